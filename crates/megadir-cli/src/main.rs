@@ -34,6 +34,10 @@ fn program() -> clap::Command {
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
+    #[cfg(target_os = "linux")]
+    if let Some(done) = cmd::launched(&words) {
+        return end(done);
+    }
     // Only help has the examples: adding them to every command would slow down each start.
     let mut program = Cli::command();
     let matches = program.try_get_matches_from_mut(&words);
@@ -64,6 +68,10 @@ fn main() -> ExitCode {
         // --help and --version.
         Err(error) => ui::output::print(&error.to_string()).map(|()| exit::DONE),
     };
+    end(done)
+}
+
+fn end(done: Result<u8, exit::CliError>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

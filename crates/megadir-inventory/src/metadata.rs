@@ -1,4 +1,4 @@
-//! Description of a whole inventory: roots, times, clock, how it was scanned, and if everything could be read.
+//! Description of a whole inventory.
 
 use megadir::{BadGlob, Conditions, Error, ErrorKind, FileType, Globs, Result, StatMask};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ pub const FORMAT_VERSION: u32 = 1;
 /// Description of a whole inventory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// Version of the format, see [`FORMAT_VERSION`].
+    /// See [`FORMAT_VERSION`].
     pub version: u32,
     /// Program and version that wrote it.
     pub program: String,
@@ -25,10 +25,9 @@ pub struct Metadata {
     pub rows: u64,
     /// Number of rows with an error.
     pub failed: u64,
-    /// Number of directories that could not be opened or listed completely. Their contents are unknown.
+    /// Number of directories that could not be listed completely; their contents are unknown.
     pub unread_directories: u64,
-    /// File systems and btrfs subvolumes behind the rows' device numbers, if known; `None` in older
-    /// inventories.
+    /// File systems and btrfs subvolumes behind the rows' device numbers; `None` in older inventories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<Vec<Volume>>,
 }
@@ -79,7 +78,7 @@ pub struct Selected {
     pub paths: Vec<String>,
     /// Names of the types in [`Conditions::types`].
     pub types: Vec<String>,
-    /// There were conditions on times, sizes or owners: which entries had rows depended on the moment of the scan.
+    /// There were conditions on times, sizes or owners, which depend on the moment of the scan.
     pub by_attributes: bool,
 }
 

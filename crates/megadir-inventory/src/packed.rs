@@ -1,5 +1,5 @@
-//! Compact rows that wait to be sorted or written, never stored. Whole directories are mostly packed as
-//! [`columns`]; this file packs single rows, without errors and hashes.
+//! Compact rows that wait to be sorted or written, never stored. Directories are mostly packed as
+//! [`columns`], single rows here.
 //!
 //! ```text
 //! row: mask of the fields (2), type (1), length of the name (2), fields, name
@@ -13,7 +13,6 @@ use megadir::{Attributes, FileType};
 use self::columns::Columns;
 use crate::row::{Facts, Key, NUMBERS, Row, device_number, nanoseconds};
 
-/// Header of a row.
 const HEAD_BYTES: usize = 5;
 /// At most ten bytes each.
 const FIELDS_BYTES_MAX: usize = NUMBERS * 10;
@@ -27,7 +26,7 @@ const ACCESSED: usize = 13;
 const OTHER_TIMES: [usize; 3] = [CHANGED, BORN, ACCESSED];
 /// Index of the upper half of an inode number.
 const INODE_HIGH: usize = 5;
-/// Fields present if all of [`Facts::WANT`] is known.
+/// If all of [`Facts::WANT`] is known.
 const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
 /// Rows of one directory, sorted by name, without errors and hashes.
@@ -37,9 +36,8 @@ pub struct PackedRows<'a> {
     pub(crate) parent: &'a [u8],
     pub(crate) bytes: &'a [u8],
     pub(crate) rows: u32,
-    /// The bytes are [`columns`].
     pub(crate) in_columns: bool,
-    /// Length of the last row's name, which ends the bytes.
+    /// The name ends the bytes.
     pub(crate) last_name_bytes: u16,
 }
 
@@ -106,7 +104,7 @@ impl Numbers {
         Self { values, have, kind: facts.kind as u8 }
     }
 
-    /// As [`Facts::new`], with a fast path if everything requested is present.
+    /// As [`Facts::new`], fast if everything requested is present.
     #[inline]
     pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
         let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, .. } = *attributes;
@@ -126,14 +124,12 @@ impl Numbers {
         Self { values, have: ALL_TOLD, kind: kind as u8 }
     }
 
-    /// ctime, or mtime if ctime is unknown.
     #[inline]
     pub(crate) fn newest_ns(&self) -> Option<i64> {
         [CHANGED, MODIFIED].into_iter().find(|&time| self.have & 1 << time != 0).map(|time| self.values[time])
     }
 }
 
-/// Zigzag encoding.
 #[inline]
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
@@ -188,10 +184,8 @@ pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
     Some((facts(kind, &numbers), name))
 }
 
-/// Type index, [`Facts::numbers`] and name of a row.
 type Unpacked<'b> = (u8, [Option<i64>; NUMBERS], &'b [u8]);
 
-/// Builds no facts.
 #[inline]
 pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
     let (&[low, high, kind, short, long], mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;

@@ -1,4 +1,4 @@
-//! Sort key of a directory, and paths in bytes.
+//! Sort key of a directory.
 
 pub use megadir::TreePath;
 

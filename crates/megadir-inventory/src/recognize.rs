@@ -1,6 +1,5 @@
-//! Recognises the files that the program writes, because only those may be replaced by others of their kind.
-//!
-//! A damaged inventory is recognised as long as its footer or its first line is whole.
+//! Recognises files that the program writes: only those may be replaced. A damaged inventory is recognised as
+//! long as its footer or its first line is whole.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -10,16 +9,15 @@ use parquet::file::metadata::ParquetMetaDataReader;
 /// Metadata key of [`Metadata`](crate::Metadata) as JSON.
 pub(crate) const METADATA_KEY: &str = "megadir";
 
-/// First line of an inventory as CSV: the columns of the Parquet file and the keys of JSON lines.
+/// First line of an inventory as CSV.
 pub const CSV_HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,\
                               uid,gid,links,errno,allocated,atime_ns,error,sha256\r\n";
 
-/// Columns that older versions did not write, in the order in which they were added.
+/// Columns missing in older files, in the order in which they were added.
 pub(crate) const ADDED: [&str; 2] = ["allocated", "atime_ns"];
 
 /// First bytes of Parquet, JSON lines and CSV.
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
-/// Longest of them, bytes.
 const HEAD_BYTES: usize = 16;
 /// A line contains the path twice, escaped or as hex digits.
 const LINE_BYTES_MAX: u64 = 16 << 20;
@@ -58,7 +56,7 @@ impl FileKind {
         }
     }
 
-    /// `true` if a file is empty or begins like one of the kind, as the leftover of a killed process does.
+    /// `true` for the leftover of a killed process: empty, or begins like one of the kind.
     pub(crate) fn may_be_partial(self, file: &mut File) -> io::Result<bool> {
         match self {
             Self::Inventory => may_be_partial(file),
@@ -67,15 +65,14 @@ impl FileKind {
     }
 }
 
-/// First bytes of a file.
 fn begins(file: &mut File, bytes: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     file.take(bytes as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// `true` for a file that a scan wrote: Parquet with the metadata of an inventory, CSV with the complete header,
-/// or JSON lines whose first line has every column.
+/// `true` for Parquet with the metadata of an inventory, CSV with the complete header, or JSON lines whose
+/// first line has every column.
 fn is_inventory(file: &mut File) -> io::Result<bool> {
     let head = begins(file, HEAD_BYTES)?;
     let Some(format) = HEADS.iter().position(|known| head.starts_with(known)) else { return Ok(false) };
@@ -103,7 +100,7 @@ fn has_metadata(file: &File) -> bool {
     })
 }
 
-/// With its end.
+/// Includes its end.
 fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     BufReader::new(file.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
@@ -117,7 +114,7 @@ fn is_json_row(line: &[u8]) -> bool {
     header(0).trim_end().split(',').all(has)
 }
 
-/// First line of CSV that has only the first of [`ADDED`].
+/// Has only the first `present` of [`ADDED`].
 fn header(present: usize) -> String {
     let missing = &ADDED[present..];
     missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!("{name},"), ""))

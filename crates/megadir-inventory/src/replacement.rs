@@ -1,10 +1,10 @@
 //! Atomically replaced output file: written next to the target, locked, then synced and renamed. A killed
 //! process leaves the target unchanged, and the next run takes over its temporary file.
 //!
-//! Only files of the kind that is written are replaced. A file of the temporary name is taken over only if it is unlocked, belongs to this user (or the old file's
-//! owner), has no other links, and is empty or begins like a file written here: in a directory that others may
-//! write, it could be a trap for private data. Targets that are not regular files (a pipe, `/dev/null`, `NUL`)
-//! are written directly.
+//! Only files of the written kind are replaced. A temporary file is taken over only if it is unlocked,
+//! belongs to this user (or the old file's owner), has no other links, and is empty or begins like our own:
+//! in a directory that others may write, it could be a trap for private data. Targets that are not regular
+//! files (a pipe, `/dev/null`, `NUL`) are written directly.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -34,16 +34,16 @@ pub struct Replacement {
     file: Option<File>,
     path: PathBuf,
     kind: FileKind,
-    /// `None` if writing directly.
+    /// `None` for direct writes.
     rename: Option<(PathBuf, PathBuf)>,
     written_bytes: u64,
-    /// End of the range already sent to writeback.
+    /// End of the range sent to writeback.
     #[cfg(target_os = "linux")]
     sent_bytes: u64,
 }
 
 impl Replacement {
-    /// Begins a file that will replace `path`, or take this name.
+    /// Begins a file that will replace `path`.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Replacement {
         }
     }
 
-    /// Files that a scan must skip: this one and the one it replaces.
+    /// Files that a scan must skip: this one and the replaced one.
     pub fn excluded(&self) -> Vec<Excluded> {
         let Some((partial, target)) = &self.rename else { return Vec::new() };
         [partial, target].into_iter().filter_map(|path| excluded(path)).collect()
@@ -129,7 +129,7 @@ impl Replacement {
         self.put()
     }
 
-    /// For others that hold the file open; nothing may be written afterwards.
+    /// Others may hold the file open; nothing may be written afterwards.
     pub(crate) fn put(&mut self) -> Result<u64> {
         self.sync_and_rename().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self.written_bytes)
@@ -176,7 +176,6 @@ impl Drop for Replacement {
     }
 }
 
-/// Empty and locked.
 fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>) -> Result<File> {
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
@@ -205,7 +204,6 @@ fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>)
     Err(refused("other processes keep taking its temporary file: try later".to_owned()))
 }
 
-/// Refuses a file that is not known to be of the kind, such as one named by a wildcard or a typo.
 fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata) -> Result<()> {
     let failed = |error| Error::io("write", path, error);
     let refused = |what: &str| {
@@ -222,7 +220,7 @@ fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata
     }
 }
 
-/// `true` if a killed process of this user can have left the file.
+/// `true` if a killed process of this user may have left the file.
 fn is_ours((file, partial): (&mut File, &Path), kind: FileKind, old: Option<&Metadata>) -> io::Result<bool> {
     let status = file.metadata()?;
     if !status.is_file() || !system::is_own(partial, &status, old) {

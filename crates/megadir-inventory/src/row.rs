@@ -1,4 +1,4 @@
-//! Rows: an entry of a tree, its sort key and its facts.
+//! Rows: sort key and facts of an entry.
 
 use megadir::{Attributes, FileType, StatMask, Time};
 
@@ -9,20 +9,19 @@ pub struct Row<'a> {
     pub key: Key<'a>,
     /// Attributes.
     pub facts: Facts,
-    /// Failed operation and reason, e.g. `open: Permission denied`. A directory with facts could not be listed
+    /// Failed operation and reason, e.g. `open: Permission denied`. A directory with facts was not listed
     /// completely.
     pub error: Option<&'a str>,
 }
 
-/// Identifies an entry; rows are sorted by key, byte by byte, without duplicates.
+/// Sort key of an entry: compared byte by byte, unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key<'a> {
     /// Index of the root in [`Metadata::roots`](crate::Metadata::roots).
     pub root: u32,
-    /// Directory relative to the root, without outer slashes; empty for entries of the root and the root
-    /// itself.
+    /// Directory relative to the root, without outer slashes; empty for the root and its entries.
     pub parent: &'a [u8],
-    /// Name; empty for the root itself, which is the first row of its tree.
+    /// Name; empty for the root, the first row of its tree.
     pub name: &'a [u8],
 }
 
@@ -42,8 +41,8 @@ impl Key<'_> {
         path.extend_from_slice(self.name);
     }
 
-    /// Appends the whole path as text below `root`, with the system's separators and `\xff` for bytes that are
-    /// not UTF-8.
+    /// Appends the whole path below `root` as text, with the system's separators and `\xff` for bytes that
+    /// are not UTF-8.
     pub fn text_into(&self, root: &[u8], text: &mut Vec<u8>) {
         push_text(text, root);
         for part in [self.parent, self.name].into_iter().filter(|part| !part.is_empty()) {
@@ -83,7 +82,7 @@ pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Attributes of an entry; `None` if the file system does not have or report one.
+/// Attributes of an entry; `None` if not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Type; [`FileType::Unknown`] if not reported.
@@ -100,8 +99,8 @@ pub struct Facts {
     pub inode: Option<u64>,
     /// Upper 64 bits of a 128-bit inode number.
     pub inode_high: Option<u64>,
-    /// Device number, on Linux `st_dev`. A remount may change it;
-    /// [`Metadata::volumes`](crate::Metadata::volumes) has lasting ids.
+    /// Device number, on Linux `st_dev`, which a remount may change; see
+    /// [`Metadata::volumes`](crate::Metadata::volumes).
     pub device: Option<u64>,
     /// Permission bits with set-user-ID, set-group-ID and sticky.
     pub mode: Option<u16>,
@@ -113,11 +112,11 @@ pub struct Facts {
     pub links: Option<u64>,
     /// errno of the failed examination.
     pub errno: Option<i32>,
-    /// Space on disk, bytes; unknown in inventories of older versions.
+    /// Space on disk, bytes; unknown in older inventories.
     pub allocated_bytes: Option<u64>,
-    /// Last access (atime), nanoseconds; unknown in inventories of older versions.
+    /// Last access (atime), nanoseconds; unknown in older inventories.
     pub accessed_ns: Option<i64>,
-    /// SHA-256 of the contents (of a symbolic link: of its target), if the scan hashed them.
+    /// SHA-256 of the contents (of a symbolic link, of its target), if hashed.
     pub sha256: Option<[u8; 32]>,
 }
 
@@ -218,8 +217,8 @@ impl Facts {
 pub const NUMBERS: usize = 14;
 
 impl Facts {
-    /// Numeric facts in column order: size, times, inode and its upper half, device, mode, user, group, links,
-    /// errno, allocated bytes, access time. Unsigned numbers keep their bits.
+    /// Numeric facts: size, times, inode and its upper half, device, mode, user, group, links, errno,
+    /// allocated bytes, access time. Unsigned numbers keep their bits.
     #[inline]
     pub fn numbers(&self) -> [Option<i64>; NUMBERS] {
         [
@@ -240,7 +239,7 @@ impl Facts {
         ]
     }
 
-    /// Makes facts from a type and numbers, see [`Facts::numbers`], without a hash.
+    /// Inverse of [`Facts::numbers`]; there is no hash.
     #[inline]
     pub fn from_numbers(kind: FileType, numbers: &[Option<i64>; NUMBERS]) -> Self {
         let [size, modified_ns, changed_ns, born_ns, inode, high, device, rest @ ..] = *numbers;
@@ -280,7 +279,7 @@ pub fn nanoseconds(time: Time) -> i64 {
     let whole = time.seconds.checked_mul(1_000_000_000);
     match whole.and_then(|whole| whole.checked_add(time.nanoseconds.into())) {
         Some(total) => total.max(-i64::MAX),
-        // Adding the nanoseconds to negative seconds may bring the sum back into range.
+        // Nanoseconds may bring a negative sum back into range.
         None => {
             let total = i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
             total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64

@@ -16,12 +16,12 @@ pub trait Rows {
     /// Describes the whole inventory.
     fn metadata(&self) -> &Metadata;
 
-    /// Returns the next row, or `None` after the last. Errors:
+    /// Returns the next row, or `None` after the last. Fails with
     /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) if the inventory is damaged or its rows do not
     /// ascend. The source ends after an error.
     fn next_row(&mut self) -> Result<Option<Row<'_>>>;
 
-    /// Adds one or more rows of one directory to `building`; returns `false` after the last row.
+    /// Adds rows of one directory to `building`; `false` after the last row.
     #[doc(hidden)]
     fn build(&mut self, building: &mut Building) -> Result<bool> {
         let Some(row) = self.next_row()? else { return Ok(false) };
@@ -78,12 +78,12 @@ pub struct SeenRows<R> {
     conditions: Arc<Conditions>,
     current: OwnedRow,
     place: megadir::Place,
-    /// An entry above the current directory is not seen.
+    /// A directory above the current one is excluded.
     hidden: bool,
 }
 
 impl<R: Rows> SeenRows<R> {
-    /// Passes the rows on that the conditions let see.
+    /// Passes on the rows that the conditions let see.
     pub fn new(rows: R, conditions: Arc<Conditions>) -> Self {
         let (parent, name) = (Vec::new(), Vec::new());
         let current = OwnedRow { root: 0, parent, name, facts: Facts::NOTHING, error: None };
@@ -113,7 +113,6 @@ impl<R: Rows> Rows for SeenRows<R> {
     }
 }
 
-/// `true` if a directory on the way is not seen.
 fn is_hidden(conditions: &Conditions, path: &[u8]) -> bool {
     let mut place = megadir::Place::TOP;
     path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).any(|name| {
@@ -151,7 +150,7 @@ impl Rows for SliceRows<'_> {
 #[derive(Debug, Default)]
 pub struct Building {
     block: Option<BlockBuilder>,
-    /// The previous directory, once rows of another follow.
+    /// The previous directory, once rows of the next follow.
     done: Option<Block>,
     examined_ns: i64,
 }
@@ -169,12 +168,10 @@ impl Building {
         }
     }
 
-    /// Returns the previous directory.
     pub(crate) fn take(&mut self) -> Option<Block> {
         self.done.take()
     }
 
-    /// Returns the last directory.
     pub(crate) fn end(self) -> Option<Block> {
         self.block.map(BlockBuilder::build)
     }
@@ -205,12 +202,12 @@ impl<R: Rows> Blocks<R> {
         Self { rows, building: Building { block: None, done: None, examined_ns } }
     }
 
-    /// Returns the sort key of the next block; `None` after the last.
+    /// `None` after the last block.
     pub(crate) fn position(&self) -> Option<Place> {
         self.building.block.as_ref().map(BlockBuilder::place)
     }
 
-    /// Returns the next directory that has rows, in the order of the inventory.
+    /// In the order of the inventory.
     pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
         while self.rows.build(&mut self.building)? {
             if let Some(done) = self.building.take() {
@@ -228,7 +225,7 @@ pub(crate) struct Ascending {
 }
 
 impl Ascending {
-    /// As [`Ascending::admits`] for rows that are sorted among themselves.
+    /// The rows are sorted among themselves.
     pub(crate) fn admits_packed(&mut self, rows: &PackedRows<'_>) -> bool {
         let Some((first, last)) = rows.ends() else { return true };
         let admits = self.admits(&Key { root: rows.root, parent: rows.parent, name: first });
@@ -238,7 +235,6 @@ impl Ascending {
         admits
     }
 
-    /// Records another key of the same directory.
     pub(crate) fn go_on(&mut self, key: &Key<'_>) {
         debug_assert!(self.last.as_ref().is_some_and(|last| (last.0, &last.1[..]) == (key.root, key.parent)));
         if let Some((_, _, name)) = &mut self.last {
@@ -247,7 +243,7 @@ impl Ascending {
         }
     }
 
-    /// Returns `true` if a key follows the previous one, and records it.
+    /// `true` if the key follows the previous one, which it replaces.
     #[inline]
     pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {
         let Some((root, parent, name)) = &mut self.last else {
@@ -261,7 +257,7 @@ impl Ascending {
                 return false;
             }
             *root = key.root;
-            // Copying a whole path for each directory takes time quadratic in the depth.
+            // A copy for each directory takes time quadratic in the depth.
             parent.truncate(same);
             parent.extend_from_slice(&key.parent[same..]);
         } else if &name[..] >= key.name {

@@ -1,5 +1,5 @@
-//! An inventory in memory; lookups make no system calls. An entry takes 72 bytes and its name, a directory
-//! about 250 bytes and the last KiB of its path.
+//! An inventory in memory. An entry takes 72 bytes and its name, a directory about 250 bytes and the last KiB
+//! of its path.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Snapshot {
         blocks.sum::<usize>() + self.blocks.capacity() * size_of::<Arc<Block>>()
     }
 
-    /// Looks up an entry by its path relative to a root (empty for the root itself), by two binary searches.
+    /// Looks up an entry by its path relative to a root (empty for the root itself), without system calls.
     pub fn facts(&self, root: u32, path: &[u8]) -> Option<Facts> {
         if path.is_empty() {
             return self.roots.get(root as usize).map(|row| row.0);
@@ -118,7 +118,6 @@ impl Snapshot {
     }
 }
 
-/// Rows on their way into a snapshot.
 #[derive(Default)]
 pub(crate) struct Collected {
     building: Building,
@@ -149,7 +148,6 @@ pub struct SnapshotRows<'a> {
     root: usize,
     block: usize,
     index: usize,
-    /// Current block's path, and its bytes.
     parent: (TreePath, Vec<u8>),
 }
 

@@ -4,8 +4,7 @@
 //! run: length of the prefix shared with the previous key (4), length of the rest (4), length of the item (4),
 //!      rest, item; ascending by key
 //! ```
-//!
-//! The files are unlinked at once, so nothing is left behind.
+//! The files are unlinked at once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,13 +14,11 @@ use std::path::{Path, PathBuf};
 
 use crate::common::common_bytes;
 
-/// Memory of an item in addition to its bytes.
 const PLACE_BYTES: usize = size_of::<Place>();
-/// Triggers a merge: each run needs a descriptor and a buffer.
+/// Each run of a merge needs a descriptor and a buffer.
 const RUNS_MAX: usize = 64;
 /// Fewer are merged only at the end.
 const RUNS_MIN: usize = 8;
-/// Read buffer of a run, bytes.
 const RUN_BUFFER_BYTES: usize = 64 << 10;
 
 /// Sorts items by their keys.
@@ -49,7 +46,6 @@ pub struct Sorter {
     bytes: Vec<u8>,
     places: Vec<Place>,
     runs: Vec<File>,
-    /// A merge holds one item of this size per run.
     largest_bytes: usize,
 }
 
@@ -85,7 +81,6 @@ impl RunWriter {
     }
 }
 
-/// Position of a key and its item.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// After the common prefix of all keys; decides most comparisons.
@@ -96,7 +91,7 @@ struct Place {
 }
 
 impl Sorter {
-    /// Sorts in about `memory_bytes_max` and spills the rest to unlinked files in `directory`.
+    /// Sorts in about `memory_bytes_max` and spills to unlinked files in `directory`.
     pub fn new(memory_bytes_max: usize, directory: PathBuf) -> Self {
         let (bytes, places, runs) = (Vec::new(), Vec::new(), Vec::new());
         Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
@@ -225,7 +220,6 @@ fn leading(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Next item of a run.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     key: Vec<u8>,
@@ -252,7 +246,6 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     Ok(Some(head))
 }
 
-/// Until `give` returns `false`.
 fn merge<E>(
     runs: &mut [File],
     failed: impl Fn(io::Error) -> E,

@@ -1,7 +1,7 @@
 //! Lists of the entries of a tree, of about equal work, for programs that copy in parallel.
 //!
-//! `files-000001` and so on have the paths of everything but directories, in the order of inodes; `directories` has
-//! those of directories, each after the one above it. Each path is relative to the tree and ends with NUL.
+//! `files-000001` and so on have the paths of everything but directories, in the order of inodes;
+//! `directories` has the directories, parents first. Paths are relative to the tree and end with NUL.
 
 mod new_dir;
 
@@ -20,8 +20,8 @@ use crate::sorter::Sorter;
 const IDENTITY_BYTES: usize = 24;
 const DIRECTORIES: &str = "directories";
 
-/// Largest work of a list. Entries with the same inode stay together, so a list may exceed it by its last file and
-/// that file's names.
+/// Maximum work of a list. Entries with the same inode stay together, so a list may exceed it by the names of
+/// its last file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListLimits {
     /// Number of entries.
@@ -31,7 +31,7 @@ pub struct ListLimits {
 }
 
 impl ListLimits {
-    /// Work of an entry, in units of which [`ListLimits::of_list`] fit into a list.
+    /// Work of an entry; a list takes [`ListLimits::of_list`] units of work.
     fn of_entry(self, size_bytes: u64) -> u128 {
         match (self.entries, self.bytes) {
             (_, None) => 1,
@@ -63,8 +63,8 @@ pub struct Split {
     pub directories: u64,
 }
 
-/// Sink that writes the lists of one tree into a new directory, which appears complete or not at all. Dropped before
-/// [`Lists::finish`], it leaves nothing behind.
+/// Sink that writes the lists of one tree into a new directory, which appears complete or not at all.
+/// Dropping it leaves nothing behind.
 pub struct Lists {
     path: PathBuf,
     spill_directory: PathBuf,
@@ -79,8 +79,8 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Begins lists in `path`, which must not exist or be an empty directory. What does not fit into `memory_bytes` is
-    /// sorted in unlinked files in `spill_directory`.
+    /// Begins lists in `path`, which must not exist or be an empty directory. Beyond `memory_bytes`, sorts in
+    /// unlinked files in `spill_directory`.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Lists {
         let Self { path, spill_directory, limits, directory, directories, sorter, work, mut done, .. } = self;
         let failed = |error| Error::io("write", &path, error);
         sync(directories).map_err(failed)?;
-        // Lists differ by one entry at most, instead of a small last one.
+        // Lists of nearly equal work instead of a small last one.
         let lists = work.div_ceil(limits.of_list().max(1)).max(1);
         let list_work = work.div_ceil(lists).max(1);
         let (mut place, mut current, mut identity) = (0u128, None, [0; IDENTITY_BYTES]);

@@ -1,4 +1,4 @@
-//! Figures of every subtree from an inventory, as [`megadir::usage`] reads them from a tree.
+//! Figures of every subtree from an inventory, like [`megadir::usage`].
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::rows::{Rows, SeenRows};
 /// Rows between two calls of `watch`.
 const WATCH_ROWS: u64 = 1 << 14;
 
-/// Parts of the trees that the inventory does not have.
+/// Parts of the trees that are missing in the inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lacking {
     /// Number of directories that could not be read completely.
@@ -24,11 +24,10 @@ pub struct Lacking {
     pub mounts_not_entered: u64,
 }
 
-/// Adds the trees of an inventory: the rows that meet the conditions. `watch` gets the number of rows read so far and may
-/// request a stop, which breaks.
+/// Adds the trees of an inventory: the rows that meet the conditions. `watch` gets the number of rows so far
+/// and breaks to stop.
 ///
-/// Memory is bounded as that of [`megadir::usage::read`], and by the directories that the inventory records as
-/// unreadable.
+/// Memory is bounded as in [`megadir::usage::read`], and by the directories recorded as unreadable.
 ///
 /// # Errors
 ///
@@ -85,14 +84,12 @@ struct Reading<'c> {
     conditions: Option<&'c Conditions>,
     /// Deepest level whose entries have rows.
     depth_max: Option<u32>,
-    /// Position of the current directory.
     place: Place,
     root: u32,
-    /// Path of the current directory.
     path: Vec<u8>,
     shared_path: TreePath,
-    /// The current directory last, before it those that may still get entries below them. The path of each begins with
-    /// that of the one before, because `a-b` comes before `a/b`.
+    /// The current directory last, preceded by those that may still get entries below them. Each path begins
+    /// with the one before, because `a-b` comes before `a/b`.
     open: Vec<(usize, Subtree)>,
     has_entries: bool,
     /// Not read completely.
@@ -100,9 +97,8 @@ struct Reading<'c> {
     unread_directories: u64,
     directories: u64,
     with_entries: u64,
-    /// Device of the root, if mount points are not entered.
     device: Option<u64>,
-    /// Directories without rows on another device: mount points, and empty subvolumes of btrfs.
+    /// Directories without rows on another device: mount points, and empty btrfs subvolumes.
     foreign: HashSet<(u32, Vec<u8>)>,
 }
 
@@ -230,7 +226,6 @@ impl<'c> Reading<'c> {
             mounts_not_entered: metadata.scanned.mounts_not_entered,
         };
         let lacking = match self.conditions.is_some_and(Conditions::limits_sight) {
-            // The rest is left out.
             true => Lacking {
                 unread_directories: self.unread_directories,
                 mounts_not_entered: all.mounts_not_entered.min(self.foreign.len() as u64),

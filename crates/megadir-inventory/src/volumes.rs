@@ -1,6 +1,5 @@
 //! Device numbers that survive a remount. The kernel numbers btrfs subvolumes on first access, so `st_dev`
-//! changes between mounts. The `f_fsid` of statfs(2) stays (UUID and subvolume); the inventory records both,
-//! and a comparison translates.
+//! changes between mounts, but `f_fsid` of statfs(2) stays. The inventory records both.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +18,6 @@ pub(crate) fn is_stub(facts: &Facts) -> bool {
     facts.inode == Some(STUB_INODE) && facts.kind == FileType::Directory && facts.size_bytes == Some(0)
 }
 
-/// Without the synthesized facts.
 pub(crate) fn of_stub(facts: &Facts) -> Facts {
     Facts { device: None, modified_ns: None, changed_ns: None, born_ns: None, ..*facts }
 }
@@ -31,14 +29,12 @@ pub(crate) struct Volumes {
     recorded: BTreeMap<String, u64>,
     /// Number in the inventory and id, by current number.
     learned: HashMap<u64, (u64, Option<String>)>,
-    /// All numbers in the inventory.
     taken: HashSet<u64>,
     /// Numbers of the inventory with a current device.
     assigned: HashSet<u64>,
 }
 
 impl Volumes {
-    /// From the volumes of an inventory.
     pub(crate) fn new(metadata: &Metadata) -> Self {
         let volumes = metadata.volumes.iter().flatten();
         Self::of(volumes.map(|volume| (volume.fsid.clone(), volume.device)).collect())
@@ -54,15 +50,13 @@ impl Volumes {
         self.learned.get(&now).map(|learned| learned.0)
     }
 
-    /// Sets the inventory's number of a root's device.
     pub(crate) fn learn_root(&mut self, now: u64, before: u64, fsid: Option<String>) {
         self.taken.insert(before);
         self.assigned.insert(before);
         self.learned.insert(now, (before, fsid));
     }
 
-    /// The inventory's number of the device. A new device keeps its number unless the inventory uses that for
-    /// another one.
+    /// The inventory's number of the device. A new device keeps its number unless the inventory uses that.
     pub(crate) fn learn(&mut self, now: u64, fsid: Option<String>) -> u64 {
         if let Some(before) = self.before(now) {
             return before;
@@ -94,7 +88,6 @@ impl Volumes {
     }
 }
 
-/// Without the root's device.
 pub(crate) struct Devices {
     root: Option<u64>,
     /// One directory for each device.
@@ -132,7 +125,7 @@ pub(crate) fn fsid(directory: impl rustix::fd::AsFd) -> Option<String> {
     (id != 0).then(|| format!("{:016x}", id.rotate_left(32)))
 }
 
-/// Needs no read permission. Other mounts are skipped unless `cross_mounts`: they may hang.
+/// Needs no read permission. Skips other mounts unless `cross_mounts`: they may hang.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: bool) -> Option<String> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};

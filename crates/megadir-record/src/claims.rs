@@ -1,8 +1,7 @@
-//! Claims of a study's published source, for reports to judge by the run's numbers.
+//! Claims of a study's published source, which reports judge.
 
 use serde::{Deserialize, Serialize};
 
-/// Claims that a report's rules can judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claims {
@@ -11,27 +10,22 @@ pub struct Claims {
     /// `true` if it claims that the size of the buffer causes the difference of two programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub buffer_is_the_cause: bool,
-    /// Claimed growth of time with entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub growth: Option<ClaimedGrowth>,
     /// `true` if it claims that the cost of creating a file does not depend on the number of files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flat_filling: bool,
-    /// Groups of pairs in which it claims that the first takes longer.
+    /// Pairs of which it claims that the first takes longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slower_pairs: Vec<SlowerPairs>,
-    /// Claim about attributes that come with the listing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_attributes: Option<ListedAttributes>,
-    /// Claim about a method that is as slow as the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_slow: Option<AsSlow>,
-    /// Claims about file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_systems: Option<FileSystemClaims>,
 }
 
-/// Claimed growth of time with the number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -45,11 +39,10 @@ pub enum ClaimedGrowth {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowerPairs {
-    /// Group of the pairs.
     pub group: String,
     /// The claim in words, after `that`.
     pub words: String,
-    /// Layout that the claim is about; `None` if it is about all.
+    /// `None` for all layouts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
 }
@@ -58,9 +51,8 @@ pub struct SlowerPairs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedAttributes {
-    /// The source's methods.
     pub methods: Vec<String>,
-    /// Methods of other systems that are nearest to them.
+    /// Nearest methods on other systems.
     pub in_kind: Vec<String>,
     /// Lowest speed-up that it measured on cached directories.
     pub least: u32,
@@ -68,7 +60,6 @@ pub struct ListedAttributes {
     pub most: u32,
 }
 
-/// Claim that a method is as slow as the baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AsSlow {
@@ -79,11 +70,9 @@ pub struct AsSlow {
     pub words: String,
 }
 
-/// Claims about file systems, which a run on a single one cannot judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSystemClaims {
-    /// All claims in one phrase.
     pub words: String,
     pub each: Vec<FileSystemClaim>,
     /// `true` if the source limits them to rotating disks.
@@ -91,7 +80,6 @@ pub struct FileSystemClaims {
     pub disks_only: bool,
 }
 
-/// Claim about a file system, compared with others by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -100,7 +88,6 @@ pub struct FileSystemClaim {
     pub words: String,
     pub of: String,
     pub than: Vec<String>,
-    /// Claimed relation of its time to the time of the others.
     pub takes: Takes,
 }
 
@@ -113,7 +100,7 @@ pub enum Takes {
     More,
     /// Less than each of the others.
     Less,
-    /// Different for different kinds of work: no single figure judges the claim.
+    /// Different for different kinds of work, so that no single figure judges the claim.
     Varies,
 }
 

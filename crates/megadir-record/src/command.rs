@@ -4,38 +4,35 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A program in a process of its own, one run an operation.
+/// A program in a process of its own, one run per operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandWork {
-    /// Task of the arm: the arms of a task do the same work, and the first of them is the reference.
+    /// The arms of a task do the same work; the first is the reference.
     pub task: String,
-    /// Command line. `{dir}` stands for the data set's directory, `{n}` for its number of files, `{out}` for a
-    /// name of its own that does not exist yet, `{megadir}` for the program that measures.
+    /// `{dir}` stands for the data set's directory, `{n}` for its number of files, `{out}` for an unused name
+    /// of its own, `{megadir}` for the program that measures.
     pub line: String,
-    /// `true` if `/bin/sh` interprets the line; its start is part of the time.
+    /// `true` if `/bin/sh` interprets the line; its start-up is timed too.
     pub shell: bool,
-    /// Environment variables set in addition to the caller's.
+    /// Set in addition to the caller's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Destination of the program's standard output.
     pub output: OutputTo,
-    /// Condition under which the work of a task's arms is equal.
     pub same: SameWork,
-    /// `true` if the program changes its data set, which is then made again before the next block.
+    /// `true` if the program changes its data set, which is then recreated before the next block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changes: bool,
     /// Command line that prepares each run, untimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
-    /// Exit code of success.
     pub exit_code: i32,
-    /// A run that takes longer ends its arm, nanoseconds.
+    /// A longer run ends its arm, nanoseconds.
     pub timeout_ns: u64,
     /// First line of `PROGRAM --version`; `None` if the program prints none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Result of the task's reference before the first block; `None` before the run.
+    /// Result of the task's reference, found before the first block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedOutput>,
 }
@@ -58,16 +55,14 @@ crate::named! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SameWork {
-    /// The same lines in any order. The directory's path or `./` before a name and a slash after it do not count,
-    /// nor does a line that only names the directory.
+    /// The same lines in any order. The directory's path or `./` before a name, a slash after it, and a line
+    /// that names only the directory do not count.
     Lines,
-    /// The same number of lines.
     Count,
-    /// The same exit code.
     ExitCode,
     /// The same files and directories left in the data set.
     Left,
-    /// Nothing: programs with different results are compared on purpose.
+    /// Different results are compared on purpose.
     Unequal,
 }
 
@@ -82,7 +77,7 @@ pub struct ExpectedOutput {
 }
 
 impl CommandWork {
-    /// First word of the line: the program, unless the shell interprets the line.
+    /// The program, unless the shell interprets the line.
     #[must_use]
     pub fn program(&self) -> &str {
         self.line.split_whitespace().next().unwrap_or_default()

@@ -1,8 +1,8 @@
-//! Contradictions between a record's plan, its samples and its end, as sentences.
+//! Contradictions between a record's plan, its samples and its end, as sentences; reports print each as a
+//! warning.
 //!
-//! A checksum shows that a record was changed after it was written; this module finds inconsistencies even in
-//! records without checksums. Reports print each as a warning. Lines that no reader could use are rejected
-//! while reading, see `check`.
+//! Checksums detect later changes; this module also works on records without them. Lines that no reader could
+//! use are rejected while reading, see `check`.
 
 use crate::jsonl::Record;
 use crate::plan::{Plan, Stop};
@@ -110,7 +110,6 @@ fn rounds(record: &Record, found: &mut Found) {
     }
 }
 
-/// Checks if an attempt at a round may follow the previous one.
 fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Found) {
     let same_series = |before: &&Sample| (before.epoch, before.phase) == (first.epoch, first.phase);
     let (round, attempt) = (u64::from(first.round), u64::from(first.attempt));
@@ -133,7 +132,7 @@ fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Fo
     }
 }
 
-/// Finds samples that start before the previous one, and samples without the times of single operations.
+/// Finds samples that start before the previous one, and samples without times of single operations.
 fn times(record: &Record, found: &mut Found) {
     let plan = &record.header.plan;
     for pair in record.samples.windows(2) {

@@ -1,35 +1,30 @@
 //! Data sets of a plan: number of files, and the laws of their names, sizes, contents and locations.
 //!
-//! Everything about the i-th file is a function of the plan's seed and i, so these few numbers describe a data
-//! set of any size and suffice to recreate it. The functions are defined by the engine
-//! (`megadir_bench::dataset`). No name from a user's directory is stored here. Only fields unknown to older
+//! The i-th file is a function of the plan's seed and i, defined in `megadir_bench::dataset`, so this recipe
+//! recreates a data set of any size. It holds no name from a user's directory. Only fields unknown to older
 //! programs have defaults: the former behaviour.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{DataId, FsId};
 
-/// A data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
-    /// Index of the data set.
     pub id: DataId,
-    /// Number of files; for [`DataSource::Existing`], number of entries before the run.
+    /// For [`DataSource::Existing`], number of entries before the run.
     pub entries: u64,
-    /// Expected [`Counted::hash`](crate::Counted::hash) of a listing, computed from the generated names or, for
-    /// an existing directory, taken from a listing before the run. For several directories, the sum over all
-    /// files. `None` before the run and in records of older programs.
+    /// Expected [`Counted::hash`](crate::Counted::hash), computed from the generated names or, for an
+    /// existing directory, from a listing before the run. For several directories, the sum over all files.
+    /// `None` before the run and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<u64>,
-    /// File system of the data set; `None` for the given directory.
+    /// `None` for the given directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<FsId>,
-    /// Origin of the entries.
     pub source: DataSource,
 }
 
-/// Origin of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "from")]
@@ -44,7 +39,7 @@ pub enum DataSource {
 }
 
 impl DataSource {
-    /// Returns the recipe; `None` for an existing directory.
+    /// `None` for an existing directory.
     #[must_use]
     pub fn made(&self) -> Option<&Made> {
         match self {
@@ -54,32 +49,26 @@ impl DataSource {
     }
 }
 
-/// Recipe for the files of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Made {
-    /// Scheme of names.
     pub names: NameScheme,
     /// Mean size of a file, bytes; with [`SizeLaw::Fixed`] the size of each file.
     pub size_bytes: u64,
-    /// Distribution of sizes around the mean.
-    #[serde(default = "SizeLaw::fixed", skip_serializing_if = "SizeLaw::is_fixed")]
+    /// Distribution around the mean.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sizes: SizeLaw,
-    /// Contents of files.
-    #[serde(default = "ContentKind::pseudorandom", skip_serializing_if = "ContentKind::is_pseudorandom")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub content: ContentKind,
-    /// Distribution of files over directories.
-    #[serde(default = "Spread::flat", skip_serializing_if = "Spread::is_flat")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub spread: Spread,
-    /// Time at which directories are created.
-    #[serde(default = "MakeDirectories::on_demand", skip_serializing_if = "MakeDirectories::is_on_demand")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub directories: MakeDirectories,
-    /// Creator of the files: the engine or the arms.
-    #[serde(default = "When::before_run", skip_serializing_if = "When::is_before_run")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub when: When,
-    /// Number of extra files that are created among the data set's own and removed before the first block, to
-    /// age the directory.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Extra files, created among the data set's own and removed before the first block, to age the
+    /// directory.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub aged_files: u64,
 }
 
@@ -102,7 +91,6 @@ impl Made {
 
 pub const NAME_LENGTHS: usize = 32;
 
-/// Scheme for the name of an entry from the seed and its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -117,77 +105,65 @@ pub enum NameScheme {
     Decimal,
     /// Upper-case hex index of 8 digits or more, for layouts in sequence.
     UpperHex,
-    /// Names of these lengths, the same number of files for each; longer if a length has too few distinct
-    /// names.
+    /// The same number of files for each length; names are longer if a length has too few.
     Lengths {
-        /// Lengths in bytes, ascending: means of classes of equal size of the sampled names.
+        /// In bytes, ascending: means of equal-sized classes of the sampled names.
         bytes: [u8; NAME_LENGTHS],
     },
 }
 
-/// Distribution of sizes around the mean, [`Made::size_bytes`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum SizeLaw {
-    /// All files have the same size.
+    #[default]
     Fixed,
-    /// Uniform between two bounds, both included.
-    Uniform {
-        /// Smallest size, bytes.
-        low_bytes: u64,
-        /// Largest size, bytes.
-        high_bytes: u64,
-    },
-    /// exp(μ + σ Z), rounded to whole bytes, with Z standard normal, truncated to -6 to 6.
+    /// Both bounds are included.
+    Uniform { low_bytes: u64, high_bytes: u64 },
+    /// exp(μ + σ Z), rounded to bytes, with Z standard normal, truncated to -6 to 6.
     ///
-    /// μ = ln(mean) - σ² / 2, so that exp(μ + σ² / 2) is the mean; the truncation lowers it by less than 4
-    /// parts in 100 000 for σ up to 2.
+    /// μ = ln(mean) - σ² / 2. The truncation lowers the mean by less than 4 parts in 100 000 for σ up to 2.
     LogNormal {
-        /// σ, the standard deviation of the natural logarithm of the sizes.
+        /// Standard deviation of the natural logarithm of the sizes.
         sigma: f64,
     },
     /// These sizes, equally probable.
     Quantiles {
-        /// Sizes in bytes, ascending: means of classes of equal size of the sampled files, so the mean is
-        /// preserved.
+        /// In bytes, ascending: means of equal-sized classes of the sampled files, which preserve the mean.
         bytes: Vec<u64>,
     },
 }
 
-/// Contents of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
-    /// Pseudorandom bytes that no file system can compress.
+    /// Incompressible.
+    #[default]
     Pseudorandom,
     /// Concatenated MD5 digests in hex: a file of 32 bytes holds one digest, which differs from its name.
     HexDigest,
-    /// JSON document of exactly the file's size; nothing in an empty file.
+    /// JSON document of exactly the file's size.
     Json,
 }
 
 /// Distribution of files over directories.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Spread {
-    /// All in one directory.
+    #[default]
     Flat,
     /// By a layout of `megadir::layout`.
     Layout {
-        /// Text of the layout, e.g. `prefix:2/2`.
+        /// For example `prefix:2/2`.
         layout: String,
     },
-    /// In order of creation: the i-th file is in directory number i / files.
-    PerDirectory {
-        /// Files in each directory.
-        files: u64,
-    },
+    /// In order of creation: the i-th file is in directory i / files.
+    PerDirectory { files: u64 },
     /// Same shape as a sampled tree.
     Shape {
-        /// Levels of the tree, from the top.
+        /// From the top.
         levels: Vec<Level>,
     },
 }
@@ -196,7 +172,7 @@ pub enum Spread {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
-    /// Classes of directories by number of files, ascending.
+    /// By number of files, ascending.
     pub classes: Vec<DirectoryClass>,
 }
 
@@ -204,93 +180,43 @@ pub struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectoryClass {
-    /// Number of directories.
     pub directories: u64,
-    /// Total number of files in them.
+    /// Total over all directories of the class.
     pub files: u64,
 }
 
-/// Time at which the directories of a data set are created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Time at which directories are created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MakeDirectories {
     /// Before the first file, in a separately timed phase.
     Before,
     /// For the first file that needs it.
+    #[default]
     OnDemand,
 }
 
 /// Creator of a data set's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
     /// The engine, before any measurement.
+    #[default]
     BeforeRun,
     /// The arms: the directory is empty when a round begins.
     ByArms,
 }
 
-// Defaults of older records: all files were alike.
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl SizeLaw {
-    fn fixed() -> Self {
-        Self::Fixed
-    }
-
-    fn is_fixed(&self) -> bool {
-        *self == Self::Fixed
-    }
-}
-
-impl ContentKind {
-    fn pseudorandom() -> Self {
-        Self::Pseudorandom
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    fn is_pseudorandom(&self) -> bool {
-        *self == Self::Pseudorandom
-    }
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Spread {
-    fn flat() -> Self {
-        Self::Flat
-    }
-
-    /// `true` if all files are in one directory.
     #[must_use]
     pub fn is_flat(&self) -> bool {
         *self == Self::Flat
-    }
-}
-
-impl MakeDirectories {
-    fn on_demand() -> Self {
-        Self::OnDemand
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    fn is_on_demand(&self) -> bool {
-        *self == Self::OnDemand
-    }
-}
-
-impl When {
-    fn before_run() -> Self {
-        Self::BeforeRun
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    fn is_before_run(&self) -> bool {
-        *self == Self::BeforeRun
     }
 }
 

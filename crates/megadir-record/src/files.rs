@@ -1,8 +1,8 @@
-//! Work on single files: operation, order, workers, and durability.
+//! Work on single files.
 
 use serde::{Deserialize, Serialize};
 
-/// Work of one block on a range of a data set's files; one file is one operation.
+/// Work of a block on a range of a data set's files; one file is one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileWork {
@@ -11,36 +11,33 @@ pub struct FileWork {
     pub from: u64,
     /// End of the range (exclusive).
     pub to: u64,
-    /// How files are found, and in which order.
     pub access: Access,
-    /// Durability of writes; syncing is part of the time.
+    /// Syncing is part of the time.
     pub sync: SyncPolicy,
-    /// `true` to set owner and mode of written files with chown and chmod, as unpacking and restoring do.
+    /// `true` to set owner and mode with chown and chmod, as unpacking and restoring do.
     pub owner_and_mode: bool,
     pub workers: Workers,
 }
 
 impl FileWork {
-    /// Number of files over all workers.
+    /// Over all workers.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.to.saturating_sub(self.from).saturating_mul(u64::from(self.workers.count))
     }
 }
 
-/// Removal of everything in a directory, including subdirectories.
+/// Removal of everything in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveWork {
-    /// Program or method that removes.
     pub by: Remover,
-    /// Threads of the library; 1 for the rest.
+    /// Threads of the library; 1 for other methods.
     pub workers: u32,
     /// Number of existing files.
     pub files: u64,
 }
 
-/// Method to remove a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,12 +46,11 @@ pub enum Remover {
     PlainLoop,
     /// `remove_contents` of the library `megadir`.
     Library,
-    /// A process `rm -rf` with the names in the directory as arguments; its start is part of the time.
+    /// `rm -rf` in a process, with the names in the directory as arguments; its start is timed too.
     Rm,
 }
 
 impl Remover {
-    /// Name of the program or method.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,15 +61,14 @@ impl Remover {
     }
 }
 
-/// Operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOperation {
-    /// Create all missing directories of the data set, without files; the time is given per file.
+    /// Create all missing directories without files; the time is given per file.
     MakeDirectories,
-    /// open with `O_CREAT | O_EXCL`, write, close; creates missing directories if the data set creates them on
-    /// demand.
+    /// open with `O_CREAT
+    /// O_EXCL`, write, close; missing directories too if the data set creates them on demand.
     Create,
     /// open, read to the end, close.
     Read,
@@ -81,12 +76,10 @@ pub enum FileOperation {
     Rewrite,
     /// stat without following symbolic links.
     Stat,
-    /// unlink.
     Unlink,
 }
 
 impl FileOperation {
-    /// Word in names of arms and kinds of work.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -100,28 +93,28 @@ impl FileOperation {
     }
 }
 
-/// How files are found, and in which order.
+/// Way of finding files, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Access {
-    /// By known names.
-    Name { order: FileOrder },
-    /// Open and list each directory, apply the operation to each entry in listing order, and close the
-    /// directory (create and rewrite: create a missing directory). All of it is timed.
+    Name {
+        order: FileOrder,
+    },
+    /// List each directory, apply the operation to each entry in listing order, and close the directory
+    /// (create and rewrite: create a missing directory). All of it is timed.
     Directory,
 }
 
-/// Order of files with known names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOrder {
     /// Order of creation.
     AsWritten,
-    /// Seeded random order, different for each block.
+    /// Seeded, different for each block.
     Random,
-    /// Listing order of the file system, directory by directory.
+    /// Order of a listing, directory by directory.
     Listing,
     /// By inode number.
     Inode,
@@ -132,7 +125,6 @@ pub enum FileOrder {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncPolicy {
-    /// No sync.
     Never,
     /// fsync of each file before it is closed.
     EachFile,
@@ -142,35 +134,31 @@ pub enum SyncPolicy {
     AtEnd,
 }
 
-/// Workers of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workers {
-    /// Number of workers, each with its own range of files.
+    /// Each worker has its own range of files.
     pub count: u32,
     pub kind: WorkerKind,
     /// Location of each worker's files.
     pub sharing: Sharing,
 }
 
-/// Kind of worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerKind {
-    /// Thread, with its own descriptor table if the system supports it.
+    /// With its own descriptor table if the system supports it.
     Thread,
-    /// Process.
     Process,
 }
 
-/// Location of the files of several workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// Each worker has its own tree, `w0`, `w1` and so on, with the number of files of the data set.
+    /// Each worker has its own tree, `w0`, `w1` and so on, with as many files as the data set.
     Own,
-    /// All workers share one tree, with the number of files of the data set for each: this measures contention.
+    /// All workers share one tree with the data set's number of files for each: this measures contention.
     Same,
 }

@@ -1,9 +1,9 @@
-//! Lines of a record, their writer, and a reader that copes with truncated files.
+//! Lines of a record, their writer and their reader.
 //!
-//! Every line is a JSON object with a `line` tag, and ends with its number and a running checksum ([`Chain`]).
-//! The first is the header with the format's version. A resumed run continues in the same file after a
-//! [`Resumed`] line. A file without an [`End`] line, or truncated in the middle of a line, is the record of a
-//! killed run: complete lines are read, and [`Record::cut`] reports the rest.
+//! Every line is a JSON object with a `line` tag, and ends with its number and a running checksum
+//! ([`Chain`]). A resumed run continues in the same file after a [`Resumed`] line. A file without an [`End`]
+//! line, or truncated within a line, is the record of a killed run: complete lines are read, and
+//! [`Record::cut`] reports the rest.
 
 mod check;
 mod reader;
@@ -20,32 +20,26 @@ use crate::sample::{Sample, VoidReason};
 pub use reader::{Cut, ReadError, Record, read, read_partly};
 pub use writer::{Chain, Writer};
 
-/// Any line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "line")]
 pub enum Line {
-    /// First line.
     Header(Box<Header>),
-    /// Results of the self-check, before the first block.
+    /// Before the first block.
     SelfCheck(SelfCheck),
     /// Setup before the first block.
     Built(Built),
-    /// Space of a data set that the arms create.
     Used(UsedByArms),
-    /// A later epoch begins with its data sets created.
+    /// A later epoch begins.
     Epoch(Epoch),
-    /// Block.
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
     Void {
         epoch: u32,
         round: u32,
         attempt: u32,
-        /// Criterion that was met.
         reason: VoidReason,
     },
-    /// Observation during the run.
     Note(Note),
     /// Continuation of a run that had ended early.
     Resumed(Resumed),
@@ -53,15 +47,14 @@ pub enum Line {
     End(End),
 }
 
-/// Continuation of a run that had ended early, on the same machine.
+/// Continuation on the same machine of a run that had ended early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
-    /// Time, seconds since 1970-01-01 UTC.
+    /// Seconds since 1970-01-01 UTC.
     pub resumed_unix_s: u64,
-    /// Version of the program, which may differ from the one that started the run.
+    /// May differ from the version that started the run.
     pub version: String,
-    /// Load and pressure at that time.
     pub pressure: Pressure,
 }
 
@@ -69,29 +62,29 @@ pub struct Resumed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
-    /// Version of the format ([`FORMAT_VERSION`](crate::FORMAT_VERSION)).
+    /// [`FORMAT_VERSION`](crate::FORMAT_VERSION) of the writer.
     pub version: u32,
-    /// Start of the run, seconds since 1970-01-01 UTC.
+    /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
     /// Command line that repeats the run.
     pub command: Vec<String>,
-    /// Absolute path of the directory of the run (older programs: as given by the user); `None` in records for
+    /// Absolute path of the run's directory (in older records, as given by the user); `None` in records for
     /// sharing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     pub plan: Plan,
-    /// Machine; its file system is the one of the directory, which also holds images.
+    /// Its file system is the one of the directory, which also holds images.
     pub machine: Machine,
-    /// File systems that were created for the run, at its start.
+    /// In the state at the start of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabMount>,
 }
 
-/// Observation during the run: one of a fixed set of kinds, with figures in words.
+/// Observation during the run, of one of a fixed set of kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// Kind, e.g. `timer-gaps`; the report has advice for each.
+    /// For example `timer-gaps`; the report has advice for each.
     pub kind: String,
     /// Figures, one sentence.
     pub text: String,
@@ -107,7 +100,7 @@ pub struct End {
     pub reason: Option<String>,
     /// Wall time of the whole run, nanoseconds.
     pub elapsed_ns: u64,
-    /// Load and pressure at the end of the run.
+    /// At the end of the run.
     pub pressure: Pressure,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,

@@ -1,8 +1,7 @@
 //! Record of a megadir benchmark run: the contract between measurement and evaluation.
 //!
 //! A run writes JSON lines: a [`Header`] (plan and machine), a [`Sample`] for every block, [`Note`]s, and an
-//! [`End`]. The evaluation may take place on another machine and years later; nothing else passes between the
-//! two.
+//! [`End`]. Nothing else passes to the evaluation, which may take place on another machine and years later.
 //!
 //! * [`plan`]: arms, rules of the run, parameters, groups of arms and the rules to evaluate them; [`plan::axes`]: what
 //!   distinguishes arms, and the names composed from it.
@@ -57,5 +56,5 @@ pub use sample::{Latency, Since};
 #[doc(hidden)] // for `named!`
 pub use serde::{Deserialize, Serialize};
 
-/// Version of the record's format that this crate writes, and the newest that it reads.
+/// Version that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 4;

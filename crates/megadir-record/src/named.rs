@@ -1,6 +1,6 @@
-//! Enums whose variants each have one word: in records, in arguments and in text.
+//! Enums with a word for each variant: in records, in arguments and in text.
 
-/// Defines an enum with a word for each variant: `name` and `ALL`, and its form for serde if it is derived.
+/// Defines such an enum with `name` and `ALL`, and with its serde form if derived.
 #[macro_export]
 macro_rules! named {
     ($(#[$of_type:meta])* pub enum $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)* }) => {

@@ -1,6 +1,4 @@
-//! Plan of a run: every arm with every parameter resolved.
-//!
-//! Nothing here has a default, so no type implements `Default`.
+//! Plan of a run: every arm with every parameter. No type implements `Default`.
 
 pub mod axes;
 mod work;
@@ -17,70 +15,58 @@ use crate::machine::{LabFileSystem, Unavailable};
 pub use axes::Axes;
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
 
-/// Complete experiment, with nothing left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// Name of the study, e.g. `listing`.
+    /// For example `listing`.
     pub study: String,
-    /// Question that the study answers, one sentence.
+    /// One sentence.
     pub question: String,
-    /// Published source that the study reproduces.
     pub source: String,
-    /// Properties of the source that the study reproduces, one sentence each.
+    /// Reproduced properties of the source, one sentence each.
     #[serde(rename = "keeps")]
     pub reproduces: Vec<String>,
-    /// Flaws of the source that the study fixes, one sentence each.
+    /// Fixed flaws of the source, one sentence each.
     #[serde(rename = "mends")]
     pub fixes: Vec<String>,
-    /// Claims of the source, for reports to judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
-    /// Requested size of the run.
     pub preset: Preset,
-    /// Seed of every random choice: names, orders, keys.
+    /// Seed of names, orders and keys.
     pub seed: u64,
-    /// Rounds, orders, stopping and voiding.
     pub rules: Rules,
-    /// File systems that are created and mounted for the run, or the user's volumes that are compared;
-    /// `file_systems[i].id.0 == i`. Empty if the run uses the given directory.
+    /// Created and mounted for the run, or the user's volumes that are compared; empty if the run uses the
+    /// given directory. `file_systems[i].id.0 == i`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabFileSystem>,
-    /// Requested file systems that are unavailable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<Unavailable>,
-    /// Data sets of the arms.
     pub data: Vec<Data>,
-    /// Groups of arms with their rules of evaluation.
     pub groups: Vec<Group>,
-    /// Arms; `arms[i].id.0 == i`.
+    /// `arms[i].id.0 == i`.
     #[serde(rename = "cells")]
     pub arms: Vec<Arm>,
-    /// Published figures, for reports to print beside the results.
+    /// Printed beside the results.
     pub published: Vec<Published>,
 }
 
-/// Size of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Under 30 seconds, as a smoke test.
+    /// Under 30 seconds, a smoke test.
     Quick,
-    /// Default size of the study.
     Default,
-    /// Sizes of the published source.
     Published,
 }
 
 impl Plan {
-    /// Returns the file system of a data set; `None` for the given directory.
+    /// `None` for the given directory.
     #[must_use]
     pub fn file_system_of(&self, data: DataId) -> Option<&LabFileSystem> {
         self.file_system(self.data[data.0 as usize].on?)
     }
 
-    /// `true` if the run compares directories of the user.
     #[must_use]
     pub fn compares_directories(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
@@ -91,10 +77,10 @@ impl Plan {
         self.file_systems.get(id.0 as usize)
     }
 
-    /// Returns all contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with
-    /// the listing arm, and the parts of a filling with the first.
+    /// Returns all contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms
+    /// with the listing arm, and the parts of a filling with the first.
     ///
-    /// A run with a target width measures until these are narrow enough, and reports list those that are not.
+    /// A run with a target width measures until these are narrow enough.
     #[must_use]
     pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
@@ -118,8 +104,8 @@ impl Plan {
         }
     }
 
-    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `arm`: those that depend on
-    /// its result and, if the data was created before the run, all others on this data, because it was changed.
+    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `arm`:
+    /// those that depend on its result and, if the data was created before the run, all others on this data.
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
         let refused =
@@ -138,56 +124,49 @@ impl Plan {
     }
 }
 
-/// An arm: work on a data set, in a given state of the cache.
+/// Work on a data set, in a given state of the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
-    /// Index of the arm.
     pub id: ArmId,
-    /// Short unique name for tables, e.g. `getdents 128 KiB`.
+    /// Short and unique, e.g. `getdents 128 KiB`.
     pub name: String,
-    /// Names of the groups ([`Plan::groups`]) of the arm.
+    /// Names in [`Plan::groups`].
     pub groups: Vec<String>,
-    /// Role in its groups.
     pub role: Role,
     pub data: DataId,
     pub work: Work,
-    /// State of the cache before each block.
+    /// Before each block.
     pub cache: CacheState,
-    /// Fixed number of operations of a block: each cache drop gives one sample, since a repetition would find a
-    /// warm cache.
+    /// Fixed number of operations of a block: a repetition would find a warm cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
-    /// Target rate of operations a second (open loop): each has a planned start, from which its time counts;
-    /// `None` for back-to-back operations (closed loop).
+    /// Target rate of operations a second (open loop): each has a planned start, from which its time counts.
+    /// `None` for back-to-back operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<u64>,
     /// Arms with the same number form a chain: each works on the result of the previous one; see
     /// [`Order::Chains`].
     #[serde(default)]
     pub chain: u32,
-    /// Position of the arm among dependent arms; see [`Order`].
+    /// Position among dependent arms; see [`Order`].
     #[serde(default)]
     pub step: u32,
-    /// Axes on which the arm differs from others; the name is composed from them. Empty if names alone are stored.
+    /// The name is composed from these. Empty in records with names only.
     #[serde(default, skip_serializing_if = "Axes::is_empty")]
     pub axes: Axes,
 }
 
-/// Role of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Reference of its groups.
     Baseline,
     /// The baseline against itself: its interval is the resolution of the run.
     AgainstItself,
-    /// Any other arm.
     Arm,
 }
 
-/// Figure from the published source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
@@ -195,43 +174,41 @@ pub struct Published {
     pub what: String,
     pub value: f64,
     pub unit: String,
-    /// Group that measures the same quantity, if any.
+    /// Group that measures the same quantity.
     pub group: Option<String>,
-    /// Corresponding part of the group: the name of an arm or a pair's phrase, or a part of it (the last match
-    /// counts), or `slow` or `fast` of a decomposition. Not needed if the group has one figure.
+    /// Part of the group: the name of an arm or a pair's phrase, or a part of it (the last match counts), or
+    /// `slow` or `fast` of a decomposition. Not needed if the group has one figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
     /// Reason why no group measures the same, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
-    /// Entries of the directory for this figure; results are compared only at the same number. `None` if
-    /// irrelevant, or in older records.
+    /// Entries of the directory; results are compared only at the same number. `None` if irrelevant, and in
+    /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
-    /// Contents of the files for this figure; results are compared only with the same contents.
+    /// Results are compared only with the same contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentKind>,
 }
 
 pub const FILE_SYSTEM_GROUP: &str = "file-system";
-/// Name of the group that contrasts aged directories with fresh ones.
+/// Group that contrasts aged directories with fresh ones.
 pub const AGED_GROUP: &str = "aged";
 
-/// Arms that are evaluated together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
-    /// Name of the group, e.g. `buffer`.
+    /// For example `buffer`.
     pub name: String,
     /// The study's name of the group, if this is its part on one of several file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Question of the group, the heading of its table.
+    /// Heading of the group's table, a question.
     pub title: String,
-    /// `true` if the result answers the study's main question.
+    /// `true` if the result answers the study's question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers: bool,
-    /// Rule of evaluation.
     pub rule: GroupRule,
 }
 
@@ -242,76 +219,67 @@ impl Group {
     }
 }
 
-/// Rule to evaluate a group, whatever its numbers are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
 pub enum GroupRule {
     /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
-    Compare {
-        /// Reference of the comparisons.
-        baseline: ArmId,
-    },
+    Compare { baseline: ArmId },
     /// Difference between two programs, split into factors.
     ///
-    /// `slow` and `fast` list the cumulative arms of each program, from the first stage to the whole program.
     /// The cost of a factor is the sum of its steps in `slow` minus its steps in `fast`.
     Decompose {
-        /// Name of the slow program, e.g. `ls -l, rebuilt`.
+        /// For example `ls -l, rebuilt`.
         slow_name: String,
-        /// Cumulative arms of the slow program with the factor that each step adds.
+        /// Cumulative arms, from the first stage to the whole program, with the factor that each adds.
         slow: Vec<(String, ArmId)>,
         fast_name: String,
-        /// Cumulative arms of the fast program with the factor that each step adds.
+        /// As `slow`.
         fast: Vec<(String, ArmId)>,
     },
-    /// Contrasts between two arms each, judged as one family.
+    /// Judged as one family.
     Pairs { pairs: Vec<Pair> },
-    /// Number of entries created before the directory was full, compared with the prediction.
-    Refusal {
-        /// Arm that fills directories.
-        arm: ArmId,
-    },
+    /// Number of entries before the directory was full, compared with the prediction.
+    Refusal { arm: ArmId },
     /// Cost to create a file in a growing directory.
     Fill {
         /// Arms that create consecutive ranges of files in one directory, from empty on.
         arms: Vec<ArmId>,
     },
-    /// Growth of time with entries: arms with the same work on data sets of different sizes.
+    /// Growth of time with entries.
     Grow {
-        /// Series of arms in ascending number of entries.
+        /// Arms with the same work in ascending number of entries.
         series: Vec<(String, Vec<ArmId>)>,
     },
-    /// Share of a directory's entries from which on listing is faster than a stat of each.
+    /// Share of entries from which on listing is faster than stat of each.
     BreakEven {
-        /// Series, each for one directory and one way to list it.
+        /// One for each directory and way to list it.
         series: Vec<BreakEvenArms>,
     },
 }
 
-/// One way to list a directory with attributes, and arms that stat more and more of its entries instead.
+/// A way to list a directory with attributes, and arms that stat more and more of its entries instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenArms {
-    /// Listing method, e.g. `getdents-statx`.
+    /// For example `getdents-statx`.
     pub name: String,
-    /// Arm that lists the directory.
     pub list: ArmId,
-    /// Arms that stat entries by name ([`Work::Ask`]), in ascending number of entries.
+    /// Arms with [`Work::Ask`], in ascending number of entries.
     pub asks: Vec<ArmId>,
 }
 
-/// Contrast between two arms: the ratio of their times.
+/// Ratio of the times of two arms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
-    /// Phrase for `arm` in a sentence, e.g. `absent names`.
+    /// Phrase for `arm`, e.g. `absent names`.
     pub what: String,
     /// Phrase for `to`, e.g. `present ones`.
     pub than: String,
     /// Conditions without the file system, e.g. `random keys, 20 001 entries`.
     pub at: String,
-    /// `true` if the times are wall times per file, which several workers share.
+    /// `true` for wall times per file, which several workers share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wall_time: bool,
     pub arm: ArmId,
@@ -319,57 +287,52 @@ pub struct Pair {
     pub to: ArmId,
 }
 
-/// Rules of a run, fixed before it starts.
+/// Fixed before the run starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rules {
     /// Maximum number of measured rounds; every arm runs one time in each.
     pub rounds: u32,
-    /// Stopping rule.
     #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
     pub stop: Stop,
-    /// Number of epochs. Each recreates the data sets with its own seed and has its own warm-up; the rounds are
-    /// split over the epochs.
+    /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split
+    /// over the epochs.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub epochs: u32,
     /// Minimum number of warm-up rounds.
     pub warm_up_rounds_min: u32,
-    /// Maximum duration of the warm-up, even if the series still has a trend, nanoseconds.
+    /// Maximum duration of the warm-up, even if a trend remains, nanoseconds.
     pub warm_up_ns_max: u64,
-    /// Order of the arms within rounds.
     pub order: Order,
-    /// `true` to remount the file system of a chain, if created for the run, before the chain's first arm, so
-    /// that nothing of other chains stays in memory. For traces on disk see
-    /// [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).
+    /// `true` to remount a created file system before the first arm of a chain, so that nothing of other
+    /// chains stays in memory. See also [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh_mounts: bool,
-    /// Width of the equivalence band, as a fraction (0.03 is 3 %).
+    /// Half-width as a fraction (0.03 is 3 %).
     pub equivalence_band: f64,
-    /// Confidence of intervals, as a fraction.
+    /// As a fraction.
     pub confidence: f64,
-    /// Largest share of stolen time in a round, as a fraction; above it the round is voided and repeated.
+    /// Share of stolen time above which a round is repeated, as a fraction.
     pub stolen_fraction_max: f64,
-    /// Maximum number of repeated rounds, as a fraction of the number of rounds.
+    /// Maximum of repeated rounds, as a fraction of the number of rounds.
     pub redone_fraction_max: f64,
 }
 
-/// Order of arms within rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Rows of balanced Latin squares, in seeded random order.
+    /// In seeded random order.
     BalancedLatinSquare,
-    /// Independent seeded permutation for each round.
     SeededPermutation,
-    /// By [`Arm::step`](crate::Arm::step): all arms of a step, in seeded order, before the next step.
+    /// By [`Arm::step`](crate::Arm::step), in seeded order within a step.
     Phases,
-    /// By [`Arm::chain`](crate::Arm::chain): chains in seeded order, and the arms of each in the order of their steps.
+    /// By [`Arm::chain`](crate::Arm::chain) in seeded order, and by step within a chain.
     Chains,
 }
 
 impl Order {
-    /// `true` if later arms of a round depend on earlier ones, so that a round is all or nothing.
+    /// `true` if later arms of a round depend on earlier ones.
     #[must_use]
     pub fn depends(self) -> bool {
         matches!(self, Self::Phases | Self::Chains)
@@ -378,33 +341,31 @@ impl Order {
 
 /// Stopping rule, fixed before the run starts.
 ///
-/// A run with a target width evaluates its intervals after `rounds_min` rounds, then each time after 1.5 times
-/// as many, and finally after [`Rules::rounds`]. Intervals and verdicts are corrected for
-/// all these looks.
+/// A run with a target width looks at its intervals after `rounds_min` rounds, then each time after 1.5 times
+/// as many, and finally after [`Rules::rounds`]. Intervals and verdicts are corrected for these looks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "at")]
 pub enum Stop {
-    /// After [`Rules::rounds`], whatever the results.
     Rounds,
-    /// When every ratio compared by the plan's groups has an interval this narrow.
+    /// When every ratio compared by the groups has an interval this narrow.
     Ratio {
-        /// Half-width of the interval of a ratio, as a fraction (0.01 is 1 %).
+        /// As a fraction (0.01 is 1 %).
         half_width: f64,
-        /// Rounds before the first look.
+        /// Before the first look.
         rounds_min: u32,
     },
-    /// When every difference of times compared by the plan's groups has an interval this narrow.
+    /// When every difference of times compared by the groups has an interval this narrow.
     Difference {
-        /// Half-width of the interval of a difference, nanoseconds an operation.
+        /// Nanoseconds an operation.
         half_width_ns: f64,
-        /// Rounds before the first look.
+        /// Before the first look.
         rounds_min: u32,
     },
 }
 
 impl Stop {
-    /// Returns the rounds before the first look; `None` for a fixed number of rounds.
+    /// `None` for a fixed number of rounds.
     #[must_use]
     pub fn rounds_min(&self) -> Option<u32> {
         match self {
@@ -413,7 +374,6 @@ impl Stop {
         }
     }
 
-    /// Default of older records.
     fn fixed() -> Self {
         Self::Rounds
     }
@@ -423,7 +383,6 @@ impl Stop {
     }
 }
 
-/// Number of epochs in older records.
 fn one() -> u32 {
     1
 }

@@ -1,7 +1,7 @@
 //! Redacts private data from a record: host and user names, paths, devices, serial numbers.
 //!
-//! Measurements stay. All paths are redacted, because directories are named after people and projects. In
-//! sentences (notes, reasons) known private paths and anything that looks like a path are redacted.
+//! All paths are redacted, because directories are named after people and projects; in sentences (notes,
+//! reasons), also anything that looks like a path.
 
 use crate::data::DataSource;
 use crate::jsonl::{Header, Line, Record};
@@ -11,12 +11,9 @@ use crate::plan::GroupRule;
 use crate::plan::{Plan, Work};
 use crate::sample::Sample;
 
-/// Replacement for redacted text.
 pub const REDACTED: &str = "...";
-/// Words with these prefixes are paths, as are words with a drive prefix (`is_path`).
 const BEGINNINGS: [&str; 8] = ["/", "./", "../", ".../", "~", "\\\\", ".\\", "..\\"];
 
-/// `true` if a word looks like a path.
 fn is_path(word: &str) -> bool {
     let drive = word.as_bytes().first_chunk::<3>().is_some_and(|[letter, colon, slash]| {
         letter.is_ascii_alphabetic() && *colon == b':' && [b'\\', b'/'].contains(slash)
@@ -24,7 +21,7 @@ fn is_path(word: &str) -> bool {
     drive || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
 }
 
-/// Redacts a line; `private` holds the names and paths to remove from sentences.
+/// `private` holds the names and paths to remove from sentences.
 pub fn line(line: &mut Line, private: &[String]) {
     match line {
         Line::Header(of_run) => header(of_run, private),
@@ -40,7 +37,7 @@ pub fn line(line: &mut Line, private: &[String]) {
     }
 }
 
-/// Redacts a whole record, as far as the record itself shows which data is private.
+/// Redacts a record, as far as it shows itself which data is private.
 pub fn record(record: &mut Record) {
     let private = private_names(&record.header);
     let labels = number_volumes(&mut record.header.plan);
@@ -59,7 +56,7 @@ pub fn record(record: &mut Record) {
     }
 }
 
-/// Returns the names and paths in a header, which must not occur in any sentence of the record.
+/// Returns the names and paths in a header that must not occur in sentences.
 #[must_use]
 pub fn private_names(header: &Header) -> Vec<String> {
     let existing = header.plan.data.iter().filter_map(|data| match &data.source {
@@ -78,7 +75,6 @@ pub fn private_names(header: &Header) -> Vec<String> {
     existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).chain(devices).collect()
 }
 
-/// Redacts the reason why an arm was stopped, which may be a program's own words.
 fn cause(sample: &mut Sample, private: &[String]) {
     if let Some(refused) = &mut sample.refused {
         refused.cause = sentence(&refused.cause, private);
@@ -107,15 +103,13 @@ fn file_system(file_system: &mut FileSystem) {
         options.map(|options| options.split(',').filter(harmless).collect::<Vec<_>>().join(","));
 }
 
-/// `true` if a mount option contains a name, an address or an ID.
 fn is_personal(option: &str) -> bool {
     let key = option.split('=').next().unwrap_or(option);
     ["addr", "clientaddr", "mountaddr", "username", "user", "domain", "name", "secret", "fsid", "uuid"]
         .contains(&key)
 }
 
-/// Numbers the user's volumes, whose labels are parts of paths; returns the old and the new labels. Runs that write
-/// a redacted record number them from the start.
+/// Numbers the user's volumes, whose labels are parts of paths; returns the old and the new labels.
 fn number_volumes(plan: &mut Plan) -> Vec<(String, String)> {
     let mut labels = Vec::new();
     for (number, of) in (1..).zip(plan.file_systems.iter_mut().filter(|of| of.place.is_directory())) {
@@ -168,7 +162,6 @@ fn plan(plan: &mut Plan, private: &[String]) {
     }
     for arm in &mut plan.arms {
         if let Work::Command(work) = &mut arm.work {
-            // Arms are named after their command lines.
             for words in [&mut arm.axes.label, &mut arm.axes.method].into_iter().flatten() {
                 *words = sentence(words, private);
             }
@@ -176,7 +169,6 @@ fn plan(plan: &mut Plan, private: &[String]) {
             work.line = sentence(&work.line, private);
             work.prepare = work.prepare.as_deref().map(|line| sentence(line, private));
             work.version = work.version.as_deref().map(|line| sentence(line, private));
-            // Values may be secrets.
             work.environment.values_mut().for_each(|value| REDACTED.clone_into(value));
         }
     }
@@ -194,7 +186,7 @@ fn plan(plan: &mut Plan, private: &[String]) {
     plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));
 }
 
-/// Returns the command line without the values of path options, and without words that are paths.
+/// Removes the values of path options, and paths.
 fn command(words: &[String], private: &[String]) -> Vec<String> {
     const TAKE_PATHS: [&str; 6] = ["--dir", "--device", "--output", "-o", "--resume", "--shape-of"];
     // Layouts contain slashes too.
@@ -222,9 +214,7 @@ fn command(words: &[String], private: &[String]) -> Vec<String> {
     words.iter().map(word).collect()
 }
 
-/// Returns a sentence without private data and paths.
 fn sentence(text: &str, private: &[String]) -> String {
-    // The longest first, because one may contain another.
     let tells = |name: &&String| name.contains(|letter: char| letter != '.' && letter != '/');
     let mut private: Vec<&String> = private.iter().filter(tells).collect();
     private.sort_by_key(|name| std::cmp::Reverse(name.len()));
@@ -240,7 +230,7 @@ fn sentence(text: &str, private: &[String]) -> String {
     known.split_inclusive(quote).map(clean).collect()
 }
 
-/// Removes paths in single quotes, which may contain spaces. An apostrophe within a word is no quote.
+/// Quoted paths may contain spaces. An apostrophe within a word is no quote.
 fn without_quoted_paths(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());

@@ -1,104 +1,96 @@
-//! Sample: duration of one block of one arm, and evidence that it did the work.
+//! Sample: one block of one arm, and evidence that it did the work.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ArmId;
 
-/// One block: one arm in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
-    /// Epoch (recreated data set, process or mount), from 0.
+    /// From 0.
     pub epoch: u32,
-    /// Round within its epoch, from 0; warm-up rounds are counted separately.
+    /// Within its epoch, from 0; warm-up rounds are counted separately.
     pub round: u32,
-    /// Number of voided attempts at this round before this one.
+    /// Number of voided attempts before this one.
     pub attempt: u32,
-    /// Position of the block in its round, from 0.
+    /// Position in the round, from 0.
     pub place: u32,
     #[serde(rename = "cell")]
     pub arm: ArmId,
     pub phase: Phase,
-    /// Start of the block, nanoseconds after the run's start on the monotonic clock.
+    /// Nanoseconds after the run's start on the monotonic clock.
     pub start_ns: u64,
-    /// Operations in the block; one listing of a directory is one operation.
+    /// One listing of a directory is one operation.
     pub operations: u64,
-    /// Wall time, nanoseconds.
     pub elapsed_ns: u64,
-    /// User CPU time of the process in the block, nanoseconds (the kernel's granularity may be coarse).
+    /// User CPU time of the process, nanoseconds (the kernel's granularity may be coarse).
     pub user_ns: u64,
-    /// System CPU time of the process in the block, nanoseconds.
+    /// System CPU time of the process, nanoseconds.
     pub system_ns: u64,
-    /// Bytes that the process read from devices in the block; `None` if the kernel does not report them. Always
-    /// 0 for file systems on a network or in memory.
+    /// Bytes that the process read from devices; 0 for file systems on a network or in memory, `None` if the
+    /// kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
-    /// Peak memory of the process that did the work, bytes; `None` if this process did it.
+    /// Peak of the process that did the work; `None` if this process did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Evidence of equal work.
     pub counted: Counted,
-    /// Times of single operations, if the arm takes them. Boxed, because most samples have none and there may
-    /// be millions of samples.
+    /// Boxed, because most samples have none and there may be millions of samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<Latency>>,
-    /// Set if the block's round was voided; its samples stay in the record.
+    /// Set if the round was voided; its samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
-    /// Set if the arm stopped early because a directory was full or a program failed. The block is not judged, its
-    /// operations are those that were done, and from then on the arm is skipped, together with
+    /// Set if a directory was full or a program failed. The block is not judged, and its operations are those
+    /// that were done. From then on the arm is skipped, together with
     /// [`Plan::stopped_by`](crate::Plan::stopped_by).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Box<Refused>>,
 }
 
-/// Results of a block, to show that arms did the same work.
+/// Results of one operation, to show that arms did the same work.
 ///
-/// All numbers are for one operation, however often the block repeats it. A lookup has 1 entry if every
-/// operation of the block found its name and 0 if none did; its hash is 0, or the number of hits if only some
-/// did. A filling has the number of entries created, and hash 0. For attributes, the entries are regular files
-/// and the hash is that of [`ExpectedFiles`](crate::ExpectedFiles). For queries by name, the entries are the
-/// hits and the hash is 0. For a program, both are those of [`ExpectedOutput`](crate::ExpectedOutput).
+/// Entries and hash are, for a lookup, 1 if all operations found their name and 0 if none did, and 0 or the
+/// number of hits if only some did; for a filling, the number of created entries and 0; for attributes, the
+/// regular files and the hash of [`ExpectedFiles`](crate::ExpectedFiles); for queries by name, the hits and
+/// 0; for a program, both of [`ExpectedOutput`](crate::ExpectedOutput).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
-    /// Number of entries.
     pub entries: u64,
-    /// Order-independent hash of the names. Types are excluded, because not every file system reports them.
+    /// Order-independent, of the names. Types are excluded, because not every file system reports them.
     pub hash: u64,
-    /// System calls of the measured kind, if the arm can count them.
+    /// Calls of the measured kind, if the arm can count them.
     pub calls: Option<u64>,
-    /// Bytes of text written; 0 if the arm writes none.
+    /// Length of the written text; 0 if the arm writes none.
     pub written_bytes: u64,
 }
 
 crate::named! {
-    /// Phase of a block.
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum Phase {
         /// Before the series is steady; kept but never judged.
         WarmUp = "warm-up",
-        /// Judged.
         Measure = "measure",
     }
 }
 
 crate::named! {
-    /// External criteria, declared in advance, on which a whole round is voided and repeated.
+    /// External criteria, declared in advance, on which a round is voided and repeated.
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum VoidReason {
-        /// The hypervisor stole more processor time than the plan allows.
+        /// Above [`Rules::stolen_fraction_max`](crate::Rules::stolen_fraction_max).
         StolenTime = "stolen-time",
         /// The wall clock and the monotonic clock disagreed over the round.
         ClockJump = "clock-jump",
     }
 }
 
-/// Directory that accepted no more names although its file system had space, or program that failed.
+/// Directory that was full although its file system had space, or program that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
-    /// Entries in a listing at that time, without `.` and `..`; 0 if a program failed.
+    /// Without `.` and `..`; 0 if a program failed.
     pub entries: u64,
     /// Evidence for this limit, with figures; or the program's exit code and the last line of its errors.
     pub cause: String,
@@ -114,7 +106,7 @@ pub struct Refused {
 // values    each its own      256 .. 511    512 .. 1023    1024 .. 2047    in ticks; 1, 2, 4, 8 ... of them a bucket
 // ```
 
-/// Times of the single operations of one block.
+/// Times of the single operations of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
@@ -122,34 +114,32 @@ pub struct Latency {
     pub sub_buckets: u32,
     /// Length of a tick, nanoseconds.
     pub ns_per_tick: f64,
-    /// Start of the times.
     pub since: Since,
-    /// Exact sum of the times, ticks.
+    /// Exact, in ticks.
     pub sum_ticks: u64,
-    /// Exact shortest time, ticks.
+    /// Exact, in ticks.
     pub min_ticks: u64,
-    /// Exact longest time, ticks.
+    /// Exact, in ticks.
     pub max_ticks: u64,
-    /// Time of the block outside operations (checks for the end of the run, waiting), ticks.
+    /// Time of the block outside operations, ticks.
     pub gap_ticks: u64,
-    /// Two numbers for each non-empty bucket, ascending: distance from the previous bucket's index (the first:
-    /// from 0), and count.
+    /// Two numbers for each non-empty bucket, ascending: distance from the previous index (the first: from
+    /// 0), and count.
     pub buckets: Vec<u64>,
 }
 
-/// Start of an operation's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
-    /// End of the previous operation: the service time.
+    /// Service time, from the end of the previous operation.
     Start,
-    /// Planned start, even if the operation could not start then: the response time.
+    /// Response time, even if the operation could not start as planned.
     IntendedStart,
 }
 
 impl Latency {
-    /// Encodes buckets, given as ascending indices with counts.
+    /// Buckets are ascending indices with counts.
     #[must_use]
     pub fn pack(counts: impl IntoIterator<Item = (u32, u64)>) -> Vec<u64> {
         let mut before = 0;
@@ -160,8 +150,7 @@ impl Latency {
         counts.into_iter().flat_map(pair).collect()
     }
 
-    /// Returns indices and counts of the non-empty buckets; `None` for an index out of range, as in a damaged
-    /// record.
+    /// `None` for an index out of range, as in a damaged record.
     pub fn counts(&self) -> impl Iterator<Item = Option<(u32, u64)>> + '_ {
         let mut place = 0_u32;
         self.buckets.chunks(2).map(move |pair| {
@@ -171,7 +160,6 @@ impl Latency {
         })
     }
 
-    /// Returns the number of times.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.buckets.chunks_exact(2).fold(0, |sum, pair| sum.saturating_add(pair[1]))

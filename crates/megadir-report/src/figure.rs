@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number with its confidence interval, where the rounds suffice for one.
+/// A number with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
-    /// The number.
     pub value: f64,
-    /// Its interval, in the same unit; `None` with too few rounds.
+    /// In the same unit; `None` with too few rounds.
     pub interval: Option<Range>,
 }
 
@@ -16,9 +15,7 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
@@ -31,9 +28,8 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
-    /// Returns the ratio of paired series, `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's interval.
-    ///
-    /// With too few rounds for an interval it is the median ratio alone.
+    /// Returns the ratio of paired series, `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's
+    /// interval, or without interval if the rounds are too few.
     #[must_use]
     pub(crate) fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::paired_ratio(new, old, confidence).map(Self::from);
@@ -44,7 +40,7 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
-    /// Returns the figure in another unit: value and interval times `factor`, which must be positive.
+    /// Multiplies value and interval by `factor`, which must be positive.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let interval = self.interval.map(|r| Range { low: r.low * factor, high: r.high * factor });
@@ -53,7 +49,7 @@ impl Figure {
 }
 
 impl Range {
-    /// Returns whether `value` lies in the interval, ends included.
+    /// Both ends are included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
@@ -64,7 +60,7 @@ impl Range {
         0.5 * (self.high - self.low)
     }
 
-    /// Returns the interval if both ends are finite; an unbounded one says nothing.
+    /// `None` if an end is infinite.
     #[must_use]
     pub fn bounded(interval: megadir_stats::Interval) -> Option<Self> {
         let megadir_stats::Interval { low, high } = interval;
@@ -78,19 +74,18 @@ impl From<megadir_stats::Estimate> for Figure {
     }
 }
 
-/// A share from which on listing costs less than asking.
+/// Share of entries from which on listing is faster than stat by name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Threshold {
-    /// Listing costs less even than asking for the smallest share that was asked for.
+    /// Listing is faster even at the smallest measured share.
     Always,
-    /// From this share on.
     At {
-        /// The share, 0 to 1.
+        /// 0 to 1.
         share: f64,
     },
-    /// Asking for the largest share that was asked for costs less still.
+    /// Stat by name is faster even at the largest measured share.
     Never,
 }
 

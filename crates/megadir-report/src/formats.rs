@@ -9,9 +9,7 @@ use crate::report::Report;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Name on the command line.
     pub name: &'static str,
-    /// File name extension.
     pub extension: &'static str,
     /// Description for the help text.
     pub what: &'static str,
@@ -27,12 +25,10 @@ pub struct Format {
 /// Properties of the output device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Columns.
     pub width: usize,
     pub style: Style,
 }
 
-/// Every format, for help texts and errors.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "screen",

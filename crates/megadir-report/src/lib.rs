@@ -17,9 +17,8 @@
 //! | formats by name: [`FORMATS`], [`format_named`] | [`Format`] |
 //! | numbers as text | [`text`] |
 //!
-//! The crate is pure: it accesses no file system, prints nothing, and reads neither the environment nor a
-//! clock. The same record gives the same bytes on every machine. Statistics are in `megadir-stats`; statements
-//! never go beyond intervals and verdicts.
+//! The crate is pure: no file system, no output, no environment, no clock. The same record gives the same
+//! bytes on every machine.
 //!
 //! ```no_run
 //! use megadir_record::jsonl;

@@ -1,4 +1,4 @@
-//! A record with everything that follows from it.
+//! Record with its evaluation.
 
 use megadir_record::Record;
 
@@ -7,15 +7,13 @@ use crate::summary::{Index, Rounds, Summary, SummaryError, Times, summarize};
 use crate::warning::{self, ARM_LEFT_OUT, Advisory};
 
 /// A record with everything that follows from it, each part computed once from the parts before it.
-///
-/// [`Report::of`] takes the record, so that no record is summarised twice.
 #[derive(Debug)]
 pub struct Report {
     pub record: Record,
     pub summary: Summary,
-    /// Reasons for doubt, the most serious first.
+    /// The most serious first.
     pub warnings: Vec<Advisory>,
-    /// Conclusions from the numbers, the most important first.
+    /// The most important first.
     pub findings: Vec<Finding>,
     index: Index,
 }
@@ -41,7 +39,7 @@ impl Report {
         self.index.times(place)
     }
 
-    /// Returns the study's question, extended if the run has several file systems.
+    /// Extended if the run has several file systems.
     #[must_use]
     pub fn question(&self) -> String {
         let plan = &self.record.header.plan;
@@ -51,7 +49,6 @@ impl Report {
         }
     }
 
-    /// Returns the sentence for a report without findings: the reason why the first of the omitted arms was omitted.
     pub(crate) fn without_answer(&self) -> String {
         match self.record.notes.iter().find(|note| note.kind == ARM_LEFT_OUT) {
             Some(note) => format!("Nothing could be compared. {}", note.text),

@@ -1,25 +1,22 @@
-//! Formats numbers as text: times, ratios, shares, counts and lists, the same in every report format.
-//!
-//! An interval has the unit and the decimals of its value, so that the two can be compared at a glance. This
-//! module does not know the source of a number.
+//! Numbers as text, the same in every report format. An interval has the unit and the decimals of its value.
 
 use megadir_record::NameScheme;
 
 use crate::figure::{Figure, Range, Threshold};
 
-/// Units of time with their nanoseconds.
+/// With their nanoseconds.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 const RATIO_DECIMALS_MAX: usize = 4;
 
-/// Formats a time in a suitable unit with three significant digits, e.g. `1.23 µs`.
+/// Three significant digits, e.g. `1.23 µs`.
 #[must_use]
 pub fn time(ns: f64) -> String {
     let (unit, scale) = time_unit(ns);
     format!("{} {unit}", fixed(ns / scale, decimals(ns / scale)))
 }
 
-/// Formats a time with its interval, if any, e.g. `412 ms [410, 415]`.
+/// For example `412 ms [410, 415]`.
 #[must_use]
 pub fn time_with_interval(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else { return time(figure.value) };
@@ -32,8 +29,7 @@ pub fn time_with_interval(figure: &Figure) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// Formats a ratio with its interval, e.g. `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as
-/// 1.
+/// For example `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as 1.
 #[must_use]
 pub fn ratio(value: f64, interval: Option<Range>) -> String {
     let Some(Range { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
@@ -42,7 +38,7 @@ pub fn ratio(value: f64, interval: Option<Range>) -> String {
     format!("{value}x [{low}, {high}]")
 }
 
-/// Formats a ratio of times as a speed-up or slow-down, e.g. `1.85x faster`.
+/// For example `1.85x faster`.
 #[must_use]
 pub fn speed(ratio: f64) -> String {
     let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
@@ -51,7 +47,7 @@ pub fn speed(ratio: f64) -> String {
     format!("{}x {word}", fixed(times, places))
 }
 
-/// Formats a fraction in per cent with its interval, e.g. `61 % [58, 64]`.
+/// For example `61 % [58, 64]`.
 #[must_use]
 pub fn share(figure: &Figure) -> String {
     let percent = |fraction: f64, places| fixed(100.0 * fraction, places);
@@ -62,15 +58,14 @@ pub fn share(figure: &Figure) -> String {
     format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
 }
 
-/// Formats a fraction in per cent with two significant digits, e.g. `23 %`, `0.30 %`.
+/// Two significant digits, e.g. `23 %`, `0.30 %`.
 #[must_use]
 pub fn share_alone(fraction: f64) -> String {
     let percent = 100.0 * fraction;
     format!("{} %", fixed(percent, decimals(percent).saturating_sub(1)))
 }
 
-/// Formats a threshold share with its interval, whose ends may be outside the measured range, e.g. `23 % [21,
-/// 25]`, `80 % [61, never]`.
+/// For example `23 % [21, 25]`, `80 % [61, never]`; the ends may be outside the measured range.
 #[must_use]
 pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
     let Some((low, high)) = interval else { return share_alone(share) };
@@ -92,7 +87,7 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
     format!("{} % [{low}, {high}]", fixed(percent, places))
 }
 
-/// Describes the position of a threshold by the ends of its interval, which may be outside the requested range.
+/// Describes a threshold by the ends of its interval, which may be outside the measured range.
 #[must_use]
 pub fn between(low: Threshold, high: Threshold) -> String {
     let (below, above) =
@@ -115,7 +110,7 @@ pub fn between(low: Threshold, high: Threshold) -> String {
     }
 }
 
-/// Formats an exponent with its interval, e.g. `1.01 [0.99, 1.03]`.
+/// For example `1.01 [0.99, 1.03]`.
 #[must_use]
 pub fn exponent(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else { return fixed(figure.value, 2) };
@@ -123,7 +118,7 @@ pub fn exponent(figure: &Figure) -> String {
     format!("{} [{}, {}]", fixed(figure.value, places), fixed(low, places), fixed(high, places))
 }
 
-/// Formats a percentage with two significant digits, or as a whole number if that has more, e.g. `0.42 %`.
+/// Two significant digits, or more in a whole number, e.g. `0.42 %`.
 #[must_use]
 pub fn percent(value: f64) -> String {
     let places = if value.abs() < 1.0 {
@@ -136,20 +131,20 @@ pub fn percent(value: f64) -> String {
     format!("{} %", fixed(value, places))
 }
 
-/// Formats a chosen (not measured) fraction in per cent without needless digits, e.g. `95 %`.
+/// Chosen, not measured: without needless digits, e.g. `95 %`.
 #[must_use]
 pub fn chosen(fraction: f64) -> String {
     let digits = format!("{:.2}", 100.0 * fraction);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Formats a count with digits in groups of three, e.g. `1 000 000`.
+/// Groups of three digits, e.g. `1 000 000`.
 #[must_use]
 pub fn count(count: u64) -> String {
     megadir_record::axes::grouped(count)
 }
 
-/// Formats the scheme of file names, e.g. `md5 names`.
+/// For example `md5 names`.
 #[must_use]
 pub fn names(scheme: NameScheme) -> String {
     match scheme {
@@ -162,20 +157,20 @@ pub fn names(scheme: NameScheme) -> String {
     }
 }
 
-/// Formats a count with its noun, e.g. `1 round`, `30 rounds`.
+/// For example `1 round`, `30 rounds`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(number))
 }
 
-/// Formats a number of entries, e.g. `1 entry`, `100 000 entries`.
+/// For example `1 entry`, `100 000 entries`.
 #[must_use]
 pub fn entries(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "entry" } else { "entries" })
 }
 
-/// Formats a size in the largest binary unit that gives a whole number, else with one decimal.
+/// The largest binary unit that gives a whole number, otherwise one decimal.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -189,7 +184,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Joins parts to a list in a sentence, e.g. `a, b and c`.
+/// For example `a, b and c`.
 #[must_use]
 pub fn list(parts: &[String]) -> String {
     match parts {
@@ -199,7 +194,7 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
-/// Returns each item once, in the order of first appearance.
+/// In the order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for item in items {
@@ -210,19 +205,18 @@ pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<
     distinct
 }
 
-/// Capitalises the first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Unit for printing a time, with its nanoseconds.
+/// With its nanoseconds.
 fn time_unit(ns: f64) -> (&'static str, f64) {
     let unit = magnitude(ns).div_euclid(3).clamp(0, 3);
     TIME_UNITS[usize::try_from(unit).unwrap_or(0)]
 }
 
-/// Number of decimals for three significant digits, at most three.
+/// Decimals for three significant digits, at most three.
 fn decimals(value: f64) -> usize {
     usize::try_from(2 - magnitude(value)).unwrap_or(0).min(3)
 }
@@ -234,14 +228,13 @@ fn magnitude(value: f64) -> i32 {
     text.rsplit('e').next().and_then(|power| power.parse().ok()).unwrap_or(0)
 }
 
-/// Number of decimals that resolve an interval of this width around a ratio.
+/// Decimals that resolve an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
     let least = if value.abs() < 10.0 { 2 } else { 1 };
     resolving(width).clamp(least, RATIO_DECIMALS_MAX)
 }
 
-/// Number of decimals, at most four, that show on which side of 1 a ratio is: an interval that ends at 1 must
-/// be distinguishable from one that does not.
+/// Decimals, at most four, that show on which side of 1 a ratio is.
 fn apart_from_one(ratio: f64) -> usize {
     let is_one = |places: &usize| fixed(ratio, *places) == fixed(1.0, *places);
     if ratio == 1.0 {
@@ -251,13 +244,12 @@ fn apart_from_one(ratio: f64) -> usize {
     }
 }
 
-/// Number of decimals for which half the width is at least one unit in the last place; the margin is for
-/// rounding.
+/// Decimals for which half the width is at least one unit in the last place, with a margin for rounding.
 fn resolving(width: f64) -> usize {
     if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil().max(0.0) as usize } else { 3 }
 }
 
-/// Formats with this number of decimals; zero never has a sign.
+/// Zero never has a sign.
 fn fixed(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));

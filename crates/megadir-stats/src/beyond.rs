@@ -1,7 +1,6 @@
-//! Differences larger than the equivalence band, over all comparisons a reader sees at once. A verdict of
-//! [`crate::judge_family`] excludes a ratio of 1 within its own family. Naming a winner takes more: the
-//! difference must exceed the band, and the family must hold every comparison from which a winner could be
-//! chosen.
+//! Differences larger than the equivalence band, over all comparisons a reader sees at once. To name a
+//! winner, the difference must exceed the band, and the family must hold every comparison from which a winner
+//! could be chosen; [`crate::judge_family`] only excludes a ratio of 1 within its own family.
 
 use crate::sequential::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};
@@ -18,11 +17,10 @@ pub enum Beyond {
 /// Returns the side of the band on which each contrast is shown to lie; `None` if neither is shown.
 ///
 /// A contrast is the log ratios of its epochs' rounds, as in [`crate::judge_family_of_epochs`]. The null
-/// hypothesis is a ratio within the band. It is tested at the nearer end of the band, two-sided, so it errs on
-/// the safe side. Holm's procedure over all contrasts keeps the probability of any false call at 5 % (divided
-/// by the looks of [`Judging`]). References: Holm, *Scandinavian Journal of Statistics* 6 (1979); Wellek,
-/// *Testing Statistical Hypotheses of Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1 (tests
-/// for relevant differences).
+/// hypothesis, a ratio within the band, is tested two-sided at the nearer end of the band, which errs on the
+/// safe side. Holm's procedure over all contrasts keeps the probability of any false call at 5 % (divided by
+/// the looks of [`Judging`]). References: Holm, *Scandinavian Journal of Statistics* 6 (1979); Wellek,
+/// *Testing Statistical Hypotheses of Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1.
 #[must_use]
 pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Beyond>> {
     let margin = judging.band.ln_1p();

@@ -1,6 +1,5 @@
-//! Point at which a rising curve reaches a level, round by round, with an interval over rounds. A curve known
-//! at a few points may reach the level before the first or after the last point. Such a crossing is reported as
-//! censored, never extrapolated.
+//! Point at which a rising curve reaches a level, round by round, with an interval over rounds. A crossing
+//! outside the known points is reported as censored, never extrapolated.
 
 use crate::descriptive::finite;
 use crate::verdict::Evidence;
@@ -22,12 +21,12 @@ pub struct CrossingEstimate {
     pub interval: Option<(Crossing, Crossing)>,
 }
 
-/// Stands for a censored crossing; far outside the logarithm of any abscissa.
+/// Stands for a censored crossing.
 const FAR: f64 = 1e6;
 
-/// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms.
-/// If noise makes the curve reach the level more than once, the last crossing counts. `None` unless `x`
-/// ascends, all numbers are positive and finite, and both series have the same length.
+/// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between
+/// logarithms; of several crossings the last. `None` unless `x` ascends, all numbers are positive and finite,
+/// and both series have the same length.
 #[must_use]
 pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     let positive =
@@ -47,7 +46,7 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
 }
 
 /// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no
-/// round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise the
+/// round is censored, the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval; otherwise the
 /// median with the order-statistic interval, which need only the side of a censored round.
 #[must_use]
 pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<CrossingEstimate> {
@@ -76,11 +75,11 @@ pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<Crossin
 }
 
 impl Evidence {
-    /// Returns the number of rounds at which one of the two decisions probably becomes possible; `None` without
-    /// a basis. Intervals shrink with 1/sqrt(rounds) around the present ratio. The end that must move decides,
-    /// because intervals of ratios are not symmetric. The projection is at least a quarter more rounds.
+    /// Returns the number of rounds at which one of the two decisions probably becomes possible. Intervals
+    /// shrink with 1/sqrt(rounds) around the present ratio; the end that must move decides, because intervals
+    /// of ratios are not symmetric.
     pub(crate) fn rounds_to_decide(&self) -> Option<u64> {
-        /// Above this a double no longer counts in ones, and no run gets there.
+        /// Above this, a double no longer counts in ones.
         const ROUNDS_MAX: f64 = 9e15;
         /// A ratio known to no better than a factor of two gives no basis for a projection.
         const HALF_WIDTH_MAX: f64 = std::f64::consts::LN_2;

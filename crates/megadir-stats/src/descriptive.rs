@@ -1,9 +1,8 @@
-//! Description of one series: location, spread, quantiles, and BenchmarkDotNet's "Error".
+//! Description of one series.
 
 use crate::distribution::{fair_coin_cumulative, student_critical, tail_of};
 
-/// Returns the arithmetic mean; `None` without samples or if one is not finite. Reference: Welford,
-/// *Technometrics* 4 (1962), for the running form.
+/// `None` without samples or if one is not finite. Reference: Welford, *Technometrics* 4 (1962).
 #[must_use]
 pub fn mean(samples: &[f64]) -> Option<f64> {
     finite(samples, 1)?;
@@ -14,8 +13,8 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
     Some(mean)
 }
 
-/// Returns the sample standard deviation (divisor n - 1); `None` for fewer than two samples. Reference: the
-/// two-pass form of Chan, Golub and LeVeque, *The American Statistician* 37 (1983).
+/// Divisor n - 1; `None` for fewer than two samples. Reference: the two-pass form of Chan, Golub and LeVeque,
+/// *The American Statistician* 37 (1983).
 #[must_use]
 pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
     finite(samples, 2)?;
@@ -25,8 +24,7 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
 }
 
 /// Returns the `p` quantile (0 to 1) of samples sorted in ascending order, with linear interpolation. `None`
-/// without samples, if an end is not finite, or if `p` is outside 0 to 1. The caller sorts, so that several
-/// quantiles cost one sort; for unsorted samples the result is meaningless. Reference: type 7 of Hyndman and
+/// without samples, if an end is not finite, or if `p` is outside 0 to 1. Reference: type 7 of Hyndman and
 /// Fan, *The American Statistician* 50 (1996), the default of R and NumPy.
 #[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
@@ -41,7 +39,7 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(sorted[below] * (1.0 - weight) + sorted[above] * weight)
 }
 
-/// Returns the median; `None` without samples or if one is not finite.
+/// `None` without samples or if one is not finite.
 #[must_use]
 pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples, 1)?, 0.5)
@@ -49,12 +47,11 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 
 /// Returns the median with the order-statistic interval of at least `confidence`.
 ///
-/// No shape of the distribution is assumed. The number of samples below the true median is distributed like the
-/// heads of a fair coin, so the interval runs from the k-th smallest to the k-th largest sample, for the
-/// largest k whose coverage reaches `confidence`. Coverage is at least nominal. `None` if samples are not
-/// finite, `confidence` is outside 0 to 1, or there are too few samples: even the whole range covers the median
-/// only with probability 1 - 2^(1-n). The minimum is 6 samples at 95 %, 8 at 99 %. Reference: Conover,
-/// *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
+/// No shape of the distribution is assumed. The interval runs from the k-th smallest to the k-th largest
+/// sample, for the largest k whose coverage, by the distribution of a fair coin's heads, reaches
+/// `confidence`. `None` if samples are not finite, `confidence` is outside 0 to 1, or there are too few
+/// samples: the minimum is 6 at 95 %, 8 at 99 %. Reference: Conover, *Practical Nonparametric Statistics*,
+/// 3rd edition, section 3.2.
 #[must_use]
 pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     let tail = tail_of(confidence)?;
@@ -79,10 +76,9 @@ pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     })
 }
 
-/// Returns BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean. `None` for fewer than
-/// two samples. It assumes a nearly normal mean; for medians there is [`crate::median_interval`]. Reference:
-/// the legend that BenchmarkDotNet prints, "Error: Half of 99.9% confidence interval"; Student, *Biometrika* 6
-/// (1908).
+/// Returns BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean, which assumes a nearly
+/// normal mean. `None` for fewer than two samples. References: the legend that BenchmarkDotNet prints;
+/// Student, *Biometrika* 6 (1908).
 #[must_use]
 pub fn error_999(samples: &[f64]) -> Option<f64> {
     let deviation = standard_deviation(samples)?;
@@ -90,7 +86,6 @@ pub fn error_999(samples: &[f64]) -> Option<f64> {
     Some(student_critical(count - 1.0, 0.0005) * deviation / count.sqrt())
 }
 
-/// Returns the samples if there are at least `count_min` and all are finite.
 pub(crate) fn finite(samples: &[f64], count_min: usize) -> Option<&[f64]> {
     (samples.len() >= count_min && samples.iter().all(|x| x.is_finite())).then_some(samples)
 }
@@ -101,7 +96,6 @@ pub(crate) fn sorted(samples: &[f64], count_min: usize) -> Option<Vec<f64>> {
     Some(sorted)
 }
 
-/// Returns the natural logarithms if all samples are positive and finite.
 pub(crate) fn logs(samples: &[f64], count_min: usize) -> Option<Vec<f64>> {
     let positive = finite(samples, count_min)?.iter().all(|&x| x > 0.0);
     positive.then(|| samples.iter().map(|x| x.ln()).collect())
@@ -125,7 +119,7 @@ pub(crate) fn midranks(samples: &[f64]) -> (Vec<f64>, Vec<usize>) {
     (ranks, ties)
 }
 
-/// Closed interval, in the unit of its quantity.
+/// Closed, in the unit of its quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     pub low: f64,
@@ -133,7 +127,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// `true` if `value` lies in the interval, ends included; `false` for NaN.
+    /// Ends are included; `false` for NaN.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
@@ -153,11 +147,11 @@ impl Interval {
     }
 }
 
-/// Point estimate with its confidence interval, in the unit of the samples (or a ratio).
+/// In the unit of the samples (or a ratio).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub value: f64,
-    /// At the level that the caller asked for.
+    /// At the requested level.
     pub interval: Interval,
 }
 

@@ -1,7 +1,6 @@
 //! Tails and critical values of the normal, Student and fair-coin distributions. Quantiles are found by
-//! bisection down to neighbouring doubles: slower than a fitted polynomial but as exact as the tail itself, and
-//! no hot loop calls them. Reference: Press et al., *Numerical Recipes*, 3rd edition, sections 6.1 to 6.4
-//! (incomplete beta function by Lentz's continued fraction).
+//! bisection down to neighbouring doubles, as exact as the tail itself. Reference: Press et al., *Numerical
+//! Recipes*, 3rd edition, sections 6.1 to 6.4 (incomplete beta function by Lentz's continued fraction).
 
 /// P(Z <= z) for a standard normal Z.
 pub(crate) fn normal_cumulative(z: f64) -> f64 {
@@ -24,7 +23,7 @@ pub(crate) fn student_two_sided(degrees: f64, t: f64) -> f64 {
     incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t))
 }
 
-/// Returns the probability of at most `heads` heads in `tosses` tosses of a fair coin.
+/// Probability of at most `heads` heads.
 pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
     const EXACT_TOSSES_MAX: usize = 50;
     if heads >= tosses {
@@ -85,7 +84,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// Continued fraction of the incomplete beta function, by the modified Lentz method.
+/// Modified Lentz method.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TERMS_MAX: u32 = 100_000;
     let away_from_zero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };

@@ -6,7 +6,7 @@
 //!  ...
 //! ```
 //!
-//! Rounds of one epoch share its data set, so they are not independent samples of "such a data set"; epochs
+//! Rounds of one epoch share its data set, so they are not independent samples of such a data set; epochs
 //! are.
 
 use crate::descriptive::mean;
@@ -15,30 +15,30 @@ use crate::paired::center;
 use crate::permutation::SplitMix64;
 use crate::{Estimate, Interval};
 
-/// Minimum number of epochs for the hierarchical bootstrap. With fewer, rounds are judged as one epoch.
+/// With fewer epochs, rounds are judged as one epoch.
 pub const EPOCHS_MIN: usize = 5;
 
-/// Resamples of the rounds of each epoch. Their variance is off by about 10 %, the mean over five epochs by 4.5
-/// %, the standard error by half of that.
+/// Resamples of the rounds of each epoch. Their variance is off by about 10 %, the mean over five epochs by
+/// 4.5 %, the standard error by half of that.
 const RESAMPLES: usize = 200;
 
 /// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical
 /// bootstrap.
 ///
 /// `epochs` holds the differences of each epoch's rounds, all in one unit. An epoch's center is their
-/// Hodges-Lehmann estimate. Epochs are resampled with replacement and, within each, its rounds. The standard
-/// error is that of the mean of the resampled centers, times sqrt(E / (E - 1)), because resampling few (E)
-/// epochs gives too narrow a spread. Rounds are drawn with `seed`; over epochs the variance is computed
-/// exactly, since the result is a plain mean of the draws. The interval is Student's with E - 1 degrees of
-/// freedom. Percentile and BCa intervals are not used because they cannot reach past the outermost epoch: for
-/// five different epochs, a 95 % percentile interval misses in 15 % of all cases. Resampling both levels counts
-/// the rounds' noise twice, so if epochs do not differ, the interval is up to 1.5 times wider than needed (five
-/// epochs). `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (then every
-/// round is an epoch: use [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is
-/// outside 0 to 1. References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section
-/// 3.8 (hierarchical data); Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2
-/// (Student's interval with the bootstrap's standard error); Hesterberg, *The American Statistician* 69 (2015),
-/// section 4 (narrowness and its factor).
+/// Hodges-Lehmann estimate. Epochs are resampled with replacement and, within each, its rounds, drawn with
+/// `seed`; over epochs the variance is computed exactly. The standard error of the resampled centers' mean is
+/// multiplied by sqrt(E / (E - 1)), because resampling few (E) epochs gives too narrow a spread. The interval
+/// is Student's with E - 1 degrees of freedom; percentile and BCa intervals cannot reach past the outermost
+/// epoch (for five different epochs, a 95 % percentile interval misses in 15 % of all cases). Resampling both
+/// levels counts the rounds' noise twice: if epochs do not differ, the interval is up to 1.5 times wider than
+/// needed (five epochs).
+///
+/// `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (use
+/// [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is outside 0 to 1.
+/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8; Efron and
+/// Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2; Hesterberg, *The American
+/// Statistician* 69 (2015), section 4.
 #[must_use]
 pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Estimate> {
     let centers = EpochCenters::new(epochs, seed)?;
@@ -89,13 +89,13 @@ impl EpochCenters {
         self.rounds
     }
 
-    /// Returns Student's interval; `None` if `confidence` is outside 0 to 1.
+    /// `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees(), tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.mean - half, high: self.mean + half })
     }
 
-    /// Returns the two-sided p value of Student's test, consistent with [`Self::interval`].
+    /// Two-sided p value of Student's test, consistent with [`Self::interval`].
     pub(crate) fn p(&self) -> f64 {
         if self.mean == 0.0 {
             return 1.0;

@@ -6,18 +6,17 @@
 //! buckets           256         128           128            128                  128
 //! ```
 //!
-//! Each power of two from 256 on has 128 buckets, so a bucket is at most 1/128 of its values wide, and its
-//! middle at most 1/256 (0.4 %) from each of them. Recording is a shift, an addition and a store: no branch on
-//! the value, no allocation, no system call. Reference: the layout of Tene's HdrHistogram (hdrhistogram.org),
-//! with a fixed range.
+//! Each power of two from 256 on has 128 buckets, so the middle of a bucket is at most 1/256 (0.4 %) from
+//! each of its values. Recording is a shift, an addition and a store, without a branch on the value.
+//! Reference: the layout of Tene's HdrHistogram (hdrhistogram.org), with a fixed range.
 
-/// Buckets per power of two. This number defines the whole layout.
+/// Buckets per power of two; this number defines the layout.
 pub const SUB_BUCKETS: usize = 128;
 const SUB_BUCKET_BITS: usize = SUB_BUCKETS.trailing_zeros() as usize;
 /// 7424 buckets are used; with a power of two, a mask replaces the bounds check.
 const BUCKETS: usize = 8192;
 
-/// Counts of recorded values over the whole range of `u64`; 64 KiB, allocated once.
+/// Counts of values over the whole range of `u64`; 64 KiB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
@@ -27,7 +26,7 @@ pub struct Histogram {
     max: u64,
 }
 
-/// Bucket with values; both ends are included, in the unit recorded.
+/// Both ends are included, in the unit recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     pub low: u64,
@@ -37,7 +36,7 @@ pub struct Bucket {
 }
 
 impl Histogram {
-    /// Allocates an empty histogram; no other call allocates.
+    /// Allocates; no other call does.
     #[must_use]
     pub fn new() -> Self {
         Self { counts: Box::new([0; BUCKETS]), count: 0, sum: 0, min: u64::MAX, max: 0 }
@@ -52,14 +51,12 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Starts recording many values. Count, sum and extremes stay in registers and reach the histogram when the
-    /// guard is dropped.
+    /// Starts recording many values. Count, sum and extremes stay in registers until the guard is dropped.
     #[inline]
     pub fn recording(&mut self) -> Recording<'_> {
         Recording { histogram: self, count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
-    /// Records a value `times` times.
     pub fn record_many(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -71,7 +68,6 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         let used = other.used();
         for (count, added) in self.counts[used.clone()].iter_mut().zip(&other.counts[used]) {
@@ -83,7 +79,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Empties the histogram but keeps its memory. Time grows with the recorded range.
+    /// Keeps the memory. Time grows with the recorded range.
     pub fn clear(&mut self) {
         let used = self.used();
         self.counts[used].fill(0);
@@ -100,22 +96,22 @@ impl Histogram {
         self.sum
     }
 
-    /// Exact smallest value; `None` if empty.
+    /// Exact; `None` if empty.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// Exact largest value; `None` if empty.
+    /// Exact; `None` if empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Returns the `p` quantile (0 to 1): the value of rank ceil(p * count). The result is the middle of that
-    /// value's bucket, clamped to the recorded range: exact below 256 and at `p` = 0 and 1, otherwise at most
-    /// 1/256 off. `None` if empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The
-    /// American Statistician* 50 (1996).
+    /// Returns the `p` quantile (0 to 1), the value of rank ceil(p * count): the middle of that value's
+    /// bucket, clamped to the recorded range. Exact below 256 and at `p` = 0 and 1, otherwise at most 1/256
+    /// off. `None` if empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The American
+    /// Statistician* 50 (1996).
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<u64> {
         if self.count == 0 || !(0.0..=1.0).contains(&p) {
@@ -136,7 +132,7 @@ impl Histogram {
         Some(bucket.low.midpoint(bucket.high).clamp(self.min, self.max))
     }
 
-    /// Returns the non-empty buckets in ascending order.
+    /// Non-empty buckets in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.used().filter_map(|index| {
             let (low, high) = bounds_of(index);
@@ -145,7 +141,7 @@ impl Histogram {
         })
     }
 
-    /// Returns the indices and counts of the non-empty buckets in ascending order.
+    /// Indices and counts of the non-empty buckets in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.used().filter(|index| self.counts[*index] > 0).map(|index| (index as u32, self.counts[index]))
     }
@@ -179,7 +175,6 @@ impl Histogram {
         (ends && (low..=high).contains(&sum)).then_some(histogram)
     }
 
-    /// Returns the range of bucket indices that may hold values.
     fn used(&self) -> std::ops::Range<usize> {
         if self.count == 0 {
             return 0..0;
@@ -188,7 +183,7 @@ impl Histogram {
     }
 }
 
-/// Guard that records values and updates the histogram's totals when dropped.
+/// Guard that updates the histogram's totals when dropped.
 #[derive(Debug)]
 pub struct Recording<'a> {
     histogram: &'a mut Histogram,

@@ -1,7 +1,7 @@
 //! Intervals, paired tests and fits for benchmarks: pure mathematics, each method with its reference.
 //!
-//! The crate does no I/O and no measuring, and depends on no other crate of the workspace. Nothing panics on
-//! data: if there is no answer (too few samples, a sample that is not finite), the result is `None`.
+//! Nothing panics on data: if there is no answer (too few samples, a sample that is not finite), the result
+//! is `None`.
 //!
 //! | subject | file |
 //! |---|---|

@@ -4,9 +4,9 @@ use crate::descriptive::{finite, logs, midranks};
 use crate::paired::Differences;
 use crate::{Estimate, mean};
 
-/// Returns the lag-1 autocorrelation (-1 to 1). Independent samples stay within about 2 / sqrt(n) of zero.
-/// `None` for fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins and
-/// Reinsel, *Time Series Analysis*, 4th edition, section 2.1.
+/// Returns the lag-1 autocorrelation (-1 to 1); independent samples stay within about 2 / sqrt(n) of zero.
+/// `None` for fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins
+/// and Reinsel, *Time Series Analysis*, 4th edition, section 2.1.
 #[must_use]
 pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 3)?)?;
@@ -15,7 +15,7 @@ pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     varies(samples).then(|| products / squares)
 }
 
-/// Most probable change of a series' level.
+/// Most probable change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// First sample of the second level.
@@ -24,10 +24,9 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// Returns the most probable change of level by Pettitt's test, with its approximate two-sided p value. The
-/// approximation is good below 0.5. Among equally probable points the first is returned. `None` for fewer than
-/// three samples, if one is not finite, or if all are equal. Reference: Pettitt, *Applied Statistics* 28
-/// (1979).
+/// Returns the most probable change of level by Pettitt's test, the first among equals, with its approximate
+/// two-sided p value (good below 0.5). `None` for fewer than three samples, if one is not finite, or if all
+/// are equal. Reference: Pettitt, *Applied Statistics* 28 (1979).
 #[must_use]
 pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     if !varies(finite(samples, 3)?) {
@@ -51,11 +50,10 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
 
 /// Returns the ratio of the second half's level to the first half's, with its 95 % interval.
 ///
-/// The ratio is the unpaired Hodges-Lehmann estimate on logarithms. The interval inverts the Mann-Whitney test:
-/// exact up to 50 samples, normal with continuity correction above. An interval that excludes 1 means that the
-/// halves differ. With an odd number of samples, the middle one is ignored. `None` for fewer than eight
-/// samples, or if one is not positive and finite. Reference: Hollander, Wolfe and Chicken, *Nonparametric
-/// Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+/// Unpaired Hodges-Lehmann estimate on logarithms; the interval inverts the Mann-Whitney test, exact up to 50
+/// samples. With an odd number of samples, the middle one is ignored. `None` for fewer than eight samples, or
+/// if one is not positive and finite. Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical
+/// Methods*, 3rd edition, sections 4.2 and 4.3.
 #[must_use]
 pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     let logs = logs(samples, 8)?;
@@ -65,10 +63,10 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     Some(shift.exp())
 }
 
-/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the value
-/// of the uniform distribution, the samples may have two modes; heavy skew can exceed it too. `None` for fewer
-/// than four samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in
-/// Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
+/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the
+/// value of the uniform distribution, the samples may have two modes or heavy skew. `None` for fewer than
+/// four samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in
+/// Psychology* 4:700 (2013).
 #[must_use]
 pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 4)?)?;
@@ -85,7 +83,6 @@ pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
     Some((skewness * skewness + 1.0) / (kurtosis + normal_kurtosis))
 }
 
-/// `true` unless all samples are equal.
 fn varies(samples: &[f64]) -> bool {
     samples.iter().any(|x| *x != samples[0])
 }

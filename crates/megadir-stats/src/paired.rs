@@ -10,13 +10,13 @@ use crate::{Estimate, Interval};
 /// Returns the Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank
 /// interval.
 ///
-/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j, in the unit of the differences.
-/// The interval inverts the signed-rank test: exact up to 50 differences, normal with continuity correction
-/// above; ties only widen it. Differences must be symmetric about their center, as they are for two arms with
-/// the same noise. O(n) memory; time near 64 n (2000 differences: under a millisecond). `None` if a difference
-/// is not finite, `confidence` is outside 0 to 1, or there are too few differences (fewer than 6 at 95 %).
-/// References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34 (1963); Hollander, Wolfe and Chicken,
-/// *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and 3.3.
+/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j. The interval inverts the
+/// signed-rank test: exact up to 50 differences, normal with continuity correction above; ties only widen it.
+/// Differences must be symmetric about their center, as for two arms with the same noise. O(n) memory; time
+/// near 64 n. `None` if a difference is not finite, `confidence` is outside 0 to 1, or there are too few
+/// differences (fewer than 6 at 95 %). References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34
+/// (1963); Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and
+/// 3.3.
 #[must_use]
 pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> {
     let walsh = WalshAverages::new(differences)?;
@@ -26,10 +26,10 @@ pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> 
 
 /// Returns the two-sided p value (0 to 1) of Wilcoxon's signed-rank test of symmetry about zero.
 ///
-/// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction. Zeros
-/// are ranked, then dropped (Pratt). If all differences are zero, p is 1. `None` without differences or if one
-/// is not finite. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the American
-/// Statistical Association* 54 (1959).
+/// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction.
+/// Zeros are ranked, then dropped (Pratt); if all differences are zero, p is 1. `None` without differences or
+/// if one is not finite. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the
+/// American Statistical Association* 54 (1959).
 #[must_use]
 pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
     let sizes: Vec<f64> = finite(differences, 1)?.iter().map(|d| d.abs()).collect();
@@ -54,18 +54,17 @@ pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
     Some((2.0 * normal_cumulative(z)).min(1.0))
 }
 
-/// Returns the ratio new / old of paired times with its interval: Hodges-Lehmann on log ratios, exponentiated.
-/// Both series have the same unit and one time a round; below 1 the new one is faster. `None` if the lengths
-/// differ, a time is not positive and finite, or [`hodges_lehmann`] has no interval. Reference: see there;
-/// Fleming and Wallace, *Communications of the ACM* 29 (1986), for averaging ratios on the log scale.
+/// Returns the ratio new / old of paired times with its interval: Hodges-Lehmann on log ratios. Both series
+/// have the same unit and one time a round. `None` if the lengths differ, a time is not positive and finite,
+/// or [`hodges_lehmann`] has no interval. Reference: Fleming and Wallace, *Communications of the ACM* 29
+/// (1986).
 #[must_use]
 pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
 /// Returns ln(new / old) of each round, the input of [`crate::verdict()`] and [`crate::judge_family`]. `None`
-/// if the lengths differ, there are no times, or a time is not positive and finite. Reference: Fleming and
-/// Wallace, *Communications of the ACM* 29 (1986).
+/// if the lengths differ, there are no times, or a time is not positive and finite.
 #[must_use]
 pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     if new.len() != old.len() {
@@ -75,7 +74,7 @@ pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     Some(new.iter().zip(&old).map(|(n, o)| n - o).collect())
 }
 
-/// Returns the Hodges-Lehmann estimate of finite samples; `None` without samples.
+/// Hodges-Lehmann estimate; `None` without samples.
 pub(crate) fn center(samples: &[f64]) -> Option<f64> {
     Some(median_of_sorted(&sorted(samples, 1)?))
 }
@@ -87,7 +86,7 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
     0.5 * lower + 0.5 * upper
 }
 
-/// Walsh averages of a series: the sorted series and the law of their count above zero.
+/// Sorted series and the law of its Walsh averages above zero.
 pub(crate) struct WalshAverages {
     sorted: Vec<f64>,
     law: RankLaw,
@@ -109,7 +108,7 @@ impl WalshAverages {
         median_of_sorted(&self.sorted)
     }
 
-    /// Returns Wilcoxon's interval; `None` if `confidence` is outside 0 to 1 or there are too few samples.
+    /// `None` if `confidence` is outside 0 to 1 or there are too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         Some(Interval {
@@ -118,9 +117,8 @@ impl WalshAverages {
         })
     }
 
-    /// Returns the p value of [`Self::interval`]: at most 1 - confidence exactly if the interval excludes 0.
-    /// Without ties or zeros it equals [`wilcoxon_signed_rank_p`]; with them it is larger, because averages of
-    /// zero count against both sides.
+    /// Returns the p value of [`Self::interval`]. Without ties or zeros it equals [`wilcoxon_signed_rank_p`];
+    /// with them it is larger, because averages of zero count against both sides.
     pub(crate) fn p(&self) -> f64 {
         let at_most_zero = walsh_averages_up_to(&self.sorted, 0.0);
         let below_zero = walsh_averages_up_to(&self.sorted, 0.0f64.next_down());
@@ -131,19 +129,19 @@ impl WalshAverages {
 
 /// Returns the ratio new / old of the times of two unpaired runs, with its interval.
 ///
-/// The unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an old one.
-/// The interval inverts the Mann-Whitney test: exact up to 50 times in total, normal with continuity correction
-/// above; ties only widen it. Both series have the same unit; below 1 the new one is faster. The interval does
-/// not include the variation between whole runs. `None` if a time is not positive and finite, or if there are
-/// too few for the confidence (fewer than 4 against 4 at 95 %). Reference: Hollander, Wolfe and Chicken,
-/// *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+/// Unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an old one. The
+/// interval inverts the Mann-Whitney test: exact up to 50 times in total, normal with continuity correction
+/// above; ties only widen it. It does not include the variation between whole runs. Both series have the same
+/// unit. `None` if a time is not positive and finite, or if there are too few for the confidence (fewer than
+/// 4 against 4 at 95 %). Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd
+/// edition, sections 4.2 and 4.3.
 #[must_use]
 pub fn unpaired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     let differences = Differences::new(&logs(new, 1)?, &logs(old, 1)?)?;
     Some(Estimate { value: differences.median(), interval: differences.interval(confidence)? }.exp())
 }
 
-/// All differences between two series: the sorted series and the law of the number above zero.
+/// Sorted series and the law of the number of differences above zero.
 pub(crate) struct Differences {
     new: Vec<f64>,
     old: Vec<f64>,
@@ -151,7 +149,7 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
-    /// Differences new - old of finite samples; `None` if a side has no samples.
+    /// New - old; `None` if a side has no samples.
     pub(crate) fn new(new: &[f64], old: &[f64]) -> Option<Self> {
         let (new, old) = (sorted(new, 1)?, sorted(old, 1)?);
         let law = RankLaw::rank_sum(new.len(), old.len());
@@ -163,14 +161,14 @@ impl Differences {
         0.5 * (self.nth(count.div_ceil(2)) + self.nth(count / 2 + 1))
     }
 
-    /// Returns the interval that inverts the test; `None` for too few samples.
+    /// `None` for too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         let high = self.law.max() - outside;
         (outside < high).then(|| Interval { low: self.nth(outside + 1), high: self.nth(high) })
     }
 
-    /// Returns the two-sided p value of "no shift"; with ties the larger one, which the interval inverts.
+    /// Two-sided p value of "no shift"; with ties the larger one, which the interval inverts.
     pub(crate) fn p(&self) -> f64 {
         let not_above = differences_up_to(&self.old, &self.new, 0.0);
         let not_below = differences_up_to(&self.new, &self.old, 0.0);

@@ -8,12 +8,11 @@
 //!  i = 2             [ .|>                lie between them; those are made and selected from.
 //! ```
 //!
-//! The result is the exact double that a full sort would give (rounding is monotone), in O(n) memory and
-//! typically about ten walks of n steps; at worst three for each bit of a double. Counting below a threshold in
-//! a matrix with sorted rows and columns, and enumerating the pairs once they are few: Johnson and Mizoguchi,
-//! *SIAM J. Comput.* 7 (1978).
+//! The result is the exact double that a full sort would give, in O(n) memory and typically about ten walks
+//! of n steps; at worst three for each bit of a double. Reference: Johnson and Mizoguchi, *SIAM J. Comput.* 7
+//! (1978).
 
-/// Pairs of sorted samples whose values ascend along every row.
+/// Sorted samples; pair values ascend along every row.
 trait Pairs {
     fn count(&self) -> usize;
 
@@ -21,10 +20,10 @@ trait Pairs {
 
     fn range(&self) -> (f64, f64);
 
-    /// Returns the number of pairs with a value of at most `threshold`.
+    /// Number of pairs with a value of at most `threshold`.
     fn up_to(&self, threshold: f64) -> usize;
 
-    /// Returns the values of the pairs above `low` and up to `high`.
+    /// Values above `low` and up to `high`.
     fn between(&self, low: f64, high: f64) -> Vec<f64>;
 }
 
@@ -116,7 +115,6 @@ pub(crate) fn walsh_average(sorted: &[f64], rank: usize) -> f64 {
     select(&Means(sorted), rank)
 }
 
-/// Returns the number of Walsh averages of sorted samples that are at most `threshold`.
 pub(crate) fn walsh_averages_up_to(sorted: &[f64], threshold: f64) -> usize {
     let mut count = 0;
     let mut end = sorted.len();
@@ -132,12 +130,11 @@ pub(crate) fn walsh_averages_up_to(sorted: &[f64], threshold: f64) -> usize {
     count
 }
 
-/// Returns the `rank`-th smallest (from 1) difference b_j - a_i of two sorted finite series.
+/// The `rank`-th smallest (from 1) difference b_j - a_i of two sorted finite series.
 pub(crate) fn difference(a: &[f64], b: &[f64], rank: usize) -> f64 {
     select(&Differences { a, b }, rank)
 }
 
-/// Returns the number of differences b_j - a_i of two sorted series that are at most `threshold`.
 pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
     let mut count = 0;
     let mut end = 0;
@@ -150,16 +147,16 @@ pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
     count
 }
 
-/// Two thresholds that enclose the value sought, and the number of pairs at or below each.
+/// Thresholds around the value sought, and the number of pairs at or below each.
 struct Bracket {
     /// Keys of doubles: `low` is below the value sought, `high` is not.
     low: i64,
     high: i64,
     up_to_low: usize,
     up_to_high: usize,
-    /// Rank of the pair sought, from 1.
+    /// From 1.
     rank: usize,
-    /// Largest number of pairs that may be enumerated.
+    /// Maximum number of pairs to enumerate.
     most: usize,
 }
 
@@ -172,7 +169,6 @@ impl Bracket {
         self.up_to_high - self.up_to_low
     }
 
-    /// `true` if the pairs inside are few enough to enumerate, or equal.
     fn is_closed(&self) -> bool {
         self.pairs() <= self.most || self.high - 1 == self.low
     }
@@ -186,8 +182,8 @@ impl Bracket {
         }
     }
 
-    /// Returns the threshold with about `aim` pairs at or below it, if the pairs inside are spread evenly;
-    /// `None` outside the bracket or if it is closed.
+    /// Returns the threshold with about `aim` pairs at or below it, if pairs are spread evenly; `None`
+    /// outside the bracket or if it is closed.
     fn interpolate(&self, aim: f64) -> Option<i64> {
         if self.is_closed() {
             return None;
@@ -237,7 +233,7 @@ fn select(pairs: &impl Pairs, rank: usize) -> f64 {
     found + 0.0
 }
 
-/// Returns an integer with the same order as the double.
+/// The integer has the same order as the double.
 fn key(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     bits ^ ((bits >> 63) & i64::MAX)

@@ -1,7 +1,7 @@
-//! Seeded order: a generator, shuffling, balanced designs and permutations of huge ranges in constant memory.
+//! Seeded order: a generator, shuffling, balanced designs and permutations.
 
-/// SplitMix64: 64-bit numbers from 64 bits of state. Not for secrets. Reference: Steele, Lea and Flood, *Fast
-/// Splittable Pseudorandom Number Generators*, OOPSLA 2014; Vigna's public C code.
+/// SplitMix64, not for secrets. Reference: Steele, Lea and Flood, *Fast Splittable Pseudorandom Number
+/// Generators*, OOPSLA 2014; Vigna's public C code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitMix64 {
     state: u64,
@@ -19,8 +19,8 @@ impl SplitMix64 {
         mix(self.state)
     }
 
-    /// Returns a number below `end`, all equally probable; `None` if `end` is 0. Reference: Lemire, *Fast
-    /// Random Integer Generation in an Interval*, ACM TOMACS 29 (2019).
+    /// Returns a number below `end`, all equally probable; `None` if `end` is 0. Reference: Lemire, ACM
+    /// TOMACS 29 (2019).
     pub fn below(&mut self, end: u64) -> Option<u64> {
         // Number of the 2^64 values to reject so that every result has the same number of values.
         let refused = end.wrapping_neg().checked_rem(end)?;
@@ -32,15 +32,14 @@ impl SplitMix64 {
         }
     }
 
-    /// Returns a number in [0, 1) with 53 random bits. Reference: Blackman and Vigna, prng.di.unimi.it,
-    /// "Generating uniform doubles in the unit interval".
+    /// Returns a number in [0, 1) with 53 random bits. Reference: Blackman and Vigna, prng.di.unimi.it.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
-/// Puts the items into a random order, all orders equally probable (as far as 64 bits of state reach).
-/// Reference: Durstenfeld, *Communications of the ACM* 7 (1964), the Fisher-Yates shuffle.
+/// Shuffles; all orders are equally probable, as far as 64 bits of state reach. Reference: Durstenfeld,
+/// *Communications of the ACM* 7 (1964).
 pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     for last in (1..items.len()).rev() {
         let chosen = random.below(last as u64 + 1).map_or(last, |index| index as usize);
@@ -48,7 +47,7 @@ pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     }
 }
 
-/// Mixes the bits of `value` by a bijection in which every input bit affects every output bit.
+/// Bijection in which every input bit affects every output bit.
 #[inline]
 fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -58,7 +57,7 @@ fn mix(value: u64) -> u64 {
 
 const ROUNDS: usize = 8;
 
-/// Seeded permutation of 0 to n - 1, computed instead of stored: the order of the keys of a huge directory.
+/// Seeded permutation of 0 to n - 1, computed instead of stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
     count: u64,
@@ -67,7 +66,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// Permutation of 0 to `n` - 1, determined by `seed`.
+    /// The permutation is determined by `n` and `seed`.
     #[must_use]
     pub fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -84,7 +83,7 @@ impl Permutation {
         self.count
     }
 
-    /// Returns the number at index `i`; `None` if `i` is not below n.
+    /// `None` if `i` is not below n.
     #[must_use]
     pub fn get(&self, i: u64) -> Option<u64> {
         if i >= self.count {
@@ -98,7 +97,7 @@ impl Permutation {
         Some(number)
     }
 
-    /// Returns the image under the network of a number of at most 2 * `half_bits` bits.
+    /// Image under the Feistel network of a number of at most 2 * `half_bits` bits.
     #[inline]
     fn encrypt(&self, number: u64) -> u64 {
         let mask = (1u64 << self.half_bits) - 1;
@@ -111,13 +110,11 @@ impl Permutation {
 }
 
 /// Returns the rows of a Williams design of `n` arms: orders of 0 to n - 1, one a round. Every arm occurs
-/// equally often at every position, and equally often directly after every other arm. An even `n` needs n rows,
-/// an odd one 2n: the square and its mirror image. No rows for 0 arms. Reference: Williams, *Australian Journal
-/// of Scientific Research A* 2 (1949).
+/// equally often at every position, and equally often directly after every other arm. An even `n` needs n
+/// rows, an odd one 2n. Reference: Williams, *Australian Journal of Scientific Research A* 2 (1949).
 #[must_use]
 pub fn balanced_latin_square(n: usize) -> Vec<Vec<usize>> {
-    // The first row zigzags 0, n-1, 1, n-2, ...: neighbours have all differences. The other rows are shifted by
-    // 1, 2, ...
+    // The first row zigzags 0, n-1, 1, n-2, ...: neighbours have all differences. The other rows are shifted.
     let zigzag = (0..n).map(|place| if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 });
     let first: Vec<usize> = zigzag.collect();
     let shifted = |shift: usize| first.iter().map(|arm| (arm + shift) % n).collect();

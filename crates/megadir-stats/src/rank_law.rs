@@ -1,18 +1,17 @@
 //! Null distributions of Wilcoxon's signed-rank sum and the Mann-Whitney count.
 //!
-//! Exact by dynamic programming for few samples, normal with continuity correction above. Tests and intervals
-//! share these laws, so they cannot disagree. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Mann and
-//! Whitney, *Annals of Mathematical Statistics* 18 (1947); Hollander, Wolfe and Chicken, *Nonparametric
-//! Statistical Methods*, 3rd edition.
+//! Exact by dynamic programming for few samples, normal with continuity correction above. References:
+//! Wilcoxon, *Biometrics Bulletin* 1 (1945); Mann and Whitney, *Annals of Mathematical Statistics* 18 (1947);
+//! Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition.
 
 use crate::distribution::{normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
 use crate::{Estimate, Interval, quantile};
 
-/// Largest number of samples with an exact distribution: all counts stay below 2^53.
+/// Largest number of samples with an exact distribution: counts stay below 2^53.
 pub(crate) const EXACT_COUNT_MAX: usize = 50;
 
-/// Null distribution of a rank statistic, symmetric over 0 to `max`.
+/// Symmetric over 0 to `max`.
 pub(crate) struct RankLaw {
     max: usize,
     shape: Shape,
@@ -28,7 +27,7 @@ enum Shape {
 }
 
 impl RankLaw {
-    /// Law of the signed-rank sum of `count` paired differences.
+    /// For `count` paired differences.
     pub(crate) fn signed_rank(count: usize) -> Self {
         let max = count * (count + 1) / 2;
         if count <= EXACT_COUNT_MAX {
@@ -39,7 +38,7 @@ impl RankLaw {
         Self::normal(max, variance)
     }
 
-    /// Law of the number of ordered pairs between series of `first` and `second` samples.
+    /// For the number of ordered pairs between series of `first` and `second` samples.
     pub(crate) fn rank_sum(first: usize, second: usize) -> Self {
         let max = first * second;
         if first + second <= EXACT_COUNT_MAX {
@@ -53,7 +52,7 @@ impl RankLaw {
         self.max
     }
 
-    /// Returns the probability of at most `value`.
+    /// Probability of at most `value`.
     pub(crate) fn cumulative(&self, value: usize) -> f64 {
         match &self.shape {
             Shape::Exact(cumulative) => cumulative.get(value).copied().unwrap_or(1.0),
@@ -61,12 +60,12 @@ impl RankLaw {
         }
     }
 
-    /// Returns the two-sided p value; `smaller` is the smaller side of the statistic.
+    /// `smaller` is the smaller side of the statistic.
     pub(crate) fn two_sided(&self, smaller: usize) -> f64 {
         (2.0 * self.cumulative(smaller)).min(1.0)
     }
 
-    /// Returns the largest value with cumulative probability at most `tail`; `None` if 0 already exceeds it.
+    /// Largest value with cumulative probability at most `tail`; `None` if 0 already exceeds it.
     pub(crate) fn critical(&self, tail: f64) -> Option<usize> {
         let (mut fits, mut too_large) = (0, self.max + 1);
         if self.cumulative(fits) > tail {
@@ -100,7 +99,7 @@ impl RankLaw {
     }
 }
 
-/// Returns the number of subsets of the ranks 1 to `count` with sum 0, 1, ... `max`.
+/// Number of subsets of the ranks 1 to `count` with sum 0, 1, ... `max`.
 fn signed_rank_ways(count: usize, max: usize) -> Vec<f64> {
     let mut ways = vec![0.0; max + 1];
     ways[0] = 1.0;
@@ -130,20 +129,18 @@ fn rank_sum_ways(first: usize, second: usize) -> Vec<f64> {
 }
 
 const RESAMPLES: usize = 1000;
-/// Minimum number of rounds for an interval, as for medians at 95 %.
+/// As for medians at 95 %.
 const ROUNDS_MIN: usize = 6;
 
 /// Returns the `p` quantiles (0 to 1) of all values, each with its interval by resampling whole rounds.
 ///
-/// `rounds` holds the values of each round with their counts, as the buckets (middles) of a histogram give
-/// them, in one unit. A quantile is the value of rank ceil(p * count) of all rounds together (type 1 of Hyndman
-/// and Fan). Rounds are drawn with replacement, 1000 times with `seed`, and the interval's ends are quantiles
-/// of the resampled quantiles. This is the expanded percentile interval: for few rounds its tails are widened
-/// as Student's distribution is wider than the normal. No interval reaches past the observed values, so if only
-/// some rounds have values beyond a high quantile, its upper end is a lower bound. `None` for fewer than six
-/// rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1. References: Davison and Hinkley,
-/// *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole); Hesterberg, *The
-/// American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
+/// `rounds` holds the values of each round with their counts, as the buckets of a histogram give them. A
+/// quantile is the value of rank ceil(p * count) of all rounds together. Rounds are drawn with replacement,
+/// 1000 times with `seed`; the interval is the expanded percentile interval, whose tails are widened for few
+/// rounds. It does not reach past the observed values: if only some rounds have values beyond a high
+/// quantile, its upper end is a lower bound. `None` for fewer than six rounds, if one is empty, or if `p` or
+/// `confidence` is outside 0 to 1. References: Davison and Hinkley, *Bootstrap Methods and their
+/// Application*, 1997, section 3.8; Hesterberg, *The American Statistician* 69 (2015), section 5.2.
 #[must_use]
 pub fn quantile_intervals(
     rounds: &[Vec<(u64, u64)>],
@@ -177,8 +174,8 @@ pub fn quantile_intervals(
     observed.into_iter().zip(resampled).map(estimate).collect()
 }
 
-/// Returns the tail of the expanded percentile interval, widened for `count` rounds: a normal variable's tail
-/// beyond Student's critical value. `None` for too few rounds.
+/// Tail of the expanded percentile interval for `count` rounds: a normal variable's tail beyond Student's
+/// critical value. `None` for too few rounds.
 fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
     let tail = tail_of(confidence)?;
     let n = count as f64;
@@ -209,7 +206,7 @@ impl Table {
         Some(Self { values, rounds })
     }
 
-    /// Returns the quantiles of all values, with each round weighted by `times`.
+    /// Each round is weighted by `times`.
     fn quantiles(&self, times: &[u64], p: &[f64]) -> Vec<f64> {
         let mut counts = vec![0u64; self.values.len()];
         for (round, times) in self.rounds.iter().zip(times).filter(|(_, times)| **times > 0) {

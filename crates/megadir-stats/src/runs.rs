@@ -5,25 +5,24 @@
 //!  new runs  | m m m m -> mean, variance      Welch's t: no equal variances assumed
 //! ```
 //!
-//! Rounds of one run share its time, its location on the disk and its memory layout. They are not independent
-//! samples of "a run of this version"; runs are. Rank tests are no use here: three runs against three have no
-//! interval at 95 %.
+//! Rounds of one run share its time, its location on the disk and its memory layout, so they are no
+//! independent samples of a version; runs are. Rank tests have no interval at 95 % for three runs against
+//! three.
 
 use crate::descriptive::{finite, logs, mean, midranks};
 use crate::distribution::{normal_critical, student_critical, student_two_sided, tail_of};
 use crate::{Estimate, Interval};
 
-/// Minimum number of runs a side for an interval.
+/// Runs a side, for an interval.
 pub const RUNS_MIN: usize = 3;
 
 /// Returns the ratio new / old of run times (one time a run), with its interval.
 ///
-/// The ratio is that of the geometric means. The interval is Welch's on logarithms: Student's distribution with
-/// Satterthwaite's degrees of freedom. It assumes that runs of one version are about log-normal, but not that
-/// both versions scatter equally. `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not
-/// positive and finite, or if all times of each side are equal: no clock that could measure a difference gives
-/// such times. References: Welch, *Biometrika* 34 (1947); Satterthwaite, *Biometrics Bulletin* 2 (1946). For
-/// runs as the unit of inference: Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
+/// The ratio of the geometric means with Welch's interval on logarithms: Student's distribution with
+/// Satterthwaite's degrees of freedom. Runs of one version are assumed to be about log-normal; versions may
+/// scatter differently. `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not positive and
+/// finite, or if all times of each side are equal. References: Welch, *Biometrika* 34 (1947); Satterthwaite,
+/// *Biometrics Bulletin* 2 (1946); Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
 #[must_use]
 pub fn ratio_over_runs(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     let means = RunMeans::of_times(new, old)?;
@@ -65,13 +64,13 @@ impl RunMeans {
         self.runs
     }
 
-    /// Returns Welch's interval; `None` if `confidence` is outside 0 to 1.
+    /// `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees, tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.difference - half, high: self.difference + half })
     }
 
-    /// Returns the two-sided p value, consistent with [`Self::interval`].
+    /// Two-sided, consistent with [`Self::interval`].
     pub(crate) fn p(&self) -> f64 {
         student_two_sided(self.degrees, self.difference / self.standard_error)
     }
@@ -86,13 +85,12 @@ fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
 
 /// Returns the Theil-Sen slope of `y` over `x` with Sen's interval, in units of y per unit of x.
 ///
-/// The slope is the median slope of all pairs with different x. The interval is as wide as Kendall's statistic
-/// may stray, by its normal approximation with corrections for ties in x and in y; ranks are rounded as in
-/// SciPy's `theilslopes`. Time and memory grow with the square of the samples (1000 samples: half a million
-/// slopes). `None` if the lengths differ, a value is not finite, `confidence` is outside 0 to 1, all x are
-/// equal, a slope overflows, or the samples are too few for the interval (fewer than 5 at 95 %, more with
-/// ties). References: Theil, *Proceedings of the KNAW* 53 (1950); Sen, *Journal of the American Statistical
-/// Association* 63 (1968).
+/// The slope is the median slope of all pairs with different x. The interval uses the normal approximation of
+/// Kendall's statistic with corrections for ties; ranks are rounded as in SciPy's `theilslopes`. Time and
+/// memory grow with the square of the samples. `None` if the lengths differ, a value is not finite,
+/// `confidence` is outside 0 to 1, all x are equal, a slope overflows, or the samples are too few for the
+/// interval (fewer than 5 at 95 %, more with ties). References: Theil, *Proceedings of the KNAW* 53 (1950);
+/// Sen, *Journal of the American Statistical Association* 63 (1968).
 #[must_use]
 pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
     let z = normal_critical(tail_of(confidence)?);
@@ -129,8 +127,7 @@ impl PowerLaw {
 }
 
 /// Fits a power law by least squares on logarithms. `None` if the lengths differ, a value is not positive and
-/// finite, or there are fewer than two different x. Reference: Warton et al., *Biological Reviews* 81 (2006),
-/// section on least squares of log-transformed allometry.
+/// finite, or there are fewer than two different x. Reference: Warton et al., *Biological Reviews* 81 (2006).
 #[must_use]
 pub fn power_law(x: &[f64], y: &[f64]) -> Option<PowerLaw> {
     if x.len() != y.len() {
@@ -147,7 +144,7 @@ pub fn power_law(x: &[f64], y: &[f64]) -> Option<PowerLaw> {
     Some(PowerLaw { exponent, coefficient: (y_mean - exponent * x_mean).exp() })
 }
 
-/// Returns the slopes of all pairs with different x; `None` if one overflows.
+/// Pairs have different x; `None` if a slope overflows.
 fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     if x.len() != y.len() {
         return None;

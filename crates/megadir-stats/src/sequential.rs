@@ -9,17 +9,16 @@ use crate::paired::{hodges_lehmann, paired_ratio};
 
 /// Factor between the rounds of successive looks.
 const GROWTH: f64 = 1.5;
-/// Fewer rounds have no interval at 95 %.
+/// Minimum for an interval at 95 %.
 const ROUNDS_MIN: u32 = 6;
 
-/// Rounds after which a run checks if its intervals are narrow enough: a geometric schedule, fixed in advance.
+/// Rounds after which a run checks if its intervals are narrow enough: a geometric schedule, fixed in
+/// advance.
 ///
 /// Every interval of a run with L looks is taken at the level 1 - alpha / L. By Bonferroni's inequality all L
-/// cover together with at least 1 - alpha, so the one at which the run stops does too, whatever the reason to
-/// stop: they are repeated confidence intervals. Because the schedule is geometric, there are few looks: about
-/// six for ten times the rounds. References: Jennison and Turnbull, *Journal of the Royal Statistical Society
-/// B* 51 (1989), and *Group Sequential Methods with Applications to Clinical Trials*, 2000, chapter 9 (repeated
-/// confidence intervals).
+/// cover together with at least 1 - alpha, and so does the one at which the run stops: they are repeated
+/// confidence intervals. There are about six looks for ten times the rounds. Reference: Jennison and
+/// Turnbull, *Group Sequential Methods with Applications to Clinical Trials*, 2000, chapter 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looks {
     rounds_min: u32,
@@ -27,8 +26,8 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Returns the schedule from `rounds_min` to `rounds_max` rounds; both are looks. `None` if `rounds_min` is
-    /// under 6, which has no interval at 95 %, or over `rounds_max`.
+    /// Both `rounds_min` and `rounds_max` are looks. `None` if `rounds_min` is under 6, which has no interval
+    /// at 95 %, or over `rounds_max`.
     #[must_use]
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
@@ -43,7 +42,6 @@ impl Looks {
         rounds
     }
 
-    /// `true` if there is a look after `rounds` rounds.
     #[must_use]
     pub fn is_at(&self, rounds: u32) -> bool {
         self.rounds().contains(&rounds)
@@ -54,7 +52,7 @@ impl Looks {
         self.rounds().len() as u32
     }
 
-    /// Returns the level of each look's intervals, so that all together cover with `confidence`.
+    /// Level of each look's intervals, so that all together cover with `confidence`.
     #[must_use]
     pub fn confidence(&self, confidence: f64) -> f64 {
         1.0 - (1.0 - confidence) / f64::from(self.count())
@@ -68,10 +66,9 @@ pub enum HalfWidth {
     Absolute(f64),
 }
 
-/// `true` if the interval of paired times is at most as wide as `target` at this level. The interval is
-/// Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. Too few rounds or times that
-/// are not positive give `false`. A run that stops by this checks only at the rounds of a [`Looks`] and passes
-/// its [`Looks::confidence`].
+/// `true` if the interval of paired times is at most as wide as `target` at this level: Wilcoxon's, of log
+/// ratios or of differences. Too few rounds or times that are not positive give `false`. To stop by this,
+/// check only at the rounds of a [`Looks`], with its [`Looks::confidence`].
 #[must_use]
 pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f64) -> bool {
     let (estimate, target) = match target {
@@ -85,10 +82,9 @@ pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f6
     estimate.is_some_and(|estimate| estimate.interval.half_width() <= target)
 }
 
-/// Returns Holm's adjusted p values (0 to 1), in the order given. The p value of rank i (from 0) of m is
-/// multiplied by m - i; no adjusted value is below an earlier one. NaN stands for a contrast that could not be
-/// tested: it stays NaN and does not count in the family, as in R's `p.adjust`. Reference: Holm (1979); Wright,
-/// *Biometrics* 48 (1992), for adjusted p values.
+/// Returns Holm's adjusted p values (0 to 1), in the order given. NaN stands for a contrast that could not be
+/// tested: it stays NaN and does not count in the family, as in R's `p.adjust`. Reference: Holm (1979);
+/// Wright, *Biometrics* 48 (1992), for adjusted p values.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![f64::NAN; p_values.len()];
@@ -103,13 +99,11 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 /// Returns for each contrast the confidence level whose interval agrees with Holm's decision, in the order
 /// given.
 ///
-/// A rejected contrast of rank i of m was tested at `family_alpha` / (m - i). Its level is 1 minus that, and
-/// its interval excludes the null value. The procedure stops at the first contrast that is not rejected; that
-/// contrast and all later ones get the level of that step, so their intervals include the null value. Hence
-/// "the interval excludes the null" and "the adjusted p value is at most `family_alpha`" are equivalent,
-/// provided that interval and p value come from the same test. The decisions control the family-wise error; the
-/// intervals of rejected contrasts do not cover jointly. NaN is treated as in [`holm`]. References: Holm
-/// (1979); Guilbaud, *Biometrical Journal* 50 (2008), for the matching confidence regions.
+/// A rejected contrast of rank i of m gets the level 1 - `family_alpha` / (m - i). The first contrast that is
+/// not rejected and all later ones get the level of that step. If interval and p value come from the same
+/// test, the interval excludes the null value exactly if the adjusted p value is at most `family_alpha`. The
+/// decisions control the family-wise error; the intervals of rejected contrasts do not cover jointly. NaN is
+/// treated as in [`holm`]. References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008).
 #[must_use]
 pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
@@ -124,14 +118,14 @@ pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     levels
 }
 
-/// One step: the contrast tested, its p value, and the divisor of the family's alpha.
+/// Contrast, p value, and the divisor of the family's alpha.
 struct Step {
     contrast: usize,
     p: f64,
     divisor: f64,
 }
 
-/// Returns the steps from the smallest p value on, without NaN.
+/// From the smallest p value on, without NaN.
 fn steps(p_values: &[f64]) -> impl Iterator<Item = Step> {
     let mut order: Vec<usize> = (0..p_values.len()).filter(|&i| !p_values[i].is_nan()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));

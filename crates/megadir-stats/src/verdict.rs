@@ -1,4 +1,4 @@
-//! Verdicts on ratios of paired times: faster, slower, equivalent or inconclusive.
+//! Verdicts on ratios of paired times.
 //!
 //! ```text
 //!                 1/1.03    1    1.03         (a band of 3 %, symmetric on the log scale)
@@ -18,38 +18,36 @@ use crate::runs::RunMeans;
 use crate::sequential::holm_confidences;
 use crate::{Estimate, Interval};
 
-/// Default equivalence band: 3 %, the ratios from 1/1.03 to 1.03.
+/// The ratios from 1/1.03 to 1.03.
 pub const DEFAULT_BAND: f64 = 0.03;
 
-/// Error of a whole family of contrasts: one false difference in twenty families.
+/// One false difference in twenty families.
 pub(crate) const FAMILY_ALPHA: f64 = 0.05;
 
-/// Error of the equivalence interval: two one-sided tests at 5 % each.
+/// Two one-sided tests at 5 % each.
 const EQUIVALENCE_ALPHA: f64 = 0.10;
 
 /// Ratio, intervals and verdict of one contrast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// Ratio of times new / old with its own 95 % interval (corrected for the looks at which the run might have
-    /// stopped).
+    /// Ratio of times new / old with its own 95 % interval, corrected for looks.
     pub ratio: Estimate,
-    /// Interval at the level adjusted for the family; 0 to infinity if the rounds are too few for that level.
+    /// At the level adjusted for the family; 0 to infinity if the rounds are too few for that level.
     pub adjusted: Interval,
     pub verdict: Verdict,
     pub method: Method,
 }
 
-/// Method that computed the intervals of a contrast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     SignedRank,
-    /// Hierarchical bootstrap over epochs and the rounds within them.
+    /// Over epochs and the rounds within them.
     HierarchicalBootstrap {
         epochs: usize,
     },
-    /// Mann-Whitney test of two runs without common rounds.
+    /// Two runs without common rounds.
     RankSum,
-    /// Welch's test of several runs a side, each one observation.
+    /// Several runs a side, each one observation.
     Welch {
         runs: usize,
     },
@@ -58,21 +56,20 @@ pub enum Method {
 /// Verdict on a ratio of times new / old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The adjusted interval lies below 1: the new one takes less time.
+    /// The adjusted interval lies below 1.
     Faster {
-        /// `true` if the adjusted interval lies inside the band: the difference is too small to matter.
+        /// `true` if the adjusted interval lies inside the band.
         negligible: bool,
     },
-    /// The adjusted interval lies above 1: the new one takes more time.
+    /// The adjusted interval lies above 1.
     Slower {
-        /// `true` if the adjusted interval lies inside the band: the difference is too small to matter.
+        /// `true` if the adjusted interval lies inside the band.
         negligible: bool,
     },
     /// The 90 % interval lies inside the band and includes 1.
     Equivalent,
     Inconclusive {
-        /// Total number of rounds that would probably decide at the present noise; `None` without a basis for
-        /// an estimate.
+        /// Total number of rounds that would probably decide at the present noise; `None` without a basis.
         rounds_to_decide: Option<u64>,
     },
 }
@@ -80,12 +77,10 @@ pub enum Verdict {
 /// Judges one contrast by its log ratios ln(new / old), one a round.
 ///
 /// `holm_confidence` is the level of the adjusted interval: 0.95 for a single contrast, otherwise from
-/// [`crate::holm_confidences`]. `band` is a fraction: 0.03 makes the band 1/1.03 to 1.03, symmetric on the log
-/// scale, so that swapping new and old swaps the verdict. Faster and slower take precedence over equivalent.
-/// The estimate of the rounds lets half-widths shrink with 1/sqrt(rounds) around the present ratio until the
-/// contrast is decided as different or as equivalent, whichever comes first. `None` for fewer than six rounds,
-/// if a sample is not finite, the level is outside 0 to 1, or the band is not positive. References: Schuirmann
-/// (1987) for equivalence; [`crate::hodges_lehmann`] for the intervals.
+/// [`crate::holm_confidences`]. `band` is a fraction: 0.03 makes the band 1/1.03 to 1.03, so that swapping
+/// new and old swaps the verdict. Faster and slower take precedence over equivalent. `None` for fewer than
+/// six rounds, if a sample is not finite, the level is outside 0 to 1, or the band is not positive.
+/// Reference: Schuirmann (1987).
 #[must_use]
 pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Judgement> {
     let rounds = Rounds::Walsh(WalshAverages::new(log_ratios)?);
@@ -96,39 +91,35 @@ pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Ju
 pub struct Judging {
     /// Equivalence band, a fraction: 0.03 makes it 1/1.03 to 1.03.
     pub band: f64,
-    /// Number of looks at which the run might have stopped, 1 if the rounds were fixed; see [`crate::Looks`].
-    /// Every error, of the family and of the intervals, is divided by it.
+    /// Looks at which the run might have stopped, 1 if the rounds were fixed; see [`crate::Looks`]. Every
+    /// error is divided by it.
     pub looks: u32,
 }
 
-/// Judges a family of contrasts, each given by its log ratios, one a round. The result keeps their order.
+/// Judges a family of contrasts, each given by its log ratios, one a round; keeps their order.
 ///
 /// Computes the signed-rank p values, Holm's step-down at a family-wise error of 5 %, and the verdicts. A
-/// contrast that cannot be judged (see [`verdict`]) is `None` and does not count in the family. A contrast is
-/// called different exactly if the adjusted p value is at most 5 %; with ties or zeros this is the p value that
-/// inverts the interval, which is larger.
+/// contrast that cannot be judged (see [`verdict`]) is `None` and does not count in the family. With ties or
+/// zeros, the p value is the larger one that inverts the interval.
 #[must_use]
 pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>> {
     let family = contrasts.iter().map(|log_ratios| WalshAverages::new(log_ratios).map(Rounds::Walsh));
     judge_rounds(&family.collect::<Vec<_>>(), Judging { band, looks: 1 })
 }
 
-/// Judges a family of contrasts, each given by the log ratios of its epochs' rounds. The result keeps their
-/// order.
+/// Judges a family of contrasts, each given by the log ratios of its epochs' rounds; keeps their order.
 ///
 /// As [`judge_family`], but a contrast of five epochs or more, at least one of them with several rounds, is
-/// judged by the hierarchical bootstrap: [`crate::hierarchical_bootstrap`] gives its intervals, and Student's
-/// test with the same standard error its p value. The rounds of fewer epochs are judged as one epoch. Errors
+/// judged by [`crate::hierarchical_bootstrap`]. The rounds of fewer epochs are judged as one epoch. Errors
 /// are divided by the looks of [`Judging`].
 #[must_use]
 pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Judgement>> {
     judge_rounds(&contrasts.iter().map(|epochs| Rounds::of_epochs(epochs)).collect::<Vec<_>>(), judging)
 }
 
-/// Judges a family of contrasts between two runs, each given by its new and its old times. The result keeps
-/// their order. As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of
-/// [`crate::unpaired_ratio`]. `rounds_to_decide` counts the shorter series and assumes that the longer one
-/// grows in proportion.
+/// Judges a family of contrasts between two runs, each given by its new and its old times; keeps their order.
+/// As [`judge_family`], with the estimate and test of [`crate::unpaired_ratio`]. `rounds_to_decide` counts
+/// the shorter series and assumes that the longer one grows in proportion.
 #[must_use]
 pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let differences = |(new, old): &(Vec<f64>, Vec<f64>)| {
@@ -138,8 +129,8 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
 }
 
 /// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a
-/// run. As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`].
-/// `rounds_to_decide` is the number of runs a side.
+/// run. As [`judge_family`], with the interval and test of [`crate::ratio_over_runs`]. `rounds_to_decide` is
+/// the number of runs a side.
 #[must_use]
 pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let means = |(new, old): &(Vec<f64>, Vec<f64>)| RunMeans::of_times(new, old).map(Rounds::Runs);
@@ -165,7 +156,7 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    /// Returns the rounds by the method for their number of epochs; `None` without rounds.
+    /// `None` without rounds.
     pub(crate) fn of_epochs(epochs: &[Vec<f64>]) -> Option<Self> {
         /// Fixed, so that every report draws the same resamples.
         const SEED: u64 = 0x6d65_6761_6469_7220;
@@ -246,7 +237,7 @@ fn judge(rounds: &Rounds, holm_confidence: f64, judging: Judging) -> Option<Judg
     })
 }
 
-/// Basis of a verdict, all on the log scale, where "no difference" is 0.
+/// On the log scale, where "no difference" is 0.
 pub(crate) struct Evidence {
     pub(crate) rounds: usize,
     pub(crate) center: f64,

@@ -3,8 +3,7 @@
 //! References: `PR_SET_PDEATHSIG` in prctl(2), wait4(2).
 
 use std::ffi::{CString, OsStr, OsString};
-use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
@@ -41,18 +40,29 @@ pub struct Ended {
     pub usage: Usage,
     /// Largest resident set of any of these processes, bytes.
     ///
-    /// The kernel includes the memory that the process had before it executed the program: a copy of the parent's
-    /// after fork(2), and all of the parent's after vfork(2).
+    /// The kernel includes the resident set of the process that called [`ReadyProgram::run`]
+    /// ([`drop_file_pages`](crate::resident::drop_file_pages) makes that small).
     pub peak_bytes: u64,
 }
+
+/// Bytes of stack for the few calls before a program is executed.
+const STACK_BYTES: usize = 64 << 10;
 
 /// Program that is about to start, with everything prepared that allocates memory.
 #[derive(Debug)]
 pub struct ReadyProgram {
     program: CString,
     words: Vec<CString>,
-    /// Carries the error number if the program cannot be executed; closed by its execution.
-    failure: (io::PipeReader, io::PipeWriter),
+    stack: Vec<u8>,
+}
+
+/// Data of the new process while it shares this one's memory.
+struct Start {
+    program: *const libc::c_char,
+    words: *const *const libc::c_char,
+    parent: u32,
+    /// Set if the program cannot be executed, else 0.
+    error_number: i32,
 }
 
 impl ReadyProgram {
@@ -60,62 +70,66 @@ impl ReadyProgram {
     ///
     /// # Errors
     ///
-    /// An I/O error if a word contains a zero byte or no pipe can be opened.
+    /// An I/O error if a word contains a zero byte.
     pub fn new(program: &OsStr, words: &[OsString]) -> io::Result<Self> {
         let words = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
-        Ok(Self { program: CString::new(program.as_bytes())?, words, failure: io::pipe()? })
+        Ok(Self { program: CString::new(program.as_bytes())?, words, stack: vec![0; STACK_BYTES] })
     }
 
     /// Starts the program in a process of its own, waits for its end, and returns what it used.
     ///
-    /// The program has this process's environment and standard streams, and is killed if the starting thread ends. Unlike
-    /// [`Command`], this waits for nothing but the end: a failure to execute is passed through a pipe that is read afterwards.
+    /// The program has this process's environment and standard streams, and is killed if the starting thread ends. The new
+    /// process shares this one's memory until it executes the program, as after vfork(2): there is nothing to copy.
     ///
     /// # Errors
     ///
     /// An I/O error if the process cannot be created or the program cannot be executed.
-    pub fn run(self) -> io::Result<Ended> {
-        let mut pointers: Vec<*const libc::c_char> = self.words.iter().map(|word| word.as_ptr()).collect();
-        pointers.push(std::ptr::null());
+    pub fn run(mut self) -> io::Result<Ended> {
+        let mut words: Vec<*const libc::c_char> = self.words.iter().map(|word| word.as_ptr()).collect();
+        words.push(std::ptr::null());
         let parent = std::process::id();
-        // SAFETY: takes nothing. The child has a copy of this thread only, and `become_program` makes system calls alone: it
-        // takes no lock and allocates nothing.
-        let pid = unsafe { libc::fork() };
-        match pid {
-            -1 => return Err(io::Error::last_os_error()),
-            0 => self.become_program(&pointers, parent),
-            _ => {}
+        let mut start =
+            Start { program: self.program.as_ptr(), words: words.as_ptr(), parent, error_number: 0 };
+        let top = self.stack.as_mut_ptr_range().end;
+        let top = top.wrapping_sub(top.addr() % 16);
+        // SAFETY: the stack is this function's, grows downwards on all supported processors, and its upper end is aligned.
+        // `become_program` makes system calls alone, and this thread stops until it has executed the program or ended, so
+        // both never run at once.
+        let pid = unsafe {
+            let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+            libc::clone(become_program, top.cast(), flags, (&raw mut start).cast())
+        };
+        if pid == -1 {
+            return Err(io::Error::last_os_error());
         }
         let ended = wait(pid)?;
-        let (mut reader, writer) = self.failure;
-        drop(writer);
-        let mut number = [0; 4];
-        match reader.read(&mut number)? {
+        // SAFETY: a valid variable of this function, which the other process may have changed.
+        match unsafe { (&raw const start.error_number).read_volatile() } {
             0 => Ok(ended),
-            _ => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(number))),
+            number => Err(io::Error::from_raw_os_error(number)),
         }
     }
+}
 
-    /// Executes the program in the process that was forked for it; writes the error number if that fails.
-    fn become_program(&self, pointers: &[*const libc::c_char], parent: u32) -> ! {
-        let number = match ask_to_die_with(parent) {
-            Ok(()) => {
-                // Rust's runtime ignores this signal, which the program would inherit.
-                // SAFETY: takes numbers only, and no handler is involved.
-                unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-                // SAFETY: the program's path and every word end with a zero byte, and the list with a null pointer; all live in
-                // this process's copy of the memory.
-                unsafe { libc::execv(self.program.as_ptr(), pointers.as_ptr()) };
-                io::Error::last_os_error().raw_os_error()
-            }
-            Err(error) => error.raw_os_error(),
-        };
-        let bytes = number.unwrap_or(libc::EIO).to_ne_bytes();
-        // SAFETY: the buffer is an array of this function, of the length given.
-        let _ = unsafe { libc::write(self.failure.1.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
-        // SAFETY: ends the process without running what the parent registered for its own end.
-        unsafe { libc::_exit(127) }
-    }
+/// Executes the program in the process that was made for it; stores the error number if that fails.
+extern "C" fn become_program(start: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `ReadyProgram::run` passes a `Start` of its own, and waits.
+    let start = unsafe { &mut *start.cast::<Start>() };
+    let error = match ask_to_die_with(start.parent) {
+        Ok(()) => {
+            // Rust's runtime ignores this signal, which the program would inherit.
+            // SAFETY: takes numbers only; signal handling is not shared with the parent.
+            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+            // SAFETY: the program's path and every word end with a zero byte, and the list with a null pointer; all live in
+            // the parent, which waits.
+            unsafe { libc::execv(start.program, start.words) };
+            io::Error::last_os_error()
+        }
+        Err(error) => error,
+    };
+    start.error_number = error.raw_os_error().unwrap_or(libc::EIO);
+    // SAFETY: ends the process without running what the parent registered for its own end.
+    unsafe { libc::_exit(127) }
 }
 
 /// Waits for the end of a child that nothing else waits for.

@@ -34,6 +34,8 @@ pub mod quota;
 #[cfg(target_os = "linux")]
 pub mod readdir;
 #[cfg(target_os = "linux")]
+pub mod resident;
+#[cfg(target_os = "linux")]
 pub mod signals;
 #[cfg(all(target_os = "linux", feature = "standard-streams"))]
 pub mod standard_streams;

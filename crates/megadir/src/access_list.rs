@@ -5,15 +5,14 @@ use std::io;
 
 use megadir_sys::windows::access_list as sys;
 
-/// Access list (DACL) of a file with its inheritance flag; Windows only. Equal lists have the same entries in
-/// the same order.
+/// Access list (DACL) of a file with its inheritance flag; Windows only. Equality includes the order of the entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessList(sys::AccessList);
 
 impl AccessList {
-    /// Access right needed to read the list (`READ_CONTROL`); included in the right to read the file.
+    /// Access right to read the list (`READ_CONTROL`), part of the right to read the file.
     pub const READ: u32 = sys::READ;
-    /// Access right needed to set the list (`WRITE_DAC`); to be requested in addition.
+    /// Access right to set the list (`WRITE_DAC`).
     pub const CHANGE: u32 = sys::CHANGE;
 
     /// Reads the list of an open file.

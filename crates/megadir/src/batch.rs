@@ -4,8 +4,8 @@ use crate::attributes::Attributes;
 use crate::decode::{self, Records};
 use crate::file_type::FileType;
 
-/// Some entries of a directory without `.` and `..`, borrowed from the reader until its next call. Decoded in
-/// place: a few nanoseconds per entry, no allocation.
+/// Entries of a directory without `.` and `..`, decoded in place from the reader's buffer, a few nanoseconds
+/// each.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
@@ -42,7 +42,7 @@ impl<'a> Batch<'a> {
         Self { bytes, entries: checked.entries, unknown_types, cookies, attributes: None }
     }
 
-    /// Attaches the attributes that came with the listing: one row per entry, in the batch's order.
+    /// Attaches attributes: one row per entry, in the batch's order.
     #[must_use]
     pub fn with_attributes(self, attributes: &'a [Attributes]) -> Self {
         Self { attributes: Some(attributes).filter(|rows| rows.len() == self.entries), ..self }
@@ -59,7 +59,7 @@ impl<'a> Batch<'a> {
         self.entries
     }
 
-    /// `true` if the batch has no entries, as in a directory that holds only `.` and `..`.
+    /// `true` if the batch has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries == 0
     }
@@ -125,7 +125,6 @@ impl<'a> Iterator for Entries<'a> {
 #[derive(Clone, Debug)]
 pub struct BatchBuilder {
     bytes: Vec<u8>,
-    /// Updated by `push`, so that `batch` need not check again.
     checked: decode::Checked,
     cookies: bool,
 }
@@ -147,7 +146,6 @@ impl BatchBuilder {
         self.bytes.is_empty() || self.bytes.len() + decode::record_length(name) <= self.bytes.capacity()
     }
 
-    /// Number of unused bytes of the requested memory.
     #[cfg(windows)]
     pub(crate) fn bytes_left(&self) -> usize {
         self.bytes.capacity().saturating_sub(self.bytes.len())

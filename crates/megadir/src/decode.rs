@@ -5,8 +5,8 @@
 //!       | inode  | offset | len |t| name ... NUL | padding to a multiple of 8 |
 //! ```
 //!
-//! Padding is uninitialised: the name ends at the *first* NUL among the last eight bytes (`filldir64`). Records
-//! are checked once per batch (`check`); iterating afterwards cannot fail.
+//! Padding is uninitialised: the name ends at the *first* NUL among the last eight bytes (`filldir64`).
+//! Records are checked once per batch (`check`), so that iterating cannot fail.
 
 pub(crate) const HEADER_BYTES: usize = 19;
 /// A name of one to four bytes.
@@ -23,7 +23,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Without copying; a name with a NUL in it ends there.
+    /// Not copied; a name with a NUL ends there.
     #[cfg(any(unix, windows))]
     #[inline]
     pub(crate) fn c_name(&self) -> &'a std::ffi::CStr {
@@ -36,7 +36,6 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Counts of a buffer of well-formed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checked {
     /// Without `.` and `..`.
@@ -57,7 +56,6 @@ impl Checked {
     }
 }
 
-/// The buffer is not a sequence of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// Byte offset of the first bad record.
@@ -118,7 +116,7 @@ fn name_length(record: &[u8]) -> Option<usize> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut tail = u64::from_le_bytes(*record.last_chunk()?);
     if record.len() < HEADER_BYTES + 8 {
-        // Those bytes may begin inside the header, whose zeros do not count.
+        // Those bytes may begin inside the header.
         let of_header = HEADER_BYTES + 8 - record.len();
         tail |= (1 << (8 * of_header)) - 1;
     }
@@ -130,7 +128,6 @@ fn name_length(record: &[u8]) -> Option<usize> {
     Some(record.len() - 8 + (zeros.trailing_zeros() / 8) as usize - HEADER_BYTES)
 }
 
-/// A sequence of whole records.
 pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
     let mut records = Records::new(bytes);
     let mut checked = Checked::NOTHING;
@@ -161,7 +158,7 @@ pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, nam
     true
 }
 
-/// By `kind_of(name)`, only where unknown.
+/// Sets unknown types by `kind_of(name)`.
 pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> u8) {
     let mut at = 0;
     while let Some(record) = Records::new(&bytes[at..]).next() {

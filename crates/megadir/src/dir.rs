@@ -16,7 +16,7 @@ mod windows;
 #[cfg(windows)]
 pub(crate) mod wine;
 
-/// An open directory. The path is only used in messages; it is never looked up again.
+/// An open directory. The path is for messages only.
 #[derive(Debug)]
 pub struct Dir {
     path: DirPath,
@@ -64,8 +64,7 @@ impl Dir {
     /// # Errors
     ///
     /// As [`Dir::open`]; for a symbolic link "not a directory".
-    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if the name is not a single component, because it
-    /// would lead out of this directory or through a link.
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if the name is not a single component.
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         use std::os::unix::ffi::OsStrExt;
         self.check_component(name)?;
@@ -79,8 +78,8 @@ impl Dir {
         }
     }
 
-    /// Opens a directory below this one, or returns `None` if a file system is mounted there. That file system,
-    /// which may not respond, is not touched.
+    /// Opens a directory below this one, or returns `None` if a file system is mounted there, which is not
+    /// touched because it may hang.
     ///
     /// # Errors
     ///
@@ -134,12 +133,12 @@ impl Dir {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
     }
 
-    /// Wraps an open directory, such as one received from another process. `path` is only used in messages.
+    /// Wraps an open directory, such as one from another process. `path` is for messages only.
     pub fn from_descriptor(descriptor: OwnedFd, path: impl Into<PathBuf>) -> Self {
         Self { path: DirPath::from(&*path.into()), descriptor }
     }
 
-    /// The two share their position.
+    /// Both share their position.
     #[cfg(target_os = "linux")]
     pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let cloned = descriptor.try_clone_to_owned();
@@ -147,8 +146,8 @@ impl Dir {
         Ok(Self { path: path.into(), descriptor })
     }
 
-    /// At its start. A directory that may not be searched (`r--`) cannot be reopened: the reader then shares
-    /// this descriptor, so only one at a time may use it.
+    /// Returns a descriptor at its start. A directory that may not be searched (`r--`) cannot be reopened:
+    /// the reader then shares this descriptor, so only one at a time may use it.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
         match self.reopen() {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {
@@ -167,7 +166,7 @@ impl Dir {
         FileSystem::of(self.descriptor.as_fd())
     }
 
-    /// Size of the directory itself, bytes. Its meaning depends on the file system.
+    /// Size of the directory itself, bytes, with a meaning that depends on the file system.
     ///
     /// # Errors
     ///
@@ -211,7 +210,7 @@ impl Dir {
     }
 }
 
-/// Type of an entry, from its inode; symbolic links are not followed.
+/// Symbolic links are not followed.
 #[cfg(unix)]
 pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> FileType {
     use rustix::fs::AtFlags;
@@ -231,7 +230,7 @@ impl AsFd for Dir {
 }
 
 impl Dir {
-    /// Returns a path to the open directory itself, even if another one lies at its old path now.
+    /// Returns a path to the open directory, even if another one has its old path now.
     ///
     /// # Errors
     ///

@@ -12,8 +12,8 @@ use crate::tree_path::TreePath;
 
 /// Path of an open directory, for messages and output; it is never looked up again.
 ///
-/// Dereferences to a [`Path`], which is built on first use: copying the path of each directory would take time
-/// quadratic in the depth of a tree. Clones share their memory.
+/// Dereferences to a [`Path`] that is built on first use: paths of all directories would take time quadratic
+/// in the depth of a tree. Clones share their memory.
 ///
 /// ```
 /// use megadir::Dir;
@@ -32,7 +32,6 @@ pub struct DirPath {
 }
 
 impl DirPath {
-    /// Path of the entry `name`.
     pub(crate) fn child(&self, name: &[u8]) -> Self {
         Self { top: Arc::clone(&self.top), below: self.below.join(name), whole: OnceLock::new() }
     }
@@ -57,7 +56,7 @@ impl DirPath {
         }
         #[cfg(unix)]
         return <OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes).into();
-        // A path that was opened consists of valid names.
+        // An opened path consists of valid names.
         #[cfg(not(unix))]
         names::to_os(&bytes).map(|path| PathBuf::from(path.into_owned())).unwrap_or_default()
     }
@@ -84,7 +83,6 @@ impl AsRef<Path> for DirPath {
 }
 
 impl Clone for DirPath {
-    /// Without the whole path.
     fn clone(&self) -> Self {
         Self { top: Arc::clone(&self.top), below: self.below.clone(), whole: OnceLock::new() }
     }

@@ -5,9 +5,9 @@
 //!      | next | index | created | accessed | written | changed | size | allocated | attributes | name bytes | ... name
 //! ```
 //!
-//! Four layouts differ in what precedes the name. `next` is the distance to the next record, 0 in the last. The
-//! name is UTF-16, possibly with unpaired surrogates. For a reparse point the length of extended attributes
-//! holds its tag. The decoder compiles on every system, so that it can be fuzzed anywhere.
+//! The layouts differ in what precedes the name. `next` is the distance to the next record, 0 in the last.
+//! The name is UTF-16, possibly with unpaired surrogates. For a reparse point, the length of extended
+//! attributes is its tag. The decoder compiles on every system for fuzzing.
 
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::file_type::FileType;
@@ -82,8 +82,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Type of the entry. A reparse point that redirects to another path is a symbolic link; other reparse
-    /// points (deduplicated, compressed or cloud files) have their underlying type.
+    /// Type of the entry. A redirecting reparse point is a symbolic link; others (deduplicated, compressed or
+    /// cloud files) have their underlying type.
     pub fn kind(&self) -> FileType {
         if self.attributes & REPARSE_POINT != 0 && self.reparse_tag & NAME_SURROGATE != 0 {
             FileType::Symlink
@@ -123,14 +123,14 @@ impl Found {
     }
 }
 
-/// Error: the buffer is not a sequence of records.
+/// The buffer is not a sequence of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// Byte offset of the bad record.
     pub at: usize,
 }
 
-/// A record; its name as little-endian UTF-16 bytes.
+/// A record; its name is little-endian UTF-16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     pub found: Found,
@@ -209,8 +209,7 @@ fn number(bytes: &[u8], place: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(place..)?.first_chunk()?))
 }
 
-/// Fuzz target: in every layout, arbitrary bytes must not panic or loop, and names must lie inside their
-/// records.
+/// Fuzz target: arbitrary bytes must not panic or loop, and names must lie inside their records.
 pub fn fuzz(bytes: &[u8]) {
     let mut name = Vec::new();
     for layout in Layout::ALL {

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 /// `Result` with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failed operation, its path and the reason. Backends in other crates create errors with [`Error::io`] and
-/// [`Error::new`]; [`Backend`](crate::Backend) has an example.
+/// A failed operation, its path and the reason. [`Backend`](crate::Backend) has an example for other crates.
 #[derive(Debug)]
 pub struct Error {
     operation: &'static str,
@@ -49,8 +48,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Wraps an error of the operating system and derives the kind from it. `operation` is a word or two, such
-    /// as `open`; `path` may be empty.
+    /// Wraps an error of the operating system. `operation` is a word or two, such as `open`; `path` may be
+    /// empty.
     pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -63,7 +62,7 @@ impl Error {
         Self { operation, path: path.to_owned(), kind, source: Some(source), reason: String::new() }
     }
 
-    /// Creates an error that does not come from the operating system. `reason` follows the path in the message.
+    /// Creates an error that is not the operating system's. `reason` follows the path in the message.
     ///
     /// ```
     /// use megadir::{Error, ErrorKind};
@@ -90,7 +89,6 @@ impl Error {
         self.operation
     }
 
-    /// Error code of the operating system.
     #[cfg(windows)]
     pub(crate) fn code(&self) -> Option<i32> {
         self.source.as_ref()?.raw_os_error()

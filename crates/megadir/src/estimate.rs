@@ -27,10 +27,8 @@ use crate::file_system::FileSystem;
 pub struct Estimate {
     /// Most likely number of entries, without `.` and `..`.
     pub entries: u64,
-    /// 95 % interval; both ends equal `entries` if the number is exact.
-    ///
-    /// It does not hold for crafted names: on ext4 a minority of names with one hash lies at one position, which samples
-    /// can miss while the directory's size does not contradict them.
+    /// 95 % interval; both ends equal `entries` if the number is exact. It does not hold for crafted names:
+    /// on ext4, samples may miss a minority of names with one hash.
     pub interval: (u64, u64),
     /// Evidence, in one sentence.
     pub basis: String,
@@ -42,7 +40,7 @@ const STRATA: i64 = 32;
 const SAMPLE_BYTES: usize = 64 << 10;
 /// `BOGO_DIRENT_SIZE`.
 const TMPFS_ENTRY_BYTES: u64 = 20;
-/// Relative. Samples end at entries, not at chosen positions.
+/// As a fraction. Samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
 /// Filled share of an ext4 directory that only grew: 0.59 to 0.81 in simulated splits of more than 64 blocks
 /// with 3 to 340 entries each.
@@ -50,11 +48,10 @@ const FILLED_MIN: f64 = 0.58;
 /// In a smaller directory all blocks split at about the same time.
 const FILLED_MIN_SMALL: f64 = 0.5;
 const SMALL_BYTES: u64 = 64 * 4096;
-/// No coincidence: positions have 63 bits, or 31 with the legacy hash.
+/// Entries with one hash that are no coincidence: positions have 63 bits, or 31 with the legacy hash.
 const CROWDED: usize = 16;
-/// Checksum.
 const EXT4_BLOCK_TAIL: u64 = 12;
-/// Entries of a sample that enters the mean entry size.
+/// Minimum of a sample that enters the mean entry size.
 const AVERAGED_MIN: u64 = 64;
 /// The 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
 const T: f64 = 2.040;
@@ -100,16 +97,13 @@ struct Sample {
     name_bytes: u64,
     /// In blocks of ext4, padding included.
     ext4_bytes: u64,
-    /// After the last entry.
     last_offset: i64,
     /// Offsets of all records but the first, to cut the sample at a bound.
     offsets: Vec<i64>,
-    /// No entries follow.
     ended: bool,
 }
 
 impl Sample {
-    /// Many entries are at one position.
     fn is_crowded(&self) -> bool {
         self.offsets.windows(2).filter(|pair| pair[0] == pair[1]).count() >= CROWDED
     }
@@ -158,7 +152,6 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// One sample per stratum.
 fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Vec<(Stratum, Sample)>> {
     let space = Space::of(directory).map_err(|error| {
         let reason = format!("{}: use --count", error.reason());
@@ -170,7 +163,7 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     let mut samples = Vec::new();
     for index in 0..STRATA {
         let start = first.last_offset + width * index;
-        // Fixed and uneven; the sample must not depend on the clock.
+        // Uneven but fixed, so that results are reproducible.
         let from = start + width / STRATA * ((index * 7) % STRATA) / 2;
         sampler.seek(from)?;
         samples.push((Stratum { from, end: start + width, width }, sampler.read()?));
@@ -178,7 +171,6 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     Ok(samples)
 }
 
-/// The sample begins at `from`.
 struct Stratum {
     from: i64,
     end: i64,
@@ -191,7 +183,6 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     let counts: Vec<f64> = samples
         .iter()
         .map(|(stratum, sample)| {
-            // Up to the sample's last offset or the stratum's end.
             let reach = if sample.ended { stratum.end } else { sample.last_offset.min(stratum.end) };
             let inside = sample.offsets.iter().filter(|offset| **offset <= reach).count();
             seen += inside as u64;
@@ -218,8 +209,9 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     Ok(estimate)
 }
 
-/// If many entries may share a hash, samples between positions miss them. A directory that only grew is filled
-/// to a known share; if its size allows for more entries, it was emptied or its names crowd at some hashes.
+/// If many entries may share a hash, samples between positions miss them. A directory that only grew is
+/// filled to a known share; if its size allows for more entries, it was emptied or its names crowd at some
+/// hashes.
 fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
     // Crowded names may be shorter than the others.
     let entry_bytes = samples

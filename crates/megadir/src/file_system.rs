@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileSystem {
-    /// ext2, ext3 or ext4: they share a magic number and, in current kernels, a driver.
+    /// ext2, ext3 or ext4, which share a magic number and, in current kernels, a driver.
     Ext4,
     /// XFS.
     Xfs,
@@ -28,7 +28,7 @@ pub enum FileSystem {
     Fat,
     /// exFAT.
     ExFat,
-    /// NTFS by a kernel driver. With ntfs-3g it is [`FileSystem::Fuse`].
+    /// NTFS by a kernel driver; ntfs-3g is [`FileSystem::Fuse`].
     Ntfs,
     /// ReFS, also used by Dev Drives.
     Refs,
@@ -54,7 +54,7 @@ const KNOWN: [(u64, FileSystem, &str); 16] = [
     (0x2011_bab0, FileSystem::ExFat, "exfat"),
     (0x7366_746e, FileSystem::Ntfs, "ntfs"),
     (0x5346_544e, FileSystem::Ntfs, "ntfs"),
-    // Windows has no such numbers: this one is from the boot sector.
+    // From the boot sector, since Windows has no such numbers.
     (0x5346_6552, FileSystem::Refs, "refs"),
     (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
 ];
@@ -68,13 +68,12 @@ impl FileSystem {
         }
     }
 
-    /// Unknown: this system is not supported.
     #[cfg(all(unix, not(target_os = "linux")))]
     pub(crate) fn of(_descriptor: std::os::fd::BorrowedFd<'_>) -> Self {
         Self::unknown()
     }
 
-    /// A file system of another machine is [`FileSystem::Cifs`], whatever its type is there.
+    /// [`FileSystem::Cifs`] for any on another machine.
     #[cfg(windows)]
     pub(crate) fn of(handle: std::os::windows::io::BorrowedHandle<'_>) -> Self {
         use megadir_sys::windows::{facts, volume_settings};

@@ -23,7 +23,7 @@ pub enum FileType {
     Whiteout,
 }
 
-/// Type, `d_type` value, name in output, and letter in `ls` and `find`.
+/// With `d_type` value, name in output, and letter in `ls` and `find`.
 const TYPES: [(FileType, u8, &str, char); 9] = [
     (FileType::Unknown, 0, "unknown", '?'),
     (FileType::File, 8, "file", '-'),
@@ -81,7 +81,7 @@ impl FileType {
         self.row().3
     }
 
-    /// Parses a name or letter. `f` is a regular file too, as in find(1).
+    /// Parses a name or letter; `f` is a regular file, as in find(1).
     pub fn from_name(name: &str) -> Option<Self> {
         let mut letters = name.chars();
         let letter = letters.next().filter(|_| letters.next().is_none());

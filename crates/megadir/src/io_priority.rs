@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 
 /// Sets the idle I/O class for the calling thread and threads it starts later, as `ionice -c 3` does.
 ///
-/// The effect depends on the disk's scheduler: BFQ honours it, mq-deadline does since Linux 5.14, `none` does
-/// not. On Windows the whole process gets the lowest I/O priority.
+/// Effective with BFQ and, since Linux 5.14, mq-deadline, but not with the scheduler `none`. On Windows the
+/// whole process gets the lowest I/O priority.
 ///
 /// # Errors
 ///

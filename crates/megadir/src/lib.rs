@@ -53,9 +53,9 @@
 //! | user input: counts, sizes, ages, misspelt words | [`quantity`], [`nearest`] |
 //! | sizes as `ls -h` prints them | [`sizes`] |
 //!
-//! Names are bytes ([`names`]). A reader's memory is bounded by its buffers, however large the directory is. Everything
-//! below a [`Dir`] is reached relative to its descriptor or handle, and symbolic links are not followed. The library
-//! does not print, does not read the environment, and starts no threads unless requested.
+//! Names are bytes ([`names`]). A reader's memory is bounded by its buffers. Everything below a [`Dir`] is
+//! reached relative to its descriptor or handle, and symbolic links are not followed. The library does not
+//! print, does not read the environment, and starts no threads unless requested.
 
 #![warn(missing_docs)]
 

@@ -1,5 +1,4 @@
-//! Copies a directory's owner, mode, ACLs and other extended attributes, inode flags and project to a new
-//! directory.
+//! Copies a directory's owner, mode, ACLs, other extended attributes, inode flags and project to a new one.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Flags that users set (`FS_*_FL` of linux/fs.h); the others describe how the directory is stored.
+/// Flags that users set (`FS_*_FL` of linux/fs.h); others describe how the directory is stored.
 const CHOSEN: u32 =
     0x4 | 0x8 | 0x40 | 0x80 | 0x4000 | 0x1_0000 | 0x2_0000 | 0x80_0000 | 0x200_0000 | 0x6000_0000;
 /// `XATTR_LIST_MAX`, `XATTR_SIZE_MAX`.
@@ -18,7 +17,7 @@ const ATTRIBUTES_BYTES: usize = 64 << 10;
 /// Only these can be inherited from the parent directory.
 const ACL: &[u8] = b"system.posix_acl_";
 
-/// The new directory is empty and was created by this process. Returns `true` if it was not alike already.
+/// The new directory is empty and made by this process. Returns `true` if it was not alike already.
 pub(crate) fn make_alike(
     of: impl AsFd,
     made: impl AsFd,
@@ -113,7 +112,6 @@ fn make_project_alike(of: BorrowedFd<'_>, made: BorrowedFd<'_>) -> std::io::Resu
     }
 }
 
-/// Maps "not supported" to `None`.
 fn known<T>(asked: std::result::Result<T, Errno>) -> std::result::Result<Option<T>, Errno> {
     match asked {
         Ok(value) => Ok(Some(value)),

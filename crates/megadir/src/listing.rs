@@ -10,8 +10,7 @@ use crate::policy::{self, Choice};
 
 /// Listing of one directory by the backend that suits it.
 ///
-/// Memory is bounded by the backend's buffers, however large the directory is. Entries come in directory order,
-/// which looks arbitrary.
+/// Memory is bounded by the backend's buffers. Entries come in directory order, which looks arbitrary.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -40,8 +39,8 @@ impl Listing {
         Self::with_threads(path, 1)
     }
 
-    /// Opens a directory for listing by at most `threads` threads. Several are used only if that is faster; the
-    /// order of the entries then differs from run to run.
+    /// Opens a directory for listing by at most `threads` threads, if that is faster; the order of entries
+    /// then differs from run to run.
     ///
     /// # Errors
     ///

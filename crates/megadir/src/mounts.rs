@@ -1,4 +1,4 @@
-//! Names of mount points: a directory returns the inode that the mount covers (proc_pid_mountinfo(5)).
+//! Names of mount points: listings return the inode that a mount covers (proc_pid_mountinfo(5)).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct Mounts {
 pub(crate) struct Mount {
     /// Mount ID of statx(2).
     pub(crate) id: u64,
-    /// Shows other user IDs than the file system stores.
+    /// User IDs differ from the file system's.
     pub(crate) maps_users: bool,
 }
 
@@ -46,7 +46,7 @@ impl Mounts {
         self.mounts.iter().find(|mount| mount.id == id).copied()
     }
 
-    /// In whatever directory.
+    /// `true` if a mount point of this name exists in any directory.
     #[inline]
     pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
         self.lengths[name.len() & 255] && self.names.contains(name)

@@ -38,8 +38,7 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     }
 }
 
-/// Returns why Windows programs cannot use a name or would take it for another one; `None` if they can use it.
-///
+/// Returns why Windows programs cannot use a name or would take it for another one; `None` if they can.
 /// Reference: Naming Files, Paths, and Namespaces, learn.microsoft.com/windows/win32/fileio/naming-a-file.
 ///
 /// ```
@@ -65,8 +64,8 @@ pub fn refused_by_windows(text: &str) -> Option<&'static str> {
     (device || numbered("COM") || numbered("LPT")).then_some("on Windows it names a device")
 }
 
-/// `true` if the bytes name one entry of a directory: not empty, not `.` or `..`, no separator, no NUL. Any
-/// other name would lead elsewhere when looked up relative to a directory.
+/// `true` if the bytes name one entry of a directory: not empty, not `.` or `..`, no separator, no NUL.
+/// Others would lead elsewhere.
 ///
 /// ```
 /// use megadir::names::is_component;
@@ -79,8 +78,8 @@ pub fn is_component(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.iter().any(separates)
 }
 
-/// `true` if a terminal would act on the character instead of showing it: control characters, characters that
-/// reorder text (Unicode's `Bidi_Control`), and line and paragraph separators. Escape names that contain one.
+/// `true` if a terminal would act on the character: control characters, characters that reorder text
+/// (Unicode's `Bidi_Control`), and line and paragraph separators. Escape names with one.
 ///
 /// ```
 /// use megadir::names::acts_on_terminals;
@@ -118,7 +117,7 @@ pub fn push_wide(name: &mut Vec<u8>, wide: impl IntoIterator<Item = u16>) {
     }
 }
 
-/// Converts a WTF-8 name to UTF-16. `None` if it is not WTF-8, which includes a surrogate pair encoded as two
+/// Converts a WTF-8 name to UTF-16; `None` if it is not WTF-8, for example a surrogate pair encoded as two
 /// surrogates.
 ///
 /// ```
@@ -132,7 +131,7 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
         let length = match first {
             0xed if rest.get(1).is_some_and(|second| *second >= 0xa0) => {
                 let unit = surrogate(rest)?;
-                // A trailing surrogate after a leading one would be a pair, which WTF-8 encodes in four bytes.
+                // A surrogate pair is encoded in four bytes.
                 let is_pair = unit >= 0xdc00 && wide.last().is_some_and(is_leading);
                 if is_pair {
                     return None;
@@ -158,7 +157,6 @@ fn is_leading(unit: &u16) -> bool {
     (0xd800..0xdc00).contains(unit)
 }
 
-/// Three bytes.
 fn surrogate(bytes: &[u8]) -> Option<u16> {
     let [0xed, second @ 0xa0..0xc0, third @ 0x80..0xc0] = *bytes.first_chunk()? else { return None };
     Some(0xd000 | (u16::from(second & 0x3f) << 6) | u16::from(third & 0x3f))

@@ -17,7 +17,7 @@ pub const THREADS_MAX: usize = 256;
 pub const SHARES_MAX: usize = 1 << 16;
 
 /// Options for [`Backend::open`](crate::Backend::open), which refuses unsupported values;
-/// [`policy::choose`](crate::policy::choose) picks them for a directory, with the reason.
+/// [`policy::choose`](crate::policy::choose) picks them for a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Maximum number of bytes per system call, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
@@ -32,16 +32,17 @@ pub struct ReadOptions {
     pub read_ahead: ReadAhead,
 }
 
-/// Directories whose blocks are read ahead from the device. It changes no result. Only ext2, ext3 and ext4 can, on Linux, and only if
-/// the caller may read the device.
+/// Directories whose blocks are read ahead from the device: on Linux, ext2 to ext4, if the caller may read
+/// the device. Results are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadAhead {
     /// For none.
     Never,
-    /// For directories of at least 4 MiB that are mostly uncached and fit into a quarter of the available memory.
+    /// For directories of at least 4 MiB that are mostly uncached and fit into a quarter of the available
+    /// memory.
     #[default]
     Auto,
-    /// For all directories with more entries than one buffer; refused where it is impossible.
+    /// For all directories with more entries than one buffer; fails where it is impossible.
     Always,
 }
 

@@ -34,7 +34,6 @@ pub(crate) fn interval_ns(entries_per_second: NonZeroU32) -> u64 {
     1_000_000_000 / u64::from(entries_per_second.get())
 }
 
-/// Time slots given out.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     started: OnceLock<Instant>,

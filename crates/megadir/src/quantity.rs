@@ -1,4 +1,4 @@
-//! Counts, sizes and ages as people type them: `10M`, `1k`, `128KiB`, `1MiB`, `30d`.
+//! Counts, sizes and ages as people type them.
 
 const DECIMAL: [(&str, u64); 4] =
     [("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000), ("b", 1_000_000_000)];

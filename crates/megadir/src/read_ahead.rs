@@ -1,8 +1,8 @@
-//! Reads the blocks of a directory ahead, so that listing an uncached directory waits for its device once and not for every block.
+//! Reads the blocks of a directory ahead, so that listing an uncached directory waits for its device once.
 //!
-//! ext4 lists a directory in the order of its index, which is random on the device, and reads one block at a time
-//! (`ext4_htree_fill_tree` in `fs/ext4/namei.c`). The blocks of its directories are pages of the device's cache, so advice on the device
-//! reads them. XFS and btrfs keep theirs in caches of their own, which the device's pages do not fill.
+//! ext4 lists in the order of its index, which is random on the device, and reads one block at a time
+//! (`ext4_htree_fill_tree`). Its blocks are pages of the device's cache, so advice on the device reads them;
+//! XFS and btrfs have caches of their own.
 
 use std::fs::File;
 use std::io;
@@ -19,14 +19,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadAhead;
 
-/// Minimum size of a directory, bytes: to look whether a smaller one is cached takes too large a part of its listing.
+/// Minimum size of a directory, bytes: sampling the cache takes too large a part of listing a smaller one.
 const DIRECTORY_BYTES_MIN: u64 = 4 << 20;
-/// Advice on more bytes than the device's own read-ahead, 128 KiB by default, is cut off by the kernel.
+/// The kernel cuts off advice on more than the device's own read-ahead, 128 KiB by default.
 const CALL_BYTES: u64 = 128 << 10;
 /// Ranges in which cached pages are counted, and their size.
 const SAMPLES: usize = 32;
 const SAMPLE_BYTES: u64 = 64 << 10;
-/// Largest share of the available memory for one directory: its blocks must stay until they are listed.
+/// Largest share of the available memory: the blocks must stay until they are listed.
 const MEMORY_ONE_IN: u64 = 4;
 
 /// Refuses [`ReadAhead::Always`] where it is impossible. Errors: [`ErrorKind::Unavailable`] with the reason.
@@ -48,8 +48,8 @@ pub(crate) fn check(directory: &Dir, read_ahead: ReadAhead) -> Result<()> {
     }
 }
 
-/// Starts to read the blocks of a large directory whose first entries have been read. Where it cannot or need not, it does nothing:
-/// the listing is the same.
+/// Starts to read the blocks of a large directory whose first entries have been read, where possible and
+/// useful.
 pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
     if read_ahead == ReadAhead::Never {
         return;
@@ -62,12 +62,10 @@ pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
     }
     let Ok(blocks) = Blocks::of(directory) else { return };
     if demanded || (blocks.are_mostly_uncached() && fits_into_memory(bytes)) {
-        // The rest is listed block by block.
         let _ = blocks.read(directory);
     }
 }
 
-/// First blocks of a directory, and the device that they are on.
 struct Blocks {
     device: File,
     first: Part,
@@ -78,7 +76,7 @@ impl Blocks {
         Ok(Self { device: block_device(directory)?, first: extents(directory, 0)? })
     }
 
-    /// As far as samples show it.
+    /// Estimated from samples.
     fn are_mostly_uncached(&self) -> bool {
         let all: u64 = self.first.extents.iter().map(|extent| extent.bytes).sum();
         let step = (all / SAMPLES as u64).max(1);

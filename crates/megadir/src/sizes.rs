@@ -15,7 +15,6 @@ pub fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
     let mut name = "";
     let bytes: u128 = bytes.into();
     for next in UNITS {
-        // 1023.1K would round up to 1024K: print 1.0M.
         if bytes.div_ceil(unit) < 1024 {
             break;
         }

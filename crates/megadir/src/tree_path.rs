@@ -11,7 +11,7 @@ const PIECE_BYTES: usize = 1024;
 
 /// Path relative to the root of a tree, in bytes separated by `/`; empty for the root itself.
 ///
-/// Clones share their memory. The path of an entry shares all but the last KiB with its directory.
+/// Clones share their memory; an entry's path shares all but the last KiB with its directory.
 ///
 /// ```
 /// use megadir::TreePath;
@@ -28,7 +28,6 @@ pub struct TreePath {
     last: Arc<[u8]>,
 }
 
-/// [`PIECE_BYTES`] of a path.
 struct Piece {
     before: Option<Arc<Self>>,
     bytes: Arc<[u8]>,
@@ -110,12 +109,12 @@ impl TreePath {
         self.split().0
     }
 
-    /// Appends the bytes to `bytes`.
+    /// Appends the path to `bytes`.
     pub fn push_to(&self, bytes: &mut Vec<u8>) {
         self.push_from(0, bytes);
     }
 
-    /// Appends the bytes from offset `start` on, without visiting the pieces before it.
+    /// Appends the path from offset `start` on, without visiting earlier pieces.
     pub fn push_from(&self, start: usize, bytes: &mut Vec<u8>) {
         let mut end = self.len();
         let mut pieces = Vec::new();
@@ -137,7 +136,7 @@ impl TreePath {
         self.push_from(start, bytes);
     }
 
-    /// Length of a common beginning, bytes: the memory that both paths share. The paths may agree in more.
+    /// Length of the memory that both paths share, bytes. The paths may agree in more.
     pub fn shared_bytes(&self, other: &Self) -> usize {
         let (mut shared, mut theirs) = (self.full.as_ref(), other.full.as_ref());
         while let Some(piece) = shared {
@@ -165,7 +164,6 @@ impl TreePath {
         let mut start = self.len();
         for piece in self.pieces_from_end() {
             start -= piece.len();
-            // The piece nearest to the root that differs decides.
             let other = bytes.get(start..bytes.len().min(start + piece.len())).unwrap_or_default();
             ordering = if start > bytes.len() { ordering } else { piece.cmp(other).then(ordering) };
         }
@@ -196,7 +194,6 @@ impl TreePath {
         self.last.len()
     }
 
-    /// To full pieces and a partial one.
     fn append(mut full: Option<Arc<Piece>>, last: &[u8], rest: &[&[u8]]) -> Self {
         let length = last.len() + rest.iter().map(|rest| rest.len()).sum::<usize>();
         let mut bytes = Vec::with_capacity(length);
@@ -249,7 +246,6 @@ impl Ord for TreePath {
         up(&mut a, numbers[1]);
         up(&mut b, numbers[0]);
         loop {
-            // The piece nearest to the root that differs decides.
             ordering = a.0.cmp(b.0).then(ordering);
             match (a.1, b.1) {
                 (Some(x), Some(y)) if !Arc::ptr_eq(x, y) => {

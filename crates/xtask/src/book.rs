@@ -1,8 +1,8 @@
 //! `cargo xtask book`: docs/, the methodology, the architecture and the records as a book, built by mdBook in
-//! `target/book`, with every link checked in what was built.
+//! `target/book`, with every link checked.
 //!
-//! The pages link to each other as they lie in the repository, so they are copied to `target/book-source` in the
-//! same places, together with every file that a page links to.
+//! Pages link to each other by their places in the repository, so they are copied to `target/book-source` in
+//! the same places, with every file that they link to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,7 +39,6 @@ fn tools(workspace: &Workspace) -> PathBuf {
     workspace.target.join("tools")
 }
 
-/// `true` if mdBook of the right version is there.
 pub(crate) fn is_installed(workspace: &Workspace) -> bool {
     MDBOOK.is_installed(&tools(workspace))
 }
@@ -48,7 +47,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
     MDBOOK.install(&tools(workspace), &["--no-default-features", "--features", "search"])
 }
 
-/// Builds the book; returns a line with the number of pages and links.
+/// Returns a line with the number of pages and links.
 pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
     let source = workspace.target.join("book-source");
     let book = workspace.target.join("book");
@@ -88,14 +87,14 @@ fn copy_pages(root: &Path, source: &Path) -> io::Result<()> {
             false => drop(fs::copy(root.join(file), copy)?),
         }
     }
-    // The summary lies in docs/, the book begins at the root of the repository.
+    // The summary is in docs/, but the book begins at the root of the repository.
     let moved = renamed(&summary).replace("](", "](docs/").replace("](docs/../", "](");
     fs::write(source.join("src/SUMMARY.md"), moved)?;
     fs::copy(root.join("docs/book.toml"), source.join("book.toml"))?;
     Ok(())
 }
 
-/// mdBook makes `index.html` of `README.md`, but leaves links to it as they are.
+/// mdBook renames `README.md` to `index.html`, but not the links to it.
 fn renamed(text: &str) -> String {
     text.replace("README.md)", "index.md)").replace("README.md#", "index.md#")
 }
@@ -110,7 +109,6 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
     targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
 }
 
-/// Without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
@@ -122,7 +120,7 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// A built page: the ids that links may name, and its own links.
+/// Ids that links may name, and links.
 struct Page {
     ids: BTreeSet<String>,
     links: Vec<String>,
@@ -164,7 +162,7 @@ fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<
             let text = fs::read_to_string(&path)?;
             let ids = values(&text, "id").collect();
             let links = values(&text, "href").chain(values(&text, "src")).collect();
-            // The page for missing pages names its files from the root of a server.
+            // The page for missing pages uses absolute paths on a server.
             if path.file_name().is_some_and(|name| name != "404.html") {
                 pages.insert(path, Page { ids, links });
             }

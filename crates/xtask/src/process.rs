@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs `command` with inherited output and no input.
+/// Inherits output; has no input.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", show(command));
     let status = command.stdin(Stdio::null()).status().map_err(|error| cannot("start", command, &error))?;
     judge(command, status)
 }
 
-/// Runs `command` and returns its output; the error contains its standard error.
+/// The error contains standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     outputs(command).map(|(printed, _)| printed)
 }
 
-/// Runs `command` and returns standard output and standard error; the error contains the latter.
+/// Returns standard output and standard error; the error contains the latter.
 pub(crate) fn outputs(command: &mut Command) -> Result<(String, String), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| cannot("start", command, &error))?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -49,8 +49,8 @@ pub(crate) fn wait_at_most(
     }
 }
 
-/// Status and combined output of a command without input. The output goes to a file: a pipe held by a
-/// background process would delay the end.
+/// Status and combined output of a command without input. Output goes to a file: a background process would
+/// keep a pipe open.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     println!("$ {}", show(command));
     let streams = || -> std::io::Result<_> {
@@ -71,12 +71,12 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
     }
 }
 
-/// Status and combined output of a command without input, with the lines of both streams in order.
+/// Status and output of a command without input, with the lines of both streams in order.
 pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), String> {
     let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
     let (mut reader, twin, writer) = pipe.map_err(|error| cannot("run", command, &error))?;
     let mut child = start(command.stdin(Stdio::null()).stdout(twin).stderr(writer))?;
-    // The command holds the pipe's write ends: without this the reader would never see the end.
+    // Drops the pipe's write ends, so that the reader sees the end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|error| cannot("read the output of", command, &error))?;
@@ -84,7 +84,6 @@ pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), Stri
     Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Program of crates.io, in one version.
 pub(crate) struct CratesIo {
     pub(crate) package: &'static str,
     pub(crate) program: &'static str,
@@ -92,20 +91,19 @@ pub(crate) struct CratesIo {
 }
 
 impl CratesIo {
-    /// `true` if the program is in `bin/` of a folder, in this version.
+    /// `true` if this version is in `bin/` of a folder.
     pub(crate) fn is_installed(&self, root: &Path) -> bool {
         let path = root.join("bin").join(self.program);
         let printed = output(Command::new(path).arg("--version")).unwrap_or_default();
         printed.split_whitespace().any(|word| word.trim_start_matches('v') == self.version)
     }
 
-    /// Installs the program into `bin/` of a folder unless this version is there. `options` are those of `cargo install`.
+    /// Installs into `bin/` of a folder if missing, with options of `cargo install`.
     pub(crate) fn install(&self, root: &Path, options: &[&str]) -> Result<(), String> {
         if self.is_installed(root) {
             return Ok(());
         }
         let mut command = Command::new(cargo());
-        // Another version is replaced.
         command
             .args(["install", self.package, "--locked", "--force", "--version", self.version])
             .args(options);
@@ -113,7 +111,7 @@ impl CratesIo {
     }
 }
 
-/// Returns the cargo that started this task, or the one on `PATH`.
+/// Cargo that started this task, or the one on `PATH`.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
@@ -122,7 +120,7 @@ pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Finds `tool` by its absolute path, on `PATH`, or in the folders of system tools.
+/// By absolute path, on `PATH`, or in the folders of system tools.
 pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"].map(PathBuf::from);
@@ -130,7 +128,6 @@ pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     folders.find_map(|folder| Some(folder.join(tool)).filter(|candidate| candidate.is_file()))
 }
 
-/// Turns a failure into an error that names the command.
 pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", show(command))) }
 }

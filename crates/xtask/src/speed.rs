@@ -1,28 +1,26 @@
-//! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study `peers`.
+//! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study
+//! `peers`.
 //!
-//! The study, its rounds and its report are megadir's own: `megadir bench run peers` needs nothing of this. Debian
-//! has bfs, fd-find, gdu, rsync and GNU's tools; a program that is missing is left out of the study, with a note.
-//! With `--published` the records and pages of the repository are made again.
+//! The study is megadir's own: `megadir bench run peers` needs nothing of this. A missing program is left out
+//! of the study, with a note. `--published` makes the records and pages of the repository again.
 
 use crate::process::{self, CratesIo};
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Options of the study unless others are given: three fresh file systems, cached and uncached.
+/// Three fresh file systems, cached and uncached.
 const OPTIONS: &str = "--fs ext4,xfs,btrfs --cache warm,fs-cold";
 
-/// A published record of the study.
 struct Publication {
-    /// Folder of the record and its page.
+    /// Holds the record and its page.
     folder: &'static str,
     options: &'static str,
-    /// Number of files and rounds unless others are given.
+    /// Default number of files and rounds.
     size: &'static str,
 }
 
-/// The records that README.md and docs/speed.md show. Nine rounds suffice for intervals in groups of eight programs. Files
-/// are created again before each removal, so that removing as many would take an hour.
+/// Records in README.md and docs/speed.md. Nine rounds suffice for intervals in groups of eight programs.
 static PUBLICATIONS: &[Publication] = &[
     Publication {
         folder: "records/2026-11-23-peers",
@@ -56,7 +54,6 @@ const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "-
 const PAGES_TEST: &str =
     "pages::compared::tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these";
 
-/// In the versions that published figures used, or tested ones.
 static PEERS: &[CratesIo] = &[
     CratesIo { package: "fd-find", program: "fd", version: "10.5.0" },
     CratesIo { package: "rmz", program: "rmz", version: "3.2.1" },
@@ -80,7 +77,7 @@ pub(crate) struct Args {
     options: Vec<String>,
 }
 
-/// Runs the study; the default options need root.
+/// The default options need root.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let mut build = Command::new(process::cargo());
@@ -94,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let tools = workspace.target.join("tools");
     if !args.installed {
         for peer in PEERS {
-            // The study leaves a missing program out and says so.
+            // The study notes a missing program.
             if let Err(why) = peer.install(&tools, &[]) {
                 eprintln!("xtask: {} is not installed: {why}", peer.program);
             }
@@ -119,7 +116,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
 }
 
-/// Makes the published records again, and then the pages that show them.
 fn publish(
     workspace: &Workspace,
     study: &dyn Fn() -> Command,
@@ -150,7 +146,7 @@ fn publish(
     )
 }
 
-/// Links the real interpreter: the `python3` on `PATH` may be a script that searches for it each time.
+/// The `python3` on `PATH` may be a script that searches for the interpreter each time.
 fn link_interpreter(folder: &Path) -> Result<(), String> {
     let Some(python) = process::find_tool("python3") else { return Ok(()) };
     let printed = process::output(Command::new(python).args(["-c", "import sys; print(sys.executable)"]))?;
@@ -162,7 +158,6 @@ fn link_interpreter(folder: &Path) -> Result<(), String> {
     made.map_err(|error| format!("cannot link {}: {error}", link.display()))
 }
 
-/// Returns `PATH` with a folder before the others.
 fn before_path(folder: PathBuf) -> Result<std::ffi::OsString, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder).chain(std::env::split_paths(&path));

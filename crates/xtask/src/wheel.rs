@@ -1,7 +1,7 @@
 //! `cargo xtask wheel`: the Python package with the command `megadir`, as a wheel in `target/wheel`.
 //!
-//! The package is built by maturin, which pip brings into `target/python-tools`. `pip3 --python` installs into environments
-//! without a pip of their own, so that nothing depends on Debian's `python3-venv`.
+//! maturin is installed by pip into `target/python-tools`. `pip3 --python` needs no pip in the environment,
+//! and so no `python3-venv`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// `true` if maturin was installed before.
 pub(crate) fn has_tools(workspace: &Workspace) -> bool {
     tools(workspace).join("bin/maturin").exists()
 }
@@ -33,13 +32,12 @@ fn tools(workspace: &Workspace) -> PathBuf {
     workspace.target.join("python-tools")
 }
 
-/// Virtual environment in the target folder.
 pub(crate) struct Environment {
     pub(crate) folder: PathBuf,
 }
 
 impl Environment {
-    /// Makes an environment, or takes the one that is there.
+    /// Reuses an existing environment.
     pub(crate) fn at(folder: PathBuf) -> Result<Self, String> {
         let environment = Self { folder };
         if !environment.program("python").exists() {
@@ -50,7 +48,6 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Makes an empty environment.
     pub(crate) fn bare(folder: PathBuf) -> Result<Self, String> {
         if folder.exists() {
             fs::remove_dir_all(&folder)
@@ -71,7 +68,7 @@ impl Environment {
     }
 }
 
-/// Builds the program and the extension in a profile, and returns the wheel.
+/// Builds program and extension, and returns the wheel.
 pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, String> {
     let mut program = Command::new(process::cargo());
     program.current_dir(&workspace.root).args([
@@ -100,7 +97,7 @@ pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, Str
     maturin
         .args(["build", "--locked", "--profile", profile, "--interpreter", "python3", "--out"])
         .arg(&wheels);
-    // Dependencies that the program has too are not built again.
+    // Shares dependencies with the program.
     maturin.env("CARGO_TARGET_DIR", &workspace.target).arg("--manifest-path").arg(package.join("Cargo.toml"));
     if profile != "release" {
         maturin.args(["--auditwheel", "skip"]);

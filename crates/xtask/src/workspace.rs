@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) struct Workspace {
-    /// Folder of the root `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// Cargo's target folder, which the environment may set.
+    /// The environment may set it.
     pub(crate) target: PathBuf,
     /// Output of `cargo metadata --no-deps`.
     pub(crate) metadata: Value,

@@ -2,6 +2,8 @@
 
 use crate::exit::CliError;
 use crate::ui::output;
+#[cfg(target_os = "linux")]
+pub(crate) use bench::launched;
 
 mod advise;
 #[cfg(any(target_os = "linux", windows))]

@@ -1,4 +1,4 @@
-//! Builds blocks, from entries or from the columns of an inventory.
+//! Builds blocks.
 
 use megadir::{Error, ErrorKind, FileType, Result};
 
@@ -22,7 +22,6 @@ pub(crate) enum Whole<'a> {
     Each(&'a [i64]),
 }
 
-/// Without errors and hashes.
 pub(crate) struct PlainRows<'a> {
     pub(crate) names: &'a [u8],
     /// The first name begins at `names_start`.
@@ -50,7 +49,6 @@ impl Whole<'_> {
         (!self.is_nothing()).then(|| self.get(index))
     }
 
-    /// Returns the index of the first negative value.
     pub(crate) fn first_negative(&self) -> Option<usize> {
         match self {
             Self::Nothing => None,
@@ -103,7 +101,6 @@ pub(crate) struct BlockBuilder {
     root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Vec<Packed>,
-    /// As in [`Block`], perhaps without the last rows.
     accessed_ns: Vec<i64>,
     names: Vec<u8>,
     odd: Vec<(u32, Odd)>,
@@ -241,7 +238,6 @@ impl BlockBuilder {
         true
     }
 
-    /// Adds the access times of the last rows.
     fn extend_accessed(&mut self, of_last: impl ExactSizeIterator<Item = i64>) {
         self.accessed_ns.reserve_exact(self.rows.len() - self.accessed_ns.len());
         self.accessed_ns.resize(self.rows.len() - of_last.len(), UNKNOWN_NS);

@@ -1,6 +1,5 @@
-//! Entries of one directory, sorted by name: 64 bytes, the access time and a name each. Rare values (another device, a 128-bit
-//! inode number, an error, a hash) are stored apart, so that a row fits a cache line and comparing two is a
-//! memcmp.
+//! Entries of one directory, sorted by name. Rare values (another device, a 128-bit inode number, an error, a
+//! hash) are stored apart, so that a row fits a cache line and comparing two is a memcmp.
 
 mod builder;
 mod packed;
@@ -19,12 +18,12 @@ use crate::row::{Facts, Key, Row, nanoseconds};
 pub(crate) struct Block {
     pub(crate) root: u32,
     pub(crate) path: TreePath,
-    /// Start of the scan, nanoseconds since 1970-01-01 UTC.
+    /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) examined_ns: i64,
     pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Box<[Packed]>,
-    /// Access times, or [`UNKNOWN_NS`]; empty if no row has one. Apart, because a comparison does not read them.
+    /// Empty if no row has one ([`UNKNOWN_NS`]). A comparison does not read them.
     accessed_ns: Box<[i64]>,
     names: Box<[u8]>,
     odd: Box<[(u32, Odd)]>,
@@ -39,7 +38,6 @@ impl Block {
         self.rows.len()
     }
 
-    /// Compares the sort key with another.
     pub(crate) fn cmp_place(&self, root: u32, path: &[u8]) -> Ordering {
         self.root.cmp(&root).then_with(|| self.path.cmp_bytes(path))
     }
@@ -55,7 +53,6 @@ impl Block {
         FileType::ALL[usize::from(self.rows[index].mode_and_kind >> 12)]
     }
 
-    /// First name not less than `name`.
     pub(crate) fn lower_bound(&self, name: &[u8]) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -116,7 +113,7 @@ impl Block {
         self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
     }
 
-    /// `true` if a row of these facts would be identical, but for the space on disk, the access time and the hash.
+    /// `true` if a row of these facts would be identical, ignoring space on disk, access time and hash.
     #[inline]
     pub(crate) fn is_same(&self, index: usize, facts: &Facts) -> bool {
         let row = &self.rows[index];
@@ -130,15 +127,14 @@ impl Block {
         Packed { have: row.have & !bit::ALLOCATED, more_units: 0, ..*row } == packed
     }
 
-    /// All values except perhaps a birth time, and no rare ones.
+    /// Has all values except perhaps a birth time, and no rare ones.
     #[inline]
     pub(crate) fn is_plain_file(&self, index: usize) -> bool {
         self.kind(index) != FileType::Directory
             && self.rows[index].have & !bit::ALLOCATED | bit::BORN == bit::ALL
     }
 
-    /// As a plain file with these attributes, birth time aside; builds no facts, since nearly every entry ends
-    /// here.
+    /// Compares a plain file without building facts, since nearly every entry ends here.
     #[inline]
     pub(crate) fn is_but_for_birth(
         &self,

@@ -1,10 +1,9 @@
-//! Rows of 64 bytes, and the rare values that do not fit.
+//! Rows of 64 bytes, and rare values that do not fit.
 
 use megadir::FileType;
 
 use crate::row::Facts;
 
-/// Values present in a [`Packed`] row.
 pub(super) mod bit {
     pub(in crate::block) const SIZE: u16 = 1;
     pub(in crate::block) const MODIFIED: u16 = 1 << 1;
@@ -20,7 +19,7 @@ pub(super) mod bit {
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
     /// Some values are in `Block::odd`.
     pub(in crate::block) const ODD: u16 = 1 << 10;
-    /// The space on disk is present, here or in `Block::odd`. No change of the entry.
+    /// The space on disk is present, here or in `Block::odd`; not compared.
     pub(in crate::block) const ALLOCATED: u16 = 1 << 11;
 }
 
@@ -35,7 +34,6 @@ pub(super) struct Packed {
     pub(super) links: u32,
     pub(super) user: u32,
     pub(super) group: u32,
-    /// Permission bits below the type.
     pub(super) mode_and_kind: u16,
     pub(super) have: u16,
     pub(super) name_bytes: u16,
@@ -61,7 +59,7 @@ impl Packed {
         (self.have & bit::ALLOCATED != 0).then(|| units.wrapping_mul(UNIT_BYTES))
     }
 
-    /// Sets the space on disk. `false` if it does not fit.
+    /// `false` if it does not fit.
     #[inline]
     pub(super) fn set_allocated(&mut self, bytes: Option<u64>) -> bool {
         let Some(bytes) = bytes else { return true };
@@ -80,12 +78,11 @@ fn more_units(allocated_bytes: u64, size_bytes: u64) -> Option<i16> {
     i16::try_from(units).ok().filter(|_| allocated_bytes.is_multiple_of(UNIT_BYTES))
 }
 
-/// `true` if the space on disk fits in a row with the size.
 pub(super) fn fits(allocated_bytes: u64, size_bytes: Option<u64>) -> bool {
     more_units(allocated_bytes, size_bytes.unwrap_or(0)).is_some()
 }
 
-/// The type is its index in [`FileType::ALL`].
+/// Stores the type as its index in [`FileType::ALL`].
 #[inline]
 pub(super) fn mode_and_kind(mode: u16, kind: FileType) -> u16 {
     mode & 0xfff | (kind as u16) << 12

@@ -22,10 +22,10 @@ use crate::scan::{Excluded, now_ns};
 /// Settings of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareOptions {
-    /// Number of threads; 1 is the caller's thread alone.
+    /// Number of threads, including the caller's.
     pub threads: usize,
-    /// Skip listing directories whose times show no change of names, where that is reliable; examine the
-    /// inventory's names.
+    /// Examine the inventory's names instead of listing directories whose times show no change of names,
+    /// where that is reliable.
     pub skip_unchanged: bool,
     /// Compare even if a root is not the directory that was scanned.
     pub any_root: bool,
@@ -33,10 +33,10 @@ pub struct CompareOptions {
     pub keep: Option<Keep>,
     /// Files to ignore.
     pub exclude: Vec<Excluded>,
-    /// Entries that do not exist on either side, by [`Conditions::exclude`] and [`Conditions::depth_max`]; other
-    /// conditions change nothing. Cannot be combined with `keep`.
+    /// Entries to ignore on both sides, by [`Conditions::exclude`] and [`Conditions::depth_max`]; other
+    /// conditions have no effect. Cannot be combined with `keep`.
     pub conditions: Option<Arc<Conditions>>,
-    /// Sum up what directories gained, as [`Compared::gains`], by the entries that these conditions count.
+    /// Sum up net changes of directories as [`Compared::gains`], counting these entries.
     pub gains: Option<Counted>,
 }
 
@@ -54,26 +54,26 @@ pub struct Watch {
 pub struct Compared {
     /// Changes, sorted by root and path.
     pub changes: Vec<Change>,
-    /// Failed operations; only the first one for the entries of a directory.
+    /// Failed operations; only the first for the entries of a directory.
     pub failures: Vec<Error>,
-    /// Number of entries not examined and directories not listed, whose changes are unknown.
+    /// Number of entries not examined and directories not listed.
     pub failed: u64,
-    /// Number of directories that cannot be listed now but could be when the inventory was made.
+    /// Number of directories that cannot be listed now but could be at the scan.
     pub unread: u64,
     /// Number of entries and directories that cannot be read now and are not recorded as unreadable.
     pub lost: u64,
     /// The inventory does not record the tree's btrfs subvolumes, so device numbers mean nothing after a
     /// remount.
     pub volumes_unknown: bool,
-    /// Directories that are covered by a new mount.
+    /// Directories covered by a new mount.
     pub other_mounts: Vec<PathBuf>,
-    /// Directories that were unreadable when the inventory was made: all their entries count as added.
+    /// Directories that were unreadable at the scan: all their entries count as added.
     pub unknown_before: Vec<PathBuf>,
     /// Number of directories listed.
     pub listed: u64,
-    /// Number of directories not listed, because their times show the same names.
+    /// Number of directories not listed because of [`CompareOptions::skip_unchanged`].
     pub not_listed: u64,
-    /// Current rows of the trees, if [`CompareOptions::keep`].
+    /// Current rows, if [`CompareOptions::keep`].
     pub now: Option<Kept>,
     /// Net change of each directory, if [`CompareOptions::gains`].
     pub gains: Option<Gains>,
@@ -205,7 +205,7 @@ pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
     trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect()
 }
 
-/// Examines the roots; fails if none could be opened.
+/// Fails if no root could be opened.
 pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
     let (mut trees, mut unopened) = (Vec::new(), Vec::new());
     for root in roots {
@@ -224,8 +224,7 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
     Ok((trees, unopened))
 }
 
-/// On Windows as in the scan: listings may be older than the files' own attributes, so only answers of one kind
-/// compare.
+/// On Windows as in the scan: listings may be older than the files' own attributes.
 pub(crate) fn stat_backend(
     trees: &[Option<Tree>],
     scanned: Option<&Metadata>,

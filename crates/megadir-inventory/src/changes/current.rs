@@ -1,4 +1,4 @@
-//! The current state of the trees, from the rows that a comparison kept.
+//! The current state of the trees, from rows that a comparison kept.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::rows::Sink;
 use crate::scan::{ScanWatch, emit, granule_ns, now_ns};
 use crate::sorter::Sorter;
 
-/// Current rows of compared trees; what exceeds [`Keep::memory_bytes`](super::Keep::memory_bytes) is in temporary
+/// Current rows of compared trees; beyond [`Keep::memory_bytes`](super::Keep::memory_bytes) in temporary
 /// files.
 #[derive(Debug)]
 pub struct Kept {
@@ -24,7 +24,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Describes the trees, without the number of rows, which is known once they are written.
+    /// Describes the trees, without the number of rows.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -48,7 +48,6 @@ impl Kept {
     }
 }
 
-/// Adds the rows of the roots.
 pub(super) fn kept(comparing: &Comparing<'_>, keeping: Keeping, found: &mut Found) -> Result<Kept> {
     let mut keeper = keeping.keeper();
     for (root, tree) in comparing.trees.iter().enumerate() {

@@ -89,12 +89,10 @@ pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
         && (is_enough(old, proof) && is_enough(new, proof) || !differ(old.born_ns, new.born_ns))
 }
 
-/// `true` if the inode number identifies the file.
 fn is_enough(facts: &Facts, proof: Proof) -> bool {
     proof.unique_numbers && facts.inode.is_some()
 }
 
-/// Compares two states of a file that is no directory.
 pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     let when = |is: bool, field: Fields| if is { field } else { Fields::NOTHING };
     of_anything(old, new, proof)
@@ -103,7 +101,7 @@ pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
         .with(of_times(old, new))
 }
 
-/// Size and links follow from the entries and are ignored. Times count only if no entry came or went, and only
+/// Ignores size and links, which follow from the entries. Times count only if no entry came or went, and
 /// where listings report them without delay.
 pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
     let tell = entries_are_the_same && proof.directory_times;
@@ -111,7 +109,6 @@ pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool,
     of_anything(old, new, proof).with(times)
 }
 
-/// For any type.
 pub(crate) fn of_either(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     match new.kind {
         FileType::Directory => of_directory(old, new, true, proof),
@@ -144,8 +141,8 @@ fn of_times(old: &Facts, new: &Facts) -> Fields {
     fields
 }
 
-/// Survives a rename. The birth time distinguishes files with a reused inode number; without one, size and
-/// mtime.
+/// Identity that survives a rename. Birth time distinguishes files with a reused inode number, otherwise size
+/// and mtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     kind: FileType,
@@ -170,7 +167,7 @@ impl Identity {
     /// `None` without an inode number.
     pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
         let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
-        // The size of a directory changes with its entries, on btrfs with each one.
+        // The size of a directory changes with its entries.
         let size_bytes = size_bytes.filter(|_| kind != FileType::Directory);
         let birth = match facts.born_ns {
             _ if proof.unique_numbers => Birth::Needless,

@@ -1,4 +1,4 @@
-//! Net change of everything below each directory: the difference of two sums of the tree, by path.
+//! Net change below each directory: the difference of two sums of the tree.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,15 +25,15 @@ impl fmt::Debug for Counted {
 /// Net changes, see [`CompareOptions::gains`](super::CompareOptions::gains).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gains {
-    /// Directories with a net change or with changes that cancel out, in the order of their paths; every one has a
-    /// row for each directory above it.
+    /// Directories with changes, even if they cancel out, in the order of their paths, each with all
+    /// directories above it.
     pub directories: Vec<Gain>,
     /// `false` if a counted entry has no recorded space on disk.
     pub has_allocated: bool,
 }
 
-/// Net change of everything below a directory, now minus before. A renamed directory is lost at its old path and
-/// gained at its new one.
+/// Net change of everything below a directory. A renamed directory is lost at its old path and gained at its
+/// new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gain {
     /// Index of the root.
@@ -42,8 +42,8 @@ pub struct Gain {
     pub path: TreePath,
     /// Number of entries.
     pub entries: i64,
-    /// Space on disk of entries other than directories, bytes. A file with several names counts for each. Space that
-    /// the file system allocated later without another change is missing.
+    /// Space on disk of entries other than directories, bytes. A file counts for each name. Space allocated
+    /// later without another change is missing.
     pub allocated: i128,
     /// Sizes of entries other than directories, bytes, counted as `allocated`.
     pub apparent: i128,
@@ -79,7 +79,7 @@ impl Sums<'_> {
 }
 
 impl Gains {
-    /// Memory is bounded by the directories with changes and those above them.
+    /// Memory is bounded by the directories with changes and those above.
     pub(super) fn of(seen: &Seen, counted: &Counted) -> Self {
         let mut sums = Sums { counted, by_directory: BTreeMap::new(), has_allocated: true };
         for old in &seen.gone {

@@ -1,4 +1,4 @@
-//! Content hashes, which resolve suspects.
+//! Content hashes resolve suspects.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
 use crate::rows::Sink;
 
-/// Read buffer, bytes.
+/// Bytes.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Hashes suspects that have a hash in the inventory: equal ones are dropped, the others become modified.
-/// Returns the number of unresolved suspects.
+/// Hashes suspects that have a recorded hash; drops unchanged ones and marks others as modified. Returns the
+/// number of unresolved suspects.
 pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     let mut open = Parents::default();
     let mut undecided = 0;
@@ -56,7 +56,7 @@ fn decide(change: &mut Change, is_same: bool) -> bool {
     change.kind != ChangeKind::Suspect
 }
 
-/// Adds hashes to racy rows on their way to another sink.
+/// Adds hashes to racy rows before another sink.
 #[derive(Debug)]
 pub struct Hashing<S> {
     sink: S,
@@ -69,8 +69,8 @@ pub struct Hashing<S> {
 }
 
 impl<S: Sink> Hashing<S> {
-    /// Wraps `sink` for a scan that began at `started_ns` (nanoseconds since 1970-01-01 UTC) or later; `roots`
-    /// in the order of the scan.
+    /// Wraps `sink` for a scan that began at `started_ns` (nanoseconds since 1970-01-01 UTC) or later;
+    /// `roots` in the order of the scan.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Parents {
     }
 }
 
-/// Step by step, without following symbolic links.
+/// Does not follow symbolic links.
 pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
     let mut directory = root.again()?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {

@@ -1,4 +1,4 @@
-//! Keeps the current rows of the trees while they are compared, as a scan does.
+//! Keeps the current rows while trees are compared.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,10 +16,10 @@ use crate::sorter::Sorter;
 
 use super::racy::Racy;
 
-/// EIO; on Windows `ERROR_ACCESS_DENIED`.
+/// On Unix EIO; on Windows `ERROR_ACCESS_DENIED`.
 const NOT_EXAMINED: i32 = 5;
 
-/// Memory and temporary files for the rows that a comparison keeps.
+/// Memory and temporary files for kept rows.
 #[derive(Clone, Debug)]
 pub struct Keep {
     /// Approximate memory for rows waiting to be sorted, bytes.
@@ -28,23 +28,17 @@ pub struct Keep {
     pub spill_directory: PathBuf,
 }
 
-/// Rows kept by all threads.
 pub(crate) struct Keeping {
     shared: Mutex<Shared>,
     options: Keep,
-    /// Rows that one thread may hold, bytes.
     thread_bytes: usize,
 }
 
-/// Rows kept by one thread.
 pub(crate) struct Keeper<'k> {
     keeping: &'k Keeping,
     collector: Collector<'k>,
-    /// Consecutive rows of the current directory.
     rows: DirRows,
-    /// Newest ctime in them.
     newest_ns: Option<i64>,
-    /// Newest ctime by root.
     newest_by_root_ns: BTreeMap<u32, i64>,
 }
 
@@ -76,7 +70,7 @@ impl Keeping {
 }
 
 impl Keeper<'_> {
-    /// Adds the next entry of a directory, in the order of names.
+    /// In the order of names.
     pub(crate) fn add(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
         if facts.sha256.is_some() {
             self.end(root, path)?;
@@ -86,11 +80,10 @@ impl Keeper<'_> {
         self.newest_ns = self.newest_ns.max(row.newest_ns());
         self.rows.failed += u64::from(facts.errno.is_some());
         self.rows.add(&row, name);
-        // The sorter needs the space again.
         if self.rows.bytes() > self.keeping.thread_bytes / 2 { self.end(root, path) } else { Ok(()) }
     }
 
-    /// Ends a directory, or a part of its names.
+    /// Also ends a part of a directory's names.
     pub(crate) fn end(&mut self, root: u32, path: &TreePath) -> Result<()> {
         let ended = self.collector.rows(root, path, &mut self.rows);
         self.rows.failed = 0;
@@ -101,19 +94,18 @@ impl Keeper<'_> {
         ended.map_err(|error| self.failed(error))
     }
 
-    /// Adds a single row; the name of a root is empty.
+    /// The name of a root is empty.
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
         self.collector.row(root, path, name, facts).map_err(|error| self.failed(error))
     }
 
-    /// Adds the error of a directory that cannot be listed.
     pub(crate) fn error(&mut self, root: u32, path: &TreePath, error: &str) -> Result<()> {
         let (parent, name) = path.split();
         self.collector.error(root, &parent, &name, error).map_err(|error| self.failed(error))
     }
 
-    /// Adds the old rows of a directory whose entries are unknown now. Suspects remain suspects, although the new
-    /// inventory starts later: they count as not examined.
+    /// Adds the old rows of a directory whose entries are unknown now. Suspects remain suspects in the new
+    /// inventory: they count as not examined.
     pub(crate) fn old(&mut self, block: &Block, racy: Racy) -> Result<()> {
         for index in 0..block.len() {
             let (name, mut facts) = (block.name(index), block.facts(index));

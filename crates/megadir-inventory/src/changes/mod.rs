@@ -42,13 +42,13 @@ pub enum ChangeKind {
     Removed,
     /// Entry that differs in [`Change::fields`].
     Modified,
-    /// The same file at another path: inode, device and birth time agree, or size and mtime without a birth
-    /// time. On NTFS under Windows the file number is enough.
+    /// The same file at another path, by inode, device and birth time, or without birth time size and mtime.
+    /// On NTFS under Windows the file number is enough.
     Renamed,
     /// Replaced by a file of another type.
     TypeChanged,
-    /// Nothing differs, but the file was modified within one clock tick of its examination or later, so another
-    /// write could have kept its times.
+    /// Nothing differs, but the file was modified within one clock tick of its examination or later, so a
+    /// later write could have kept its times.
     Suspect,
 }
 
@@ -77,7 +77,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// Index of the root.
     pub root: u32,
-    /// Path relative to the root; the old path if the entry was removed; empty for the root.
+    /// Path relative to the root; the old path of a removed entry; empty for the root.
     pub path: TreePath,
     /// Old path, if the entry or a directory above it was renamed.
     pub from: Option<TreePath>,
@@ -85,8 +85,8 @@ pub struct Change {
     pub old: Option<Facts>,
     /// New facts.
     pub new: Option<Facts>,
-    /// Differences, except in times, size and links of directories that follow from their entries, and ctime of
-    /// renamed entries.
+    /// Differences, except in times, size and links of directories that follow from their entries, and ctime
+    /// of renamed entries.
     pub fields: Fields,
     /// The contents may have changed too, see [`ChangeKind::Suspect`].
     pub suspect: bool,

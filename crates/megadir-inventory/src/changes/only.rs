@@ -20,8 +20,8 @@ use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
 type Old = Option<Facts>;
 
-/// Compares selected paths, given by root and relative path; a directory without its entries and times. A path
-/// that is neither in the inventory nor in the tree is a failure.
+/// Compares selected paths, given by root and relative path; a directory without its entries and times. A
+/// path missing on both sides is a failure.
 ///
 /// # Errors
 ///

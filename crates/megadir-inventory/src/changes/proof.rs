@@ -2,12 +2,11 @@
 
 use megadir::FileSystem;
 
-/// Properties that the comparison of two rows relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
-    /// Inode numbers are never reused, so birth times are not needed. True for NTFS under Windows, whose
-    /// numbers include a sequence number of 16 bits; birth times there can be set and are inherited by a new
-    /// file of the same name ("tunneling"). Not for ReFS, where listed 64 bits need not be unique, and FAT.
+    /// Inode numbers are never reused, so birth times are not needed. True for NTFS under Windows: numbers
+    /// include a sequence number, and birth times can be set and are inherited by a new file of the same name
+    /// ("tunneling"). False for ReFS, whose listed 64 bits need not be unique, and FAT.
     pub(crate) unique_numbers: bool,
     /// Directory times are current wherever they are read. Listings on Windows may have older ones.
     pub(crate) directory_times: bool,

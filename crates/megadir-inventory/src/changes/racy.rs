@@ -1,11 +1,9 @@
 //! The racy rule: equal times prove nothing within one clock tick of the start of the scan, because a file
 //! written right after its examination keeps its time. See git's `Documentation/technical/racy-git.txt`.
 //!
-//! The granule is the coarsest of Linux's timestamp tick (up to 10 ms; since 6.13 finer on most local file
-//! systems, not relied on), its delay on an overcommitted machine, and the stored precision (up to two seconds
-//! on FAT).
-//!
-//! If a server's clock stamps the files (NFS, SMB), the granule counts from the newest time in the tree, after
+//! The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted
+//! machine, and the stored precision (up to two seconds on FAT). If a server's clock stamps the files (NFS,
+//! SMB), it counts from the newest time in the tree.
 //! which no file was changed.
 
 use megadir::FileType;
@@ -18,7 +16,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// For a server's clock of unknown precision.
 const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 
-/// Times from here on prove nothing.
+/// Times from here on are racy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Racy {
     from_ns: i64,
@@ -30,7 +28,7 @@ impl Racy {
         let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
         let from_ns = match granule_ns {
             Some(ns) => started_ns.saturating_sub(granule(ns)),
-            // Nothing is known of that clock: everything is suspect.
+            // The server's clock is unknown: everything is suspect.
             None => newest_ns.map_or(i64::MIN, |newest| newest.min(started_ns).saturating_sub(UNKNOWN_NS)),
         };
         Self { from_ns }
@@ -51,13 +49,11 @@ impl Racy {
         }
     }
 
-    /// `true` if the contents may have changed unnoticed.
     pub(crate) fn is_suspect(self, facts: &Facts) -> bool {
         has_contents(facts) && self.is_racy(facts)
     }
 }
 
-/// Empty files have none.
 fn has_contents(facts: &Facts) -> bool {
     match facts.kind {
         FileType::File => facts.size_bytes != Some(0),

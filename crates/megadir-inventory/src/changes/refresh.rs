@@ -13,7 +13,6 @@ use crate::snapshot::{Collected, Snapshot};
 
 /// A snapshot is in memory anyway.
 const MEMORY_BYTES: usize = usize::MAX;
-/// Buffer of one listing call, bytes.
 const BUFFER_BYTES: usize = 32 << 10;
 /// Directories that wait while others are read.
 const QUEUE_DIRECTORIES_MAX: usize = 4096;
@@ -45,8 +44,8 @@ impl Snapshot {
         metadata.map(|metadata| rows.snapshot(metadata)).ok_or_else(|| interrupted("scan"))
     }
 
-    /// Reads the trees again and returns the changes. Unreadable entries stay as they were; a renamed directory
-    /// that cannot be read has no entries ([`Compared::lost`] counts both). After an error nothing has changed.
+    /// Reads the trees again and returns the changes. Unreadable entries stay; a renamed directory that
+    /// cannot be read has no entries ([`Compared::lost`] counts both). On an error nothing changes.
     ///
     /// # Errors
     ///

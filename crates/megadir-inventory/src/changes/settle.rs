@@ -1,9 +1,10 @@
-//! Turns differences at each path into changes: detects renames, drops entries that moved with their directory.
+//! Turns differences at each path into changes: detects renames, drops entries that moved with their
+//! directory.
 //!
 //! A file gone from one path and new at another was renamed if its identity agrees. Of hard links, names that
 //! moved with a directory pair first, then equal paths, then the rest in path order. Changes can be replayed
-//! (docs/inventory.md), so an entry that stayed while its directory was renamed or replaced is a rename to the
-//! same path.
+//! (docs/inventory.md), so an entry that stayed while its directory was renamed or replaced is a rename to
+//! the same path.
 
 mod pairs;
 
@@ -29,9 +30,7 @@ pub(crate) struct Entry {
 
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Without rename detection.
     pub(crate) settled: Vec<Change>,
-    /// Paths that are gone.
     pub(crate) gone: Vec<Entry>,
     pub(crate) came: Vec<Entry>,
     /// Paths with another file.
@@ -80,7 +79,7 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
         let (above, name) = (&source.above, &source.name);
         let moved = pairs.moved.get(above);
         let is_hidden = lost.contains(above) || moved.is_some_and(|to| hides(&unread, above.0, to, name));
-        // Unless its directory was renamed away, replacing a file is one change.
+        // Replacing a file is one change, unless its directory was renamed away.
         let is_told = source.shared.is_none() || moved.is_some_and(|to| *to != above.1);
         if is_hidden {
             // Moved with its directory, to where it could not be examined.
@@ -103,7 +102,6 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     settled
 }
 
-/// `true` if it is unknown whether the name exists.
 fn hides(unread: &HashSet<Place>, root: u32, directory: &TreePath, name: &[u8]) -> bool {
     let is_unread = |path: TreePath| unread.contains(&(root, path));
     !unread.is_empty() && (is_unread(directory.clone()) || is_unread(directory.join(name)))
@@ -163,7 +161,7 @@ fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change
     Some(Change { kind, root, path, from: None, old: Some(old.facts), new: Some(*new), fields, suspect })
 }
 
-/// Ignores the ctime, which a rename changes.
+/// A rename changes the ctime.
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
     let fields = match new.facts.kind == FileType::Directory {
         true => fields::of_directory(old.facts, new.facts, false, new.proof),
@@ -173,7 +171,6 @@ fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
     Change { from, fields, suspect: old.suspect, ..change(ChangeKind::Renamed, old, new) }
 }
 
-/// Another file at the same path, if the old one is nowhere else.
 fn replaced_by(old: &Side<'_>, new: &Side<'_>) -> Change {
     let kind = if old.facts.kind == new.facts.kind { ChangeKind::Modified } else { ChangeKind::TypeChanged };
     let fields = fields::of_either(old.facts, new.facts, new.proof).with(Fields::INODE);

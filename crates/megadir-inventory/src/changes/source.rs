@@ -1,4 +1,4 @@
-//! Sources of blocks: an inventory file, a snapshot, or two inventories.
+//! Sources of blocks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use crate::block::Block;
 use crate::path::Place;
 use crate::rows::{Blocks, Rows};
 
-/// Rows of one directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Both {
     pub(crate) before: Arc<Block>,
@@ -27,7 +26,7 @@ impl Both {
 }
 
 pub(crate) trait Source: Send {
-    /// Returns the next directory, or `None` after the last.
+    /// `None` after the last directory.
     fn next_block(&mut self) -> Result<Option<Both>>;
 
     fn position(&self) -> Option<Place>;
@@ -57,7 +56,6 @@ impl Source for KeptBlocks<'_> {
     }
 }
 
-/// Two inventories, directory by directory in their common order.
 pub(crate) struct Merged<A, B> {
     before: A,
     now: B,

@@ -11,14 +11,13 @@ use super::source::{Merged, Source};
 use crate::metadata::{Metadata, Root, Scanned};
 use crate::rows::{Rows, SeenRows};
 
-/// Compares an inventory with a newer one, which stands in for the trees: the changes are those that
-/// [`compare`](super::compare()) would have reported when the newer one was written. Of the options, `keep` must be
-/// `None` and `skip_unchanged` has no effect.
+/// Compares an inventory with a newer one, with the result that [`compare`](super::compare()) would have had
+/// when the newer one was written. `keep` must be `None`, and `skip_unchanged` has no effect.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadOption`] if the inventories are not comparable: other trees (unless `any_root`), other conditions or
-/// mounts, or the second one is older.
+/// [`ErrorKind::BadOption`] for other trees (unless `any_root`), other conditions or mounts, or if the second
+/// inventory is older.
 pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
     before: A,
     now: B,
@@ -66,7 +65,6 @@ fn from_source<S: Source>(
     Ok(Compared { volumes_unknown, ..Compared::of(found, &comparing.proofs, options) })
 }
 
-/// Refuses inventories whose differences would not be changes.
 fn check(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     let refuse = |reason: String| Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
     if options.keep.is_some() {
@@ -111,7 +109,7 @@ fn check(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<
     }
 }
 
-/// Times without nanoseconds.
+/// Whole seconds or coarser.
 fn is_coarse(granule_ns: u64) -> bool {
     granule_ns >= 1_000_000_000
 }

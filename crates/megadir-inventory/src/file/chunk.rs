@@ -1,4 +1,4 @@
-//! Decodes one column of a row group. Checksums and `parquet` detect damage, not malice, so nothing is trusted.
+//! Decodes a column of a row group. Checksums detect damage, not malice, so nothing is trusted.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,11 +14,8 @@ use super::schema::{Column, Kind};
 use crate::block::Whole;
 
 pub(super) enum Values {
-    /// No row has a value.
     Nothing,
-    /// All rows have this value.
     Same(i64),
-    /// Each row has a value.
     Each(Vec<i64>),
     /// Rows marked `true` have a value.
     Some(Vec<i64>, Vec<bool>),
@@ -37,7 +34,6 @@ pub(super) struct Prefixes {
     common: Vec<i64>,
     rest: Strings,
     current: Vec<u8>,
-    /// Rows decoded into `current`.
     made: usize,
 }
 
@@ -57,12 +53,11 @@ impl Prefixes {
         (self.made == row + 1).then_some(())
     }
 
-    /// Also the string of the equal rows that follow.
     pub(super) fn current(&self) -> &[u8] {
         &self.current
     }
 
-    /// `true` if `row` repeats the current string, provided that all rows in between do.
+    /// `true` if `row` repeats the current string, provided that all rows between do.
     pub(super) fn is_same(&self, row: usize) -> bool {
         self.common.get(row).is_some_and(|common| usize::try_from(*common) == Ok(self.current.len()))
             && self.rest.get(row).is_some_and(<[u8]>::is_empty)
@@ -121,7 +116,7 @@ impl Strings {
 pub(super) struct Chunk<'c> {
     column: &'c Column,
     rows: usize,
-    /// Definition levels of these rows are kept as runs.
+    /// Rows whose definition levels are kept as runs.
     read: usize,
     present: Vec<runs::Run>,
     /// Value of each row, or its index in `texts`; kept as runs while there are few.
@@ -133,7 +128,6 @@ pub(super) struct Chunk<'c> {
     strings: Strings,
     /// Lengths of the shared prefixes of `strings`, if they are suffixes.
     common: Vec<i64>,
-    /// Buffers for reuse.
     spare: &'c RefCell<Vec<Vec<i64>>>,
 }
 
@@ -372,7 +366,6 @@ fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Opti
     Some(())
 }
 
-/// As in [`Facts::numbers`](crate::Facts::numbers).
 fn number(bytes: &[u8], kind: Kind) -> i64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);

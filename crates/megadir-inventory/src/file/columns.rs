@@ -58,11 +58,11 @@ pub(super) struct Texts {
 pub(super) enum Parents {
     /// Each path once, and the index of each row's path.
     Dictionary(Dictionary<Box<[u8]>>),
-    /// Length of the shared prefix, and the suffix: a dictionary would be quadratic in the depth of the tree.
+    /// As length of the shared prefix and suffix: a dictionary would be quadratic in the depth of the tree.
     Prefixes(Paths),
 }
 
-/// Full paths, each as the length of the shared prefix and the suffix.
+/// Full paths as length of the shared prefix and suffix.
 #[derive(Default)]
 pub(super) struct Paths {
     pub(super) common: Vec<i64>,
@@ -74,7 +74,7 @@ pub(super) struct Paths {
     root_bytes: usize,
     /// Length of the beginning of the last directory's path that is its own text.
     verbatim_bytes: usize,
-    /// Length of the beginning that the next directory's path shares with the last one.
+    /// Length of the prefix shared by the next directory's path.
     shared_bytes: usize,
     scratch: Vec<u8>,
 }
@@ -136,7 +136,7 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
 }
 
 impl Dictionary<Box<[u8]>> {
-    /// Without searching for an earlier equal value: paths ascend within a root, and hashing all of them takes time
+    /// Does not search for an earlier equal value: paths ascend within a root, and hashing takes time
     /// quadratic in the depth of a tree.
     fn push_next(&mut self, path: &[u8], count: u32) {
         match self.runs.last_mut() {
@@ -200,7 +200,7 @@ impl Paths {
         self.replace_end(0, path, 0);
     }
 
-    /// Begins another directory, whose path shares `shared_bytes` with the last one below the same root.
+    /// Begins a directory whose path shares `shared_bytes` with the last one below the same root.
     pub(super) fn enter(&mut self, shared_bytes: usize) {
         self.shared_bytes = shared_bytes;
     }
@@ -208,7 +208,7 @@ impl Paths {
     pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut end = std::mem::take(&mut self.scratch);
         end.clear();
-        // The text of whole names that both paths begin with is there already.
+        // Whole names shared by both paths are present already.
         let shared = &parent[..self.verbatim_bytes.min(self.shared_bytes).min(parent.len())];
         let kept = shared.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let mut from = self.root_bytes + kept;
@@ -228,7 +228,6 @@ impl Paths {
         self.replace_end(from, end, directory_bytes);
     }
 
-    /// Replaces the last text from offset `from` on by `end`.
     fn replace_end(&mut self, from: usize, end: Vec<u8>, directory_bytes: usize) {
         let same = common(&self.last[from..], &end);
         self.common.push((from + same) as i64);

@@ -1,6 +1,5 @@
-//! Checks that rows stay in their tree. Inventories may come from untrusted sources: a name with a slash or
-//! `..` would make a comparison access files outside, and `--verify` reveal if their contents match a given
-//! hash.
+//! Checks that rows stay in their tree. Inventories may be untrusted: a name with a slash or `..` would make
+//! a comparison access files outside, and `--verify` reveal if their contents match a given hash.
 
 use megadir::{FileType, names};
 
@@ -13,7 +12,7 @@ use crate::row::{Facts, Key, Row};
 const NAME_BYTES_MAX: usize = 255 * 6;
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// Rows come in inventory order. Keeps the subdirectory names of each directory above the current one.
+/// Keeps the subdirectory names of each directory above the current one. Rows come in inventory order.
 #[derive(Debug)]
 pub(super) struct Contained {
     roots: usize,
@@ -152,7 +151,6 @@ fn negative(name: &[u8]) -> String {
     format!("'{}' has a negative size or number of links", shown(name))
 }
 
-/// Reason why `name` cannot be an entry's name.
 fn name_fault(name: &[u8]) -> Option<String> {
     if names::is_component(name) && name.len() <= NAME_BYTES_MAX {
         return None;

@@ -14,8 +14,7 @@ use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
 use crate::row::{Facts, Key, NUMBERS, Row};
 
-/// [`WriteOptions::group_rows`](super::WriteOptions::group_rows) at its limit, plus as many rows added in one
-/// call.
+/// [`WriteOptions::group_rows`](super::WriteOptions::group_rows) at its limit, plus rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 
 /// The `path` column is redundant and not read.
@@ -62,7 +61,6 @@ impl Decoded {
         let (hash, hashes) = chunk(HASH)?.texts()?;
         let mut numbers = std::array::from_fn(|_| Values::Nothing);
         for (at, number) in numbers.iter_mut().enumerate() {
-            // Without the column no row has a value.
             if places[NUMBERS_AT + at].is_some() {
                 *number = chunk(NUMBERS_AT + at)?.values()?;
             }
@@ -97,7 +95,6 @@ impl Decoded {
         memory.collect()
     }
 
-    /// Queries on the row's directory may follow.
     #[inline]
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         match &mut self.parent {
@@ -115,7 +112,6 @@ impl Decoded {
         Some(Key { root: self.root.get(row)? as u32, parent, name: self.names.get(row)? })
     }
 
-    /// End of the rows with the same directory.
     pub(super) fn directory_end(&self, row: usize) -> usize {
         let after = row + 1..self.rows;
         let more = match (&self.root, &self.parent) {
@@ -137,7 +133,7 @@ impl Decoded {
         row + 1 + more
     }
 
-    /// `None` if only some of the rows have a value in a column.
+    /// `None` if a column has values in only some of the rows.
     pub(super) fn plain(&self, rows: &Range<usize>) -> Option<PlainRows<'_>> {
         let numbers: [Option<Whole<'_>>; NUMBERS] = std::array::from_fn(|at| self.numbers[at].whole(rows));
         if numbers.iter().any(Option::is_none) {
@@ -155,7 +151,6 @@ impl Decoded {
         Some(PlainRows { names, ends, names_start, kind, kinds, numbers })
     }
 
-    /// Total length of the names of a range of rows, bytes.
     pub(super) fn name_bytes(&self, rows: &Range<usize>) -> usize {
         let end =
             |row: usize| row.checked_sub(1).and_then(|last| self.names.ends.get(last)).copied().unwrap_or(0);

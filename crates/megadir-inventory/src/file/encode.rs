@@ -1,4 +1,4 @@
-//! Encodes rows as compressed columns, ready to be appended to a file.
+//! Encodes rows as compressed columns.
 
 use std::sync::Arc;
 
@@ -25,16 +25,14 @@ use crate::packed::{self, unpack_numbers};
 /// Longer values are no column bounds.
 const BOUND_BYTES_MAX: usize = 256;
 
-/// Bytes of directory paths above which they share prefixes, because readers load a dictionary as a whole.
+/// Larger directory paths share prefixes, because readers load a dictionary as a whole.
 const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 
 pub(super) struct Group {
     pub(super) bytes: Bytes,
-    /// Column metadata for the file's footer.
     pub(super) columns: Vec<ColumnCloseResult>,
-    /// XXH64 of `bytes`.
     pub(super) checksum: u64,
-    /// Emptied buffer, returned for reuse.
+    /// For reuse.
     pub(super) spare: Gathered,
 }
 
@@ -45,7 +43,6 @@ pub(super) struct Encoder {
     roots: Arc<[Vec<u8>]>,
     columns: Columns,
     parent: Vec<u8>,
-    /// Page before compression.
     plain: Vec<u8>,
 }
 
@@ -95,7 +92,7 @@ impl Encoder {
             parent.truncate(directory.common);
             parent.extend_from_slice(&rows.paths[directory.rest.clone()]);
             let root = roots.get(directory.root as usize).ok_or_else(damaged)?;
-            // Texts of paths below different roots have no such beginning.
+            // Texts of paths below different roots share nothing.
             let shared = if last_root == Some(directory.root) { directory.common } else { 0 };
             last_root = Some(directory.root);
             columns.directory(directory.root, (parent, directory.common), directory.rows);
@@ -175,7 +172,6 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// Definition levels mark the rows that have a value.
     fn begin(&mut self, present: Option<&Present>) {
         self.plain.clear();
         if let Some(present) = present {
@@ -335,7 +331,7 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// Compresses and writes a page; returns its uncompressed size, bytes.
+    /// Returns the uncompressed size, bytes.
     fn page(&mut self, plain: &[u8], page: impl FnOnce(Bytes) -> Page) -> Result<i64> {
         let compressed = self.compressor.compress(plain)?;
         let page = CompressedPage::new(page(compressed.into()), plain.len());
@@ -361,7 +357,7 @@ fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
     (Some(least ^ flip), Some(greatest ^ flip))
 }
 
-/// Statistics of byte strings, which no filter uses to skip row groups.
+/// No filter on byte strings skips row groups.
 fn no_bounds(number: usize, nulls: usize) -> Statistics {
     debug_assert_eq!(COLUMNS[number].physical(), Type::BYTE_ARRAY, "a column of byte strings");
     Statistics::byte_array(None, None, None, Some(nulls as u64), false)

@@ -1,4 +1,4 @@
-//! Invariants of the reader for arbitrary input, used by the fuzzer and by tests with damaged inventories.
+//! Invariants of the reader for arbitrary input.
 
 use std::io::Write;
 
@@ -9,8 +9,8 @@ use super::open::Inventory;
 use crate::row::OwnedRow;
 use crate::rows::{Blocks, Rows};
 
-/// Reads arbitrary bytes as an inventory: no panic, ascending rows, one-line errors, equal blocks and rows.
-/// Checksums are not verified, because no mutated input would get past them.
+/// Checks for no panic, ascending rows, one-line errors, equal blocks and rows. Checksums are not verified,
+/// because no mutated input would get past them.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     encoding::fuzz(bytes);

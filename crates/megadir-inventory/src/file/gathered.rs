@@ -9,8 +9,7 @@ use crate::row::{Key, Row};
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) directories: Vec<Directory>,
-    /// Without the prefix shared with the previous path: whole paths would be quadratic in the depth of the
-    /// tree.
+    /// Without the prefix shared with the previous path: whole paths would be quadratic in the depth.
     pub(super) paths: Vec<u8>,
     pub(super) last_path: Vec<u8>,
     /// Size of the directory paths if written once a directory.
@@ -20,7 +19,6 @@ pub(super) struct Gathered {
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,
     pub(super) rows: usize,
-    /// Reused output buffer of the encoder.
     pub(super) memory: Vec<u8>,
 }
 
@@ -28,7 +26,7 @@ pub(super) struct Directory {
     pub(super) root: u32,
     /// Bytes shared with the previous directory's path.
     pub(super) common: usize,
-    /// Rest of the path, in [`Gathered::paths`].
+    /// In [`Gathered::paths`].
     pub(super) rest: Range<usize>,
     pub(super) rows: u32,
     /// The rows are packed as columns.

@@ -150,7 +150,6 @@ fn rows_that_lead_out_of_the_tree_are_refused_by_name() {
     }
 }
 
-/// The same checks for rows packed as columns, which takes many similar rows.
 #[test]
 fn columns_that_lead_out_of_the_tree_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Inventories with directories so deep that full paths would take space quadratic in the depth.
+//! Inventories so deep that full paths would take quadratic space.
 
 use megadir::FileType;
 
@@ -7,7 +7,6 @@ use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, OwnedRow};
 use crate::rows::{Blocks, Rows, Sink};
 
-/// Writes a chain of `depth` directories, each with a file.
 fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRow>) {
     let facts = |kind| Facts { kind, size_bytes: Some(7), ..Facts::NOTHING };
     let row = |parent: &[u8], name: &[u8], kind| OwnedRow {

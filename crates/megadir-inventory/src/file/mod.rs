@@ -1,5 +1,5 @@
-//! Inventories as Parquet files, with column types that DuckDB, pandas, Polars and Spark read. Times are
-//! integers, because Spark reads no nanosecond timestamps and DuckDB truncates them to microseconds.
+//! Inventories as Parquet files that DuckDB, pandas, Polars and Spark read. Times are integers, because Spark
+//! reads no nanosecond timestamps and DuckDB truncates them to microseconds.
 
 mod chunk;
 mod columns;
@@ -25,7 +25,7 @@ pub use self::fuzz::fuzz;
 pub use open::Inventory;
 pub use write::{GROUP_ROWS, WriteOptions, Writer};
 
-/// XXH64 of each row group's bytes, 16 hex digits each, in order. The decoders of `parquet` trust their input.
+/// XXH64 of each row group's bytes, 16 hex digits each, in order.
 const CHECKSUMS_KEY: &str = "megadir.checksums";
 
 /// XXH64 of the two values above, concatenated, 16 hex digits; missing in files of older versions.

@@ -1,4 +1,4 @@
-//! Opening an inventory; foreign files, damaged inventories and newer versions get different errors.
+//! Opens inventories; foreign, damaged and newer files get different errors.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -43,10 +43,8 @@ pub struct Inventory {
     held: Held,
     /// Off only in the fuzzer.
     is_checked: bool,
-    /// 16 hex digits for each row group.
     checksums: String,
     metadata: Metadata,
-    /// Index of each of [`COLUMNS`] in the file.
     places: Vec<Option<usize>>,
     next_group: usize,
     batch: Batch,
@@ -106,17 +104,17 @@ impl Inventory {
         &self.path
     }
 
-    /// `true` if a checksum covers [`Rows::metadata`]; files of older versions have none.
+    /// `true` if a checksum covers [`Rows::metadata`]; older files have none.
     pub fn has_footer_checksum(&self) -> bool {
         value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
     }
 
-    /// `false` if an older version wrote the file, without access times.
+    /// `false` for older files.
     pub fn has_access_times(&self) -> bool {
         self.places[ACCESSED].is_some()
     }
 
-    /// Identity of the inventory file. A comparison skips it if the file lies inside a scanned tree.
+    /// Identity of the file, for comparisons of a tree that contains it.
     pub fn excluded(&self) -> Option<crate::scan::Excluded> {
         crate::replacement::excluded(&self.path)
     }
@@ -136,7 +134,6 @@ impl Inventory {
         Ok(true)
     }
 
-    /// Also verifies the checksum, before decoding.
     fn hold(&self, group: usize) -> Result<()> {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
             return Err(malformed(&self.path, "damaged: its columns are misplaced; scan again"));
@@ -226,7 +223,6 @@ impl Inventory {
         self.fail(malformed(&self.path, &format!("not written by a scan: {reason}; scan again")))
     }
 
-    /// Ends the iteration for good.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = true;
         Err(error)
@@ -308,7 +304,6 @@ fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
     all
 }
 
-/// Checks the magic bytes.
 fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     let mut read = |from| -> std::io::Result<[u8; 4]> {
         let mut ends = [0; 4];
@@ -317,7 +312,6 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
         Ok(ends)
     };
     if read(SeekFrom::Start(0)).is_ok_and(|first| &first == MAGIC) {
-        // The shortest file also has the metadata and their length between the magic bytes.
         return match (read(SeekFrom::Start(8)), read(SeekFrom::End(-4))) {
             (Ok(_), Ok(last)) if &last == MAGIC => Ok(()),
             _ => Err(malformed(path, "truncated: its end is missing; scan again")),
@@ -353,13 +347,12 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) 
     }
 }
 
-/// `true` if the metadata match their checksum, or have none.
 fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
     let checksums = value(file, CHECKSUMS_KEY).unwrap_or_default();
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-/// `None` for a column that older versions did not write.
+/// `None` for a column missing in older files.
 fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<Option<usize>>, String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let place = |column: &super::schema::Column| {

@@ -1,4 +1,4 @@
-//! Iterates over the rows of a decoded row group.
+//! Iterates over rows of a decoded row group.
 
 use std::ops::Range;
 
@@ -20,7 +20,6 @@ impl Batch {
         self.columns.as_ref().is_none_or(|columns| self.given == columns.rows)
     }
 
-    /// `places` are the indexes of the columns in the file.
     pub(super) fn begin(&mut self, group: &dyn RowGroupReader, places: &[Option<usize>]) -> Result<()> {
         let spare = self.columns.take().map(|columns| *columns);
         self.columns = Some(Box::new(Decoded::read(group, places, spare)?));
@@ -41,7 +40,6 @@ impl Batch {
         self.columns.as_ref()?.key(self.given)
     }
 
-    /// Root, path and remaining rows of the directory.
     pub(super) fn directory(&self) -> Option<(u32, &[u8], Range<usize>)> {
         let columns = self.columns.as_ref()?;
         let key = columns.key(self.given)?;

@@ -13,7 +13,6 @@ use crate::row::NUMBERS;
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// Each row has a value.
     required: bool,
     pub(super) stored: Stored,
 }
@@ -25,7 +24,6 @@ pub(super) enum Kind {
     Unsigned32,
     Unsigned64,
     Bytes,
-    /// UTF-8.
     Text,
 }
 

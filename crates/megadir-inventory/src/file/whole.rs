@@ -1,4 +1,4 @@
-//! Adds all rows of a directory to the columns at once; most columns are constant within a directory.
+//! Adds all rows of a directory at once; most columns are constant within a directory.
 
 use super::columns::{Columns, Numbers, Paths, StoredNumbers};
 use crate::common::common_bytes as common;

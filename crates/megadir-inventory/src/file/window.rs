@@ -49,7 +49,7 @@ impl Held {
         Ok(part.bytes.clone())
     }
 
-    /// Slices the part in memory; `None` if out of range.
+    /// `None` if out of range.
     fn slice(&self, start: u64, bytes: Option<usize>) -> Option<Bytes> {
         let part = self.0.part.lock().unwrap_or_else(PoisonError::into_inner);
         let from = usize::try_from(start.checked_sub(part.start)?).ok()?;

@@ -28,7 +28,7 @@ pub const GROUP_ROWS: usize = 1 << 16;
 /// Path bytes that end a row group, because other readers load them whole.
 const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 
-/// Bytes of packed rows that end a row group; ordinary names need less than half. Encoding takes several times as much.
+/// Bytes of packed rows that end a row group. Encoding takes several times as much.
 const GROUP_BYTES_MAX: usize = 8 << 20;
 
 /// Rows that were added in one call may exceed it.
@@ -45,8 +45,8 @@ pub struct WriteOptions {
     pub group_rows: usize,
 }
 
-/// Writes an inventory: a [`Sink`] for the rows, then [`Writer::finish`]. Until then the old file remains in
-/// place; dropping the writer leaves nothing behind.
+/// Writes an inventory as a [`Sink`], then [`Writer::finish`]. Until then the old file remains in place;
+/// dropping the writer leaves nothing behind.
 ///
 /// ```
 /// use megadir_inventory::{GROUP_ROWS, Inventory, Rows, WriteOptions, Writer};
@@ -76,12 +76,7 @@ pub struct Writer {
 
 enum Encoders {
     Inline(Box<Encoder>),
-    /// Assigned round-robin.
-    Threads {
-        threads: Vec<Thread>,
-        sent: usize,
-        taken: usize,
-    },
+    Threads { threads: Vec<Thread>, sent: usize, taken: usize },
 }
 
 type Encoded = parquet::errors::Result<Group>;
@@ -301,7 +296,6 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// Error of the `parquet` crate.
 fn failed(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

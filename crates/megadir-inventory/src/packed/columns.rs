@@ -1,4 +1,4 @@
-//! Rows of one directory as columns: equal values are stored once, others with the width of their range.
+//! Rows of a directory as columns: equal values are stored once, others with the width of their range.
 //!
 //! ```text
 //! columns: type column, number columns, lengths of the names (2 each), names
@@ -9,7 +9,6 @@ use super::Numbers;
 use crate::row::NUMBERS;
 
 const NOTHING: u8 = u8::MAX;
-/// Minimum before the values.
 const LEAST_BYTES: usize = 8;
 
 /// Fields that are equal in all rows of a directory.
@@ -36,7 +35,6 @@ impl Alike {
         self.lacking |= first.have ^ row.have;
     }
 
-    /// `true` if each number is present in all rows or in none.
     pub(crate) fn is_whole(&self) -> bool {
         self.first.is_some() && self.lacking == 0
     }
@@ -67,7 +65,7 @@ pub(crate) fn pack<'r>(
     names.clone().for_each(|name| out.extend_from_slice(name));
 }
 
-/// If the rows do not differ, all have the value `first`.
+/// Without `differ`, all rows have the value `first`.
 fn column(out: &mut Vec<u8>, first: i64, differ: bool, numbers: impl ExactSizeIterator<Item = i64> + Clone) {
     let ends = |(least, greatest): (i64, i64), number: i64| (least.min(number), greatest.max(number));
     let (least, greatest) = if differ { numbers.clone().fold((first, first), ends) } else { (first, first) };
@@ -109,9 +107,7 @@ pub(crate) struct Columns<'a> {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'a> {
-    /// No row has a value.
     Nothing,
-    /// All rows have this value.
     Same(i64),
     /// Minimum, and each row's offset above it.
     Each(i64, Above<'a>),
@@ -171,7 +167,6 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// Number of a row, if it has one.
     pub(crate) fn get(&self, row: usize) -> Option<i64> {
         match *self {
             Self::Nothing => None,

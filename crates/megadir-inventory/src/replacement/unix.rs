@@ -21,13 +21,12 @@ pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     options.open(partial)
 }
 
-/// No other links, and owned by this user or, if root replaces another user's file, by that user.
+/// Has no other links, and is owned by this user or, if root replaces another user's file, by that user.
 pub(super) fn is_own(_partial: &Path, status: &Metadata, old: Option<&Metadata>) -> bool {
     let own = rustix::process::geteuid().as_raw();
     status.nlink() == 1 && (status.uid() == own || old.is_some_and(|old| old.uid() == status.uid()))
 }
 
-/// `true` if `path` still names the open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::symlink_metadata(path)) {
         (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
@@ -53,7 +52,6 @@ pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Res
     Ok(())
 }
 
-/// If the file system supports it.
 pub(super) fn sync_name(_file: &File, path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(directory) = File::open(parent) {
@@ -62,7 +60,6 @@ pub(super) fn sync_name(_file: &File, path: &Path) {
     }
 }
 
-/// For a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     let status = std::fs::symlink_metadata(path).ok()?;
     let name = megadir::names::from_os(path.file_name()?).to_vec();

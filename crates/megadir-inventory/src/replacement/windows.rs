@@ -1,5 +1,5 @@
-//! Windows part of file replacement. A file that others have open is replaced with POSIX semantics (Windows 10
-//! 1607 and later on NTFS).
+//! Windows part of file replacement. Open files are replaced with POSIX semantics (Windows 10 1607 and later
+//! on NTFS).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ const DELETE: u32 = 0x1_0000;
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself.
 const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 
-/// `true` for reserved device names: `NUL`, `CON` and the like.
+/// Reserved names: `NUL`, `CON` and the like.
 pub(super) fn is_device(path: &Path) -> bool {
     std::path::absolute(path).is_ok_and(|path| {
         let name = path.as_os_str().as_encoded_bytes().strip_prefix(br"\\.\");
@@ -29,12 +29,11 @@ pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> 
     options.open(partial)
 }
 
-/// No other links.
+/// Has no other links.
 pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
     asked(partial, StatMask::LINKS).is_some_and(|row| row.links == 1)
 }
 
-/// `true` if `path` still names the open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let named = OpenOptions::new().access_mode(ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path);
     match (DirId::of_file(file), named.and_then(|named| DirId::of_file(&named))) {
@@ -82,7 +81,6 @@ pub(super) fn sync_name(file: &File, _path: &Path) {
     let _ = file.sync_all();
 }
 
-/// For a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     let inode = asked(path, StatMask::INODE)?.inode;
     Some(Excluded {

@@ -1,12 +1,12 @@
-//! Passes rows to the sorter. The rows of a directory, or a part of them in order, are one item of the [`Sorter`]; rows of
-//! large unsorted directories are single items, which bounds the memory.
+//! Passes rows to the sorter. An item of the [`Sorter`] has rows of one directory in order; rows of large
+//! unsorted directories are single items, which bounds the memory.
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
 //! rows: count with flags (4), length of the last name (2), hash if flagged (32), packed rows
 //! ```
 //!
-//! No path holds a NUL, so keys sort like rows; a directory's errors precede its rows.
+//! Paths hold no NUL, so keys sort like rows; a directory's errors precede its rows.
 //!
 //! [`Sorter`]: crate::Sorter
 
@@ -26,7 +26,7 @@ pub(super) const ROWS: u8 = 1;
 
 const HEAD_BYTES: usize = 6;
 const HASH_BYTES: usize = 32;
-/// Some could not be examined.
+/// Flag: some rows could not be examined.
 const FAILED: u32 = 1 << 31;
 /// Stored as columns.
 const COLUMNS: u32 = 1 << 30;
@@ -35,7 +35,6 @@ const HASHED: u32 = 1 << 29;
 /// Fewer rows are smaller one by one.
 const COLUMN_ROWS_MIN: usize = 8;
 
-/// Way of one thread to the sorter.
 pub(crate) struct Collector<'o> {
     shared: &'o Mutex<Shared>,
     cursor: Cursor,
@@ -43,20 +42,16 @@ pub(crate) struct Collector<'o> {
     item: Vec<u8>,
 }
 
-/// Rows of one directory that wait to be packed.
 #[derive(Default)]
 pub(crate) struct DirRows {
     rows: Vec<Numbers>,
     names: Vec<u8>,
     places: Vec<Place>,
     alike: Alike,
-    /// Entries not examined.
     pub(crate) failed: u64,
 }
 
-/// Row and position of its name.
 struct Place {
-    /// Decides most comparisons.
     leading: u64,
     row: u32,
     name: u32,
@@ -73,7 +68,7 @@ impl<'o> Collector<'o> {
         Self::new(self.shared)
     }
 
-    /// Adds the rows of a directory as one item, and clears them. Items of one directory must not overlap.
+    /// Items of one directory must not overlap.
     pub(crate) fn rows(&mut self, root: u32, path: &TreePath, of: &mut DirRows) -> io::Result<()> {
         let DirRows { rows, names, places, alike, failed } = of;
         let name = |place: &Place| &names[place.name as usize..place.name_end as usize];
@@ -98,7 +93,6 @@ impl<'o> Collector<'o> {
         Ok(())
     }
 
-    /// Adds the rows as single items, and clears them.
     pub(super) fn one_by_one(&mut self, root: u32, path: &TreePath, of: &mut DirRows) -> io::Result<()> {
         self.key.enter(root, path, ROWS);
         for place in &of.places {
@@ -113,7 +107,7 @@ impl<'o> Collector<'o> {
         Ok(())
     }
 
-    /// Adds one row; the name of a root is empty.
+    /// The name of a root is empty.
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> io::Result<()> {
         self.key.enter(root, path, ROWS);
         self.key.set_name(name);
@@ -125,7 +119,7 @@ impl<'o> Collector<'o> {
         self.add()
     }
 
-    /// Adds the error of an entry, whose row may have any facts or be missing.
+    /// The entry's row may have any facts or be missing.
     pub(crate) fn error(&mut self, root: u32, path: &TreePath, name: &[u8], error: &str) -> io::Result<()> {
         self.key.enter(root, path, ERROR);
         self.key.set_name(name);
@@ -134,7 +128,6 @@ impl<'o> Collector<'o> {
         self.add()
     }
 
-    /// The item under the current key.
     fn add(&mut self) -> io::Result<()> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.add(&mut self.cursor, &self.key, &self.item)
@@ -169,7 +162,7 @@ impl DirRows {
     }
 }
 
-/// A number with the same order.
+/// The order of numbers is the order of names.
 #[inline]
 fn leading(name: &[u8]) -> u64 {
     let mut first = [0; 8];
@@ -189,12 +182,10 @@ fn head(rows: usize, flags: u32, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
     [a, b, c, d, e, f]
 }
 
-/// Rows of an item.
 pub(super) struct Item<'a> {
     pub(super) rows: PackedRows<'a>,
     /// Some rows could not be examined.
     pub(super) some_failed: bool,
-    /// Hash of the only row.
     pub(super) hash: Option<[u8; HASH_BYTES]>,
 }
 
@@ -220,7 +211,6 @@ pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8]
     let is_last = rest.get(last.len()) == Some(&0) && rest.starts_with(last);
     let end = match is_last {
         true => last.len(),
-        // What both paths begin with holds no NUL.
         false => {
             let same = common_bytes(rest, last);
             same + rest[same..].iter().position(|&byte| byte == 0)?

@@ -1,5 +1,5 @@
 //! Items of directories with long paths, as a tree of names: whole paths would be quadratic in the depth. At
-//! the memory limit all items are sorted and written as a run for the [`Sorter`].
+//! the memory limit, all items are written as a sorted run for the [`Sorter`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +11,6 @@ use crate::common::common_bytes;
 use crate::path::TreePath;
 use crate::sorter::{RunWriter, Sorter};
 
-/// No node.
 const NONE: u32 = u32::MAX;
 
 pub(super) struct Deep {
@@ -29,12 +28,11 @@ pub(super) struct Deep {
 /// The name of a root is its number in bytes.
 struct Node {
     parent: u32,
-    /// Same hash.
+    /// Next node with this hash.
     before: u32,
     name: Range<usize>,
 }
 
-/// Rest of the key, and the item.
 struct Item {
     node: u32,
     tail: Range<usize>,
@@ -47,9 +45,7 @@ pub(super) struct Cursor {
     generation: u64,
     root: u32,
     path: TreePath,
-    /// From the root down, with the end offset of each name in the path.
     nodes: Vec<(u32, usize)>,
-    /// Buffers for the ends of the previous path and of the next.
     before: Vec<u8>,
     rest: Vec<u8>,
 }
@@ -112,7 +108,6 @@ impl Deep {
             cursor.nodes.clear();
             cursor.nodes.push((self.child(NONE, &root.to_be_bytes()), 0));
         }
-        // Only the bytes after the shared pieces are copied and compared.
         let shared = cursor.path.shared_bytes(path);
         let (mut before, mut rest) = (std::mem::take(&mut cursor.before), std::mem::take(&mut cursor.rest));
         before.clear();
@@ -146,7 +141,7 @@ impl Deep {
         node
     }
 
-    /// Found or added.
+    /// Adds the child if it is missing.
     fn child(&mut self, parent: u32, name: &[u8]) -> u32 {
         let new = self.nodes.len() as u32;
         let before = match self.by_hash.entry(self.hasher.hash_one((parent, name))) {
@@ -208,7 +203,6 @@ impl Deep {
             let below = |node: &u32| [(*node, false), (*node, true)];
             let mut steps: Vec<(u32, bool)> = children_of(parent).iter().flat_map(below).collect();
             let text = |&(node, is_below): &(u32, bool)| name(node).iter().chain(is_below.then_some(&b'/'));
-            // Reversed, to pop from the end.
             steps.sort_unstable_by(|a, b| text(b).cmp(text(a)));
             steps
         };
@@ -220,7 +214,6 @@ impl Deep {
                 stack.pop();
                 continue;
             };
-            // No slash between the root's number and the path.
             if key.len() > size_of::<u32>() {
                 key.push(b'/');
             }

@@ -1,4 +1,4 @@
-//! Passes sorted items to the sink: joins errors with their rows, and counts.
+//! Passes sorted items to the sink, joined with errors.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use crate::row::{Facts, Key, Row};
 use crate::rows::Sink;
 use crate::sorter::Sorter;
 
-/// Between checks for cancellation.
+/// Rows between checks for cancellation.
 const ROWS_PER_LOOK: u64 = 4096;
 
 /// Also counts them in `metadata`.
@@ -48,7 +48,6 @@ pub(crate) fn emit(
 }
 
 struct Emitter<'s> {
-    /// Errors of the current directory, by name.
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
     parent: Vec<u8>,
@@ -107,7 +106,7 @@ impl Emitter<'_> {
         self.add(&Row { error: error.as_deref(), ..row })
     }
 
-    /// Entries with only an error, up to a name or all.
+    /// Entries with only an error, up to a name.
     fn alone(&mut self, before: Option<&[u8]>) -> Result<()> {
         while self.errors.front().is_some_and(|(name, _)| before.is_none_or(|before| &name[..] < before))
             && let Some((name, words)) = self.errors.pop_front()
@@ -127,7 +126,6 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns the system's message for an errno.
 fn words(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();
     match text.rfind(" (os error ") {

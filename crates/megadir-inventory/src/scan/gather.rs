@@ -1,5 +1,4 @@
-//! Collects the rows of a walk for the sorter. A finished directory is sorted by name and becomes one item; rows of large
-//! directories go there one by one.
+//! Collects the rows of a walk for the sorter. A finished directory is sorted by name and becomes one item.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,18 +20,15 @@ const BLOCK_BYTES_MAX: usize = 4 << 20;
 pub(super) struct Gather<'o> {
     collector: Collector<'o>,
     rowless: &'o Rowless,
-    /// Newest ctime in the tree.
     pub(super) newest_ns: Option<i64>,
     pub(super) devices: Devices,
     root: u32,
-    /// Root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
     pub(super) conditions: Option<&'o Conditions>,
     /// By path relative to the root; few at a time.
     blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
-    /// Total of all blocks.
     held_bytes: usize,
     held_bytes_max: usize,
 }
@@ -61,7 +57,6 @@ fn has_row(
 }
 
 impl<'o> Gather<'o> {
-    /// Holds up to `held_bytes_max` for the tree at `path`.
     pub(super) fn new(
         (collector, rowless): (Collector<'o>, &'o Rowless),
         held_bytes_max: usize,
@@ -103,7 +98,7 @@ impl<'o> Gather<'o> {
         self.collector.row(self.root, &TreePath::root(), b"", facts)
     }
 
-    /// Returns their number.
+    /// Returns the number of rows.
     pub(super) fn batch(
         &mut self,
         directory: &DirPath,
@@ -192,7 +187,7 @@ impl<'o> Gather<'o> {
         }
     }
 
-    /// Returned instead if it has failures.
+    /// A block with failures is returned instead.
     fn recycle(&mut self, mut block: Block) -> Option<Block> {
         if block.rows.failed > 0 {
             return Some(block);
@@ -206,7 +201,7 @@ impl<'o> Gather<'o> {
     }
 }
 
-/// With `/` between names.
+/// Uses `/` between names.
 fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     let rest = path.strip_prefix(prefix).unwrap_or(path);
     let separators: &[u8] = if cfg!(windows) { b"\\/" } else { b"/" };

@@ -34,7 +34,7 @@ use crate::rows::Sink;
 
 /// Settings of a scan.
 pub struct ScanOptions {
-    /// Number of reading threads; 1, and no more in `threads_max`, is the caller's thread alone.
+    /// Number of reading threads, including the caller's.
     pub threads: usize,
     /// Most threads while reading waits for the device, see [`WalkOptions::threads_max`].
     pub threads_max: usize,
@@ -42,7 +42,7 @@ pub struct ScanOptions {
     pub cross_mounts: bool,
     /// Source of attributes; `None` chooses by file system.
     pub stat_backend: Option<&'static dyn StatBackend>,
-    /// Have the device read large directories ahead.
+    /// Read large directories ahead on the device.
     pub read_ahead: ReadAhead,
     /// Buffer of one system call, bytes, see [`WalkOptions::buffer_bytes`].
     pub buffer_bytes: usize,
@@ -54,9 +54,9 @@ pub struct ScanOptions {
     pub spill_directory: PathBuf,
     /// Files to leave out.
     pub exclude: Vec<Excluded>,
-    /// Conditions on the entries. A directory that they let see always has a row, because rows below it need one.
+    /// Conditions on entries. A directory that they let see has a row, because rows below it need one.
     pub conditions: Option<Arc<Conditions>>,
-    /// Largest mean rate of all threads together; a thread examines one buffer of entries and then waits.
+    /// Maximum mean rate of all threads; a thread examines one buffer of entries and then waits.
     pub entries_per_second_max: Option<NonZeroU32>,
 }
 
@@ -81,8 +81,8 @@ impl Excluded {
 /// Callback that may cancel a scan, or the writing of its rows.
 pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 
-/// Scans trees into a sink. Rows come when all has been read, in the order of their keys; what a tree holds beyond
-/// [`ScanOptions::memory_bytes`] waits in temporary files. Returns `None` if `watch` requested a stop.
+/// Scans trees into a sink, in the order of keys; rows beyond [`ScanOptions::memory_bytes`] wait in temporary
+/// files. Returns `None` if `watch` requested a stop.
 ///
 /// ```
 /// use megadir_inventory::{OwnedRow, ScanOptions, scan};
@@ -114,8 +114,8 @@ pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 ///
 /// # Errors
 ///
-/// An option that cannot be honoured, a root that cannot be opened, or whatever temporary files and the sink give. What
-/// cannot be read below a root is a row with an error, and an event.
+/// An option that is unsupported, a root that cannot be opened, or errors of temporary files and the sink.
+/// Failures below a root are rows with an error, and events.
 pub fn scan(
     roots: &[PathBuf],
     options: &ScanOptions,
@@ -123,7 +123,7 @@ pub fn scan(
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
     let mut run = Run::new(options);
-    // Open all roots first: a missing one fails at once and not after hours.
+    // Open all roots first, so that a missing one fails at once.
     let opened: Vec<Dir> = roots.iter().map(Dir::open).collect::<Result<_>>()?;
     for (path, directory) in roots.iter().zip(opened) {
         if run.tree(path, directory, watch)?.is_break() {
@@ -143,7 +143,7 @@ pub fn scan(
     }
 }
 
-/// Returns the absolute path of a tree as inventories name it: as it was given, below the working directory.
+/// Returns the absolute path of a tree, below the working directory and otherwise as given.
 ///
 /// # Errors
 ///
@@ -191,7 +191,6 @@ impl<'o> Run<'o> {
         Self { options, shared, rowless, pace, metadata, volumes, read: 0 }
     }
 
-    /// Makes a collector for a thread that reads the last tree.
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
         let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads_max);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
@@ -246,7 +245,6 @@ pub(crate) fn spill_error(directory: &Path, error: io::Error) -> Error {
     Error::io("sort in temporary files of", directory, error)
 }
 
-/// Returns nanoseconds since 1970-01-01 UTC.
 pub(crate) fn now_ns() -> i64 {
     match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! Reads a tree: each thread collects its own rows and sends events to the caller's thread.
+//! Reads a tree: threads collect rows and send events to the caller's thread.
 
 use std::collections::HashMap;
 use std::io;
@@ -61,7 +61,8 @@ impl Run<'_> {
         let shared = Shared { read, stop, pace };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
-        // A root without search permission cannot be reopened; none of its subdirectories can be opened either.
+        // A root without search permission cannot be reopened; none of its subdirectories can be opened
+        // either.
         let (root, device) = (directory.again(), device(&directory)?);
         self.volumes.extend(device.and_then(|device| Some((fsid(&directory)?, device))));
         let parts = Walk::parts(directory, options)?;
@@ -104,7 +105,7 @@ fn device(directory: &Dir) -> Result<Option<u64>> {
     Ok(Facts::new(FileType::Directory, &directory.attributes(StatMask::DEVICE)?).device)
 }
 
-/// If it is still on this device.
+/// `None` if the root is not on this device.
 fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
     let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
     let mut directory = root.again().ok()?;
@@ -117,7 +118,6 @@ fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Strin
 #[derive(Default)]
 struct Ended {
     newest_ns: Option<i64>,
-    /// Other than the root's device.
     volumes: HashMap<u64, PathBuf>,
 }
 
@@ -153,7 +153,7 @@ impl Watched<'_, '_> {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             for reader in readers {
-                // Dropping the unstarted readers ends the walk for the others.
+                // Dropping the unstarted readers ends the walk.
                 threads.push(reader.start(scope)?);
             }
             let mut flow = ControlFlow::Continue(());

@@ -5,11 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::path::TreePath;
 
-/// Directories whose row is missing or says otherwise, because they vanished or were replaced and came back.
-/// Their entries are left out.
+/// Directories whose row is missing or outdated, because they vanished or were replaced and came back. Their
+/// entries are left out.
 #[derive(Default)]
 pub(super) struct Rowless {
-    /// Relative to the root.
     paths: Mutex<Vec<Vec<u8>>>,
     any: AtomicBool,
 }

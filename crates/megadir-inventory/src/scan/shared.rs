@@ -1,4 +1,4 @@
-//! Items of all threads: those with long paths go to [`Deep`], the others straight to the [`Sorter`].
+//! Items of all threads: long paths go to [`Deep`], others to the [`Sorter`].
 
 use std::io;
 use std::path::PathBuf;
@@ -7,14 +7,13 @@ use super::deep::{Cursor, Deep};
 use crate::path::TreePath;
 use crate::sorter::Sorter;
 
-/// Limit of relative paths kept whole, bytes: no system call takes longer ones.
+/// No system call takes longer paths, bytes.
 const LONG_PATH_BYTES: usize = 4096;
 
-/// Key of an item; the same buffer serves all items of a thread.
+/// Reused key of an item.
 #[derive(Default)]
 pub(super) struct ItemKey {
     root: u32,
-    /// Kept for the cursor if it is long.
     path: TreePath,
     bytes: Vec<u8>,
     /// Start of the entry's name in `bytes`.
@@ -22,7 +21,6 @@ pub(super) struct ItemKey {
 }
 
 impl ItemKey {
-    /// Begins the key of an entry of the directory `path`.
     pub(super) fn enter(&mut self, root: u32, path: &TreePath, kind: u8) {
         self.root = root;
         self.path = path.clone();
@@ -35,7 +33,6 @@ impl ItemKey {
         self.name_at = self.bytes.len();
     }
 
-    /// Sets the name, and keeps the directory.
     pub(super) fn set_name(&mut self, name: &[u8]) {
         self.bytes.truncate(self.name_at);
         self.bytes.extend_from_slice(name);
@@ -51,7 +48,6 @@ impl ItemKey {
     }
 }
 
-/// Sorter shared by all threads.
 pub(crate) struct Shared {
     sorter: Sorter,
     /// Created on first use, with half of the sorter's memory.
@@ -60,18 +56,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Sorts in three quarters of `memory_bytes`; the rest is for the rows that the threads hold.
+    /// Sorts in three quarters of `memory_bytes`; the rest is for rows held by threads.
     pub(crate) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
         let memory_bytes = memory_bytes - memory_bytes / 4;
         Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }
     }
 
-    /// Bytes of the rows that one of `threads` threads may hold.
     pub(crate) fn thread_bytes(memory_bytes: usize, threads: usize) -> usize {
         memory_bytes / 4 / threads.max(1)
     }
 
-    /// Adds an item.
     pub(super) fn add(&mut self, cursor: &mut Cursor, key: &ItemKey, item: &[u8]) -> io::Result<()> {
         let Self { sorter, deep, memory_bytes } = self;
         if !key.is_long() {

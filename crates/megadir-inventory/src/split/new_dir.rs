@@ -1,6 +1,6 @@
 //! Directory that appears complete or not at all: written under another name beside it, locked, then renamed.
 //!
-//! A killed process leaves the other name. The next run takes it over if it is unlocked, belongs to this user and has
+//! The next run takes over the leftover of a killed process if it is unlocked, belongs to this user and has
 //! nothing but lists. All names are relative to open directories.
 
 use std::ffi::{OsStr, OsString};
@@ -27,7 +27,6 @@ pub(super) struct NewDir {
 }
 
 impl NewDir {
-    /// Refuses a target that exists, unless it is an empty directory.
     pub(super) fn create(path: &Path) -> Result<Self> {
         let refused = |reason: &str| Error::new("write", path, ErrorKind::BadOption, reason);
         let failed = |error: Errno| Error::io("write", path, error.into());
@@ -54,7 +53,6 @@ impl NewDir {
         Ok(Self { parent, name: name.to_owned(), partial, directory, is_done: false })
     }
 
-    /// Creates a file.
     pub(super) fn file(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.directory, name, flags, Mode::from_raw_mode(0o666))?.into())
@@ -120,7 +118,7 @@ fn take(path: &Path, parent: &OwnedFd, partial: &OsStr) -> Result<OwnedFd> {
     Err(refused("other processes keep taking its temporary directory: try later".to_owned()))
 }
 
-/// Removes lists; fails before that if there is anything else.
+/// Fails before removing anything if the directory has more than lists.
 fn clear(directory: &OwnedFd) -> io::Result<()> {
     let names = names(directory)?;
     for name in &names {
@@ -136,7 +134,7 @@ fn clear(directory: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Names that are not UTF-8 are not those of lists, and so stay different from them.
+/// Names that are not UTF-8 never equal a list's.
 fn names(directory: impl AsFd) -> rustix::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(directory)? {

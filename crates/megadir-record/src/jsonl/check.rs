@@ -1,4 +1,4 @@
-//! Consistency of a record's lines beyond syntax: no line may refer to a missing arm, data set or file system.
+//! Consistency of a record's lines: no line may refer to a missing arm, data set or file system.
 
 use super::{Header, Line};
 use crate::ids::{ArmId, DataId, FsId};
@@ -39,7 +39,7 @@ fn plan(plan: &Plan) -> Result<(), String> {
     plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
 }
 
-/// Checks the rules: statistics are defined only for some values.
+/// Statistics are defined only for some values.
 fn rules(rules: &Rules) -> Result<(), String> {
     if rules.rounds == 0 || rules.epochs == 0 {
         return Err("the plan has 0 rounds or epochs".into());

@@ -1,4 +1,4 @@
-//! Reads records, complete or truncated; each line is checked against the plan.
+//! Reads records; each line is checked against the plan.
 
 use std::io::{self, BufRead, Read};
 
@@ -11,52 +11,49 @@ use crate::jsonl::writer::is_closed;
 use crate::plan::axes;
 use crate::sample::{Phase, Sample};
 
-/// Record as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub header: Header,
-    /// All samples in the order of measurement, including warm-up and voided ones. [`Sample::voided`] is set on
-    /// all samples of a voided round.
+    /// In the order of measurement, including warm-up and voided samples. [`Sample::voided`] is set on all
+    /// samples of a voided round.
     pub samples: Vec<Sample>,
-    /// `None` in records of older programs and if the run was killed before.
+    /// `None` in older records, and if the run was killed before.
     pub self_check: Option<SelfCheck>,
-    /// `None` if nothing was created, and in records of older programs.
+    /// `None` if nothing was created, and in older records.
     pub built: Option<Built>,
-    /// Space of the data sets that arms create; empty in records of older programs.
+    /// Empty in older records.
     pub used: Vec<UsedByArms>,
-    /// Epochs after the first, in order; a resumed epoch occurs twice.
+    /// After the first, in order; a resumed epoch occurs twice.
     pub epochs: Vec<Epoch>,
     pub notes: Vec<Note>,
-    /// Continuations, in order.
     pub resumed: Vec<Resumed>,
     /// `None` if the run was killed.
     pub end: Option<End>,
     /// Set if the file ends in the middle of a line.
     pub cut: Option<Cut>,
-    /// Checksum up to the last complete line; `None` in records of older programs, where changes go unnoticed.
+    /// Up to the last complete line; `None` in older records without checksums.
     pub chain: Option<Chain>,
 }
 
-/// Position at which a record is truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Incomplete line, from 1.
+    /// From 1.
     pub line: u64,
-    /// Bytes present of that line.
+    /// Present bytes of that line.
     pub bytes: u64,
 }
 
 #[derive(Debug)]
 pub enum ReadError {
-    /// Reading the file failed.
     Io(io::Error),
     /// The file is empty or its first line is not the header of a record.
     NotARecord(String),
-    /// The record was written by a newer program.
-    Newer { version: u32 },
-    /// A line is malformed, or refers to an arm, a data set or an epoch that is not in the plan.
+    Newer {
+        version: u32,
+    },
+    /// Malformed, or refers to an arm, a data set or an epoch that is not in the plan.
     BadLine {
-        /// Number of the line, from 1.
+        /// From 1.
         line: u64,
         reason: String,
     },
@@ -85,9 +82,8 @@ impl std::error::Error for ReadError {
     }
 }
 
-/// First version of the format with checksums.
 const CHECKSUMS_SINCE: u32 = 4;
-/// Maximum length of a line, bytes: a file that is not a record cannot exhaust the memory.
+/// Bytes; a file that is not a record cannot exhaust the memory.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
 /// Reads a record. A truncated last line is no error: [`Record::cut`] reports it.
@@ -97,8 +93,8 @@ pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
     record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
 }
 
-/// Reads a record up to its end or its first damaged line. The damage is in [`Record::cut`], and the error is
-/// returned beside the record.
+/// Reads a record up to its first damaged line; [`Record::cut`] has the position, and the error is returned
+/// too.
 pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
     let mut record = None;
     match (read_lines(input, &mut record), record) {
@@ -114,7 +110,7 @@ pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), R
     }
 }
 
-/// Reads lines into a record. On an error, the lines so far stay in the record.
+/// On an error, the lines so far stay in the record.
 fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<(), ReadError> {
     let mut text = Vec::new();
     let mut number = 0;
@@ -139,7 +135,6 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
                 *record = Some(Record { chain, ..Record::new(*header) });
             }
             (Ok(line), Some(record)) => {
-                // A second header gets its own message.
                 if !matches!(line, Line::Header(_)) {
                     check_sum(record.chain.as_mut(), &text, number)?;
                 }
@@ -159,7 +154,6 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
     }
 }
 
-/// Checks a line against the checksum, if the record has them.
 fn check_sum(chain: Option<&mut Chain>, text: &[u8], number: u64) -> Result<(), ReadError> {
     let Some(chain) = chain else { return Ok(()) };
     chain.check(text).map_err(|reason| {
@@ -168,7 +162,7 @@ fn check_sum(chain: Option<&mut Chain>, text: &[u8], number: u64) -> Result<(), 
     })
 }
 
-/// Returns the error for an oversized line. It is not a truncation, because the file continues.
+/// An oversized line is not a truncation, because the file continues.
 fn too_long(number: u64) -> ReadError {
     let reason = format!("it exceeds {} MiB", LINE_BYTES_MAX >> 20);
     if number == 1 {
@@ -181,7 +175,7 @@ fn too_long(number: u64) -> ReadError {
 /// Beginning of a sample line by [`Writer`](super::Writer); the fields may follow in any order.
 const SAMPLE_BEGINS: &[u8] = b"{\"line\":\"sample\",";
 
-/// Parses one line; in the first, the version is checked before anything else.
+/// In the first line, the version is checked before anything else.
 fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
     #[derive(Deserialize)]
     struct Version {
@@ -210,7 +204,7 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
     })
 }
 
-/// Returns what is wrong with a line, without the parser's positions: a record has one line per value.
+/// Returns the defect without the parser's positions: a record has one line per value.
 fn plain(error: &serde_json::Error) -> String {
     if !error.is_data() {
         return "it is not JSON".into();
@@ -240,7 +234,6 @@ impl Record {
         check::line(&self.header.plan, &line, self.samples.last(), self.end.is_some())
             .map_err(|reason| ReadError::BadLine { line: number, reason })?;
         match line {
-            // Rejected above.
             Line::Header(_) => {}
             Line::SelfCheck(check) => self.self_check = Some(check),
             Line::Used(used) => self.used.push(used),

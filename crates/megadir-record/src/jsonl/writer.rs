@@ -1,4 +1,4 @@
-//! Writes records line by line; the chain of checksums that ends each line.
+//! Writes records line by line, each with its checksum.
 
 use std::io;
 use std::io::Write;
@@ -7,12 +7,12 @@ use crate::jsonl::{Header, Line};
 
 /// Writes a record; each line reaches the file before the next block starts.
 ///
-/// After a failed write no further line is written: it would be appended to the partial line, and turn a
-/// truncated but readable record into a damaged one.
+/// After a failed write no further line is written: appended to the partial line, it would turn a truncated
+/// but readable record into a damaged one.
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
-    /// `None` if an older program began the record without checksums.
+    /// `None` if an older program began the record.
     chain: Option<Chain>,
     failed: bool,
 }
@@ -24,18 +24,18 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Resumes a record. `output` appends after the last complete line, and `chain` is
-    /// [`Record::chain`](crate::jsonl::Record::chain) up to there.
+    /// Resumes a record. `output` appends after the last complete line; `chain` is
+    /// [`Record::chain`](crate::jsonl::Record::chain).
     pub fn resume(output: W, chain: Option<Chain>) -> Self {
         Self { output, chain, failed: false }
     }
 
-    /// Access to the output, to sync it.
+    /// For syncing.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.output
     }
 
-    /// Appends a line and flushes it. After an error every further call fails.
+    /// After an error every further call fails.
     pub fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         if let Some(chain) = &mut self.chain {
@@ -55,13 +55,12 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Text between the checksummed part and the eight hexadecimal digits of the checksum.
+/// Between the checksummed part and the eight hexadecimal digits of the checksum.
 const BEFORE_SUM: &[u8] = b",\"crc32\":\"";
 const SUM_DIGITS: usize = 8;
-/// Text before the line's number.
 const BEFORE_NUMBER: &[u8] = b",\"number\":";
 
-/// Number and checksum of the lines of a record up to some point.
+/// Number of lines so far, and their checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     lines: u64,
@@ -74,7 +73,7 @@ impl Chain {
         self.lines
     }
 
-    /// Adds a line, the text of a JSON object, and appends number and checksum to it.
+    /// Appends number and checksum to a line, the text of a JSON object.
     pub(super) fn close(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
         let brace = text.pop();
         debug_assert_eq!(brace, Some(b'}'), "a line is an object");
@@ -86,7 +85,6 @@ impl Chain {
         write!(text, "{:08x}\"}}", self.crc32)
     }
 
-    /// Adds a line that was read, or returns its defect.
     pub(super) fn check(&mut self, text: &[u8]) -> Result<(), String> {
         let Some((body, sum)) = split(text) else {
             return Err("it has no checksum, unlike the other lines of this record".into());
@@ -117,12 +115,10 @@ impl Chain {
     }
 }
 
-/// `true` if a line ends with a checksum.
 pub(super) fn is_closed(text: &[u8]) -> bool {
     split(text).is_some()
 }
 
-/// Splits a line into the checksummed text and the checksum.
 fn split(text: &[u8]) -> Option<(&[u8], u32)> {
     let text = text.trim_ascii_end().strip_suffix(b"\"}")?;
     let (before, digits) = text.split_at_checked(text.len().checked_sub(SUM_DIGITS)?)?;

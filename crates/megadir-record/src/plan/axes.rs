@@ -1,8 +1,7 @@
 //! Axes of an arm: its differences from the other arms of its study, as data.
 //!
-//! [`Work`] holds every parameter of an arm. Its axes are those parameters that its name mentions. A name is
-//! composed from them here, in full ([`Axes::name`]) or without some of them, and parsed nowhere but in `from_names`,
-//! which completes records of programs that stored names only.
+//! An arm's axes are the parameters of [`Work`] that its name mentions. Names are composed here and parsed
+//! only in `from_names`, for older records.
 
 mod from_names;
 
@@ -14,77 +13,72 @@ use crate::files::{FileOrder, SyncPolicy, WorkerKind};
 
 pub use from_names::complete;
 
-/// Values of an arm on the axes of its study. An absent axis is the same for all arms, or does not apply.
+/// An absent axis is the same for all arms, or does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Axes {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
-    /// The study's own words for the arm, which replace the axes down to `entries`.
+    /// The study's own words, which replace the axes down to `entries`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Backend, method or program, e.g. `getdents` or `rm -rf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// Size of the buffer for one listing call, bytes.
+    /// For one listing call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
-    /// Number of workers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Kind of worker; `None` if the method does not name it.
+    /// `None` if the method does not name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_kind: Option<WorkerKind>,
     /// Last stage of a listing program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
-    /// Existence of the names that are looked up.
+    /// Existence of the looked-up names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Selection of the names that are looked up.
+    /// Selection of the looked-up names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<Keys>,
-    /// System call of a lookup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<LookupCall>,
     /// Way of finding files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessBy>,
-    /// Order of files with known names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<FileOrder>,
-    /// Durability of writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncPolicy>,
-    /// Layout of the files over directories, e.g. `prefix:2/2`.
+    /// For example `prefix:2/2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Time at which the layout's directories are created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directories: Option<MakeDirectories>,
-    /// Number of directories that hold the files.
+    /// Directories that hold the files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory_count: Option<u64>,
-    /// Number of files that an operation or block works on.
+    /// Files of an operation or block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Number of files before and after a block that fills a directory.
+    /// Files before and after a block that fills a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filled: Option<(u64, u64)>,
-    /// Entries of the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
     /// `true` if the directory once held more files.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub aged: bool,
-    /// Name of the cold cache state, which mentions a virtual machine.
+    /// Cold cache state, which mentions a virtual machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<String>,
-    /// Name of the cache state that the arm prepares files for.
+    /// Cache state that the arm prepares files for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_cache: Option<String>,
-    /// Label of the file system, in a run on several.
+    /// In a run on several file systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
     /// `true` for an arm that is compared with an equal one.
@@ -92,42 +86,35 @@ pub struct Axes {
     pub itself: bool,
 }
 
-/// Operation of an arm, in the words of its study.
+/// Operation in the words of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     List,
     Lookup,
-    /// Stat of every file.
     StatAll,
-    /// Stat of some files by name.
     Ask,
     FillUntilRefused,
     MakeDirectories,
-    /// Creation of files, as a step of its own.
+    /// As a step of its own.
     Create,
-    /// Creation of files, as the first step of their life.
+    /// As the first step of files' life.
     Write,
     Read,
     Rewrite,
     Stat,
     Unlink,
-    /// Listing of all directories, with a stat of each file.
     Walk,
     Remove,
-    /// A run of a program.
     Run,
 }
 
-/// Way of finding files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessBy {
-    /// By listing their directory.
     Directory,
-    /// By known names.
     Name,
 }
 
@@ -153,7 +140,7 @@ impl Operation {
         }
     }
 
-    /// `true` for one step in the life of small files, whose chain has a cache state of its own.
+    /// `true` for a step in the life of small files, whose chain has a cache state of its own.
     #[must_use]
     pub fn is_of_life(self) -> bool {
         matches!(self, Self::Write | Self::Stat | Self::Read | Self::Rewrite | Self::Unlink)
@@ -207,20 +194,20 @@ impl Axes {
         Self { file_system: None, ..self.clone() }
     }
 
-    /// Returns the axes without those of the directory: entries, age, cache and file system.
+    /// Drops entries, age, cache and file system.
     #[must_use]
     pub fn without_directory(&self) -> Self {
         Self { entries: None, aged: false, cache: None, file_system: None, ..self.clone() }
     }
 
-    /// `true` if the directories are alike: their entries, age, cache and file system.
+    /// Compares entries, age, cache and file system.
     #[must_use]
     pub fn is_on_like_directory(&self, other: &Self) -> bool {
         (self.entries, self.aged, &self.cache, &self.file_system)
             == (other.entries, other.aged, &other.cache, &other.file_system)
     }
 
-    /// Composes the name of an arm. Runs are matched by these names, so that their form stays that of old records.
+    /// Runs are matched by these names, so their form is that of old records.
     #[must_use]
     pub fn name(&self) -> String {
         let itself = if self.itself { " (itself)" } else { "" };
@@ -248,7 +235,7 @@ impl Axes {
         name
     }
 
-    /// Composes the part of the name that states the work and its directory.
+    /// Part of the name for the work and its directory.
     fn work(&self) -> String {
         let mut name = match self.operation {
             // The other axes say it.
@@ -306,12 +293,10 @@ impl Axes {
 }
 
 impl Arm {
-    /// Composes the stored name from the axes.
     pub fn rename(&mut self) {
         self.name = self.axes.name();
     }
 
-    /// Returns the name without the file system.
     #[must_use]
     pub fn bare_name(&self) -> String {
         self.named(&self.axes.without_file_system())
@@ -332,7 +317,6 @@ impl AccessBy {
     }
 }
 
-/// Adds a part after a comma, unless it is the first.
 fn push(name: &mut String, part: &str) {
     if !name.is_empty() {
         name.push_str(", ");
@@ -348,7 +332,7 @@ pub fn presence_word(presence: Presence) -> &'static str {
     }
 }
 
-/// Describes a call; empty for the system's usual one.
+/// Empty for the system's usual call.
 #[must_use]
 pub fn call_words(call: LookupCall) -> &'static str {
     match call {
@@ -394,7 +378,6 @@ pub fn directories_words(directories: MakeDirectories) -> &'static str {
     }
 }
 
-/// Formats a number of workers.
 #[must_use]
 pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
     let (one, several) = match kind {
@@ -405,7 +388,6 @@ pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// Formats a number of directories.
 #[must_use]
 pub fn directories(count: u64) -> String {
     match count {
@@ -426,7 +408,7 @@ fn stage_word(stage: Stage) -> &'static str {
     }
 }
 
-/// Formats a size in the largest binary unit that divides it.
+/// The largest binary unit that divides it.
 fn bytes(bytes: u64) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -435,7 +417,7 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// Formats a number with spaces between groups of three digits.
+/// Spaces between groups of three digits.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -1,5 +1,4 @@
-//! Differences between the environments of two runs, which could be mistaken for differences between
-//! programs, and the warnings of the runs.
+//! Differences between the environments of two runs, and the warnings of the runs.
 
 use megadir_record::{FileSystem, Machine, Record};
 use serde::{Deserialize, Serialize};
@@ -127,7 +126,6 @@ const PRESSURE_MAX_PERCENT: f64 = 10.0;
 /// Warning of a record against its own numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Doubt {
-    /// The run in words, e.g. `the old run`.
     pub run: String,
     /// One of [`crate::WARNING_KINDS`], or `pressure`.
     pub kind: String,
@@ -173,7 +171,7 @@ fn speaks_against(advisory: &Advisory) -> bool {
     }
 }
 
-/// Returns other work on the machine that one side's runs noted, a sentence each: the ratios include it.
+/// Returns other work on the machine that one side's runs noted: the ratios include it.
 pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
     for run in runs {

@@ -26,7 +26,6 @@ pub struct Condition {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Tolerated slowdown, a fraction; `None`: the equivalence band.
     pub slower_by: Option<f64>,
     pub says: GateSays,
     /// Arms slower than tolerated, listed even if the gate could not be judged.
@@ -56,37 +55,31 @@ pub struct Unjudged {
     pub kind: UnjudgedKind,
     /// One sentence without its full stop.
     pub text: String,
-    /// Arms concerned; empty if the reason concerns whole runs.
+    /// Empty if the reason concerns whole runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<String>,
 }
 
 megadir_record::named! {
     pub enum UnjudgedKind {
-        /// A single run a side, which gives no interval over runs.
         SingleRun = "single-run",
-        /// Several runs, but fewer than an interval takes.
+        /// Too few for an interval.
         TooFewRuns = "too-few-runs",
-        /// The same run is on both sides.
         SameRun = "same-run",
-        /// A run carries a loud warning.
         Warned = "warned",
-        /// A run did not end as planned.
         Incomplete = "incomplete",
-        /// Arms missing in some runs.
+        /// In some runs.
         Missing = "missing",
         UnequalWork = "unequal-work",
         /// Arms not measured in every round.
         PartlyMeasured = "partly-measured",
-        /// Arms without an interval.
         NoInterval = "no-interval",
-        /// Arms with intervals that include large slowdowns.
+        /// Intervals that include large slowdowns.
         WideInterval = "wide-interval",
     }
 }
 
 impl Unjudged {
-    /// Returns the reason with the first of its arms.
     #[must_use]
     pub fn line(&self) -> String {
         if self.arms.is_empty() { self.text.clone() } else { format!("{}: {}", self.text, named(&self.arms)) }
@@ -114,7 +107,6 @@ struct ArmSummary<'a> {
 }
 
 impl Gate {
-    /// Judges the arms of one run against their baselines.
     #[must_use]
     pub fn of_run(report: &Report, slower_by: Option<f64>, despite_warnings: bool) -> Self {
         let (summary, record) = (&report.summary, &report.record);

@@ -7,7 +7,6 @@ use megadir_record::{Arm, Data, DataSource, Record, Role, Work};
 use super::Run;
 use crate::summary::Rounds;
 
-/// Runs of one side, with their samples by round.
 pub(super) struct Side<'a> {
     pub(super) runs: &'a [Run<'a>],
     pub(super) rounds: Vec<Rounds<'a>>,

@@ -44,7 +44,6 @@ pub struct Between {
     pub doubts: Vec<Doubt>,
     /// Arms on both sides, in the order of the new one.
     pub rows: Vec<Row>,
-    /// Geometric mean of all ratios; `None` without any.
     pub geometric_mean: Option<f64>,
     pub ratios: usize,
     pub only_old: Vec<String>,
@@ -53,7 +52,6 @@ pub struct Between {
     pub resolution_new: Vec<Resolution>,
     /// Equivalence band, a fraction: the narrowest of all records.
     pub band: f64,
-    /// Reasons why a gate over these runs cannot be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
     /// Result of the gate, if one was requested ([`Between::ask`]).

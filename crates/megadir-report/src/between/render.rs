@@ -39,7 +39,6 @@ impl Lines {
         }
     }
 
-    /// Result of the gate with its reasons, or the numbers of arms by verdict.
     fn leading(&self, between: &Between) -> Vec<String> {
         if self.gate.is_empty() { vec![answer(between)] } else { self.gate.clone() }
     }
@@ -56,7 +55,6 @@ fn sides(between: &Between) -> String {
     }
 }
 
-/// Explains what the runs do not show about the versions.
 fn caution(between: &Between) -> Option<String> {
     let needed = megadir_stats::RUNS_MIN;
     match between.basis {
@@ -142,10 +140,8 @@ pub(crate) fn grid(between: &Between) -> Grid {
     Grid { columns, rows, legend: Vec::new(), bars: None }
 }
 
-/// Minimum width of the layout, columns.
 const WIDTH_MIN: usize = 40;
 
-/// Renders the comparison for a terminal of `width` columns, with a final newline.
 #[must_use]
 pub fn table(between: &Between, width: usize, style: Style) -> String {
     let width = width.max(WIDTH_MIN);
@@ -290,7 +286,6 @@ fn said(kind: &str, arm: String, text: String) -> [String; 15] {
     fields
 }
 
-/// Prints a number with nine digits, like JSON.
 fn number(value: f64) -> String {
     format!("{value:.8e}").parse::<f64>().map_or_else(|_| value.to_string(), |rounded| rounded.to_string())
 }
@@ -301,7 +296,6 @@ fn quoted(field: String) -> String {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Name on the command line.
     pub name: &'static str,
     /// Description for the help text.
     pub what: &'static str,
@@ -309,7 +303,6 @@ pub struct Format {
     pub render: fn(&Between, &View) -> String,
 }
 
-/// Every format, for help texts and errors.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "screen",
@@ -338,7 +331,6 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
 
 const WARNINGS_MAX: usize = 3;
 
-/// Renders the first screen of a comparison, with a final newline.
 #[must_use]
 pub fn screen(between: &Between, width: usize, style: Style) -> String {
     let lines = Lines::of(between);

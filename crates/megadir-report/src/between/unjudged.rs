@@ -1,4 +1,4 @@
-//! Reasons why a gate cannot be judged: measurements missing in runs, and in each arm of the old runs.
+//! Reasons why a gate cannot be judged.
 
 use megadir_record::{Arm, Phase, Record, Sample, Stop};
 use megadir_stats::RUNS_MIN;
@@ -66,7 +66,7 @@ fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
     }
 }
 
-/// Finds a run that is on both sides: it would be as fast as itself.
+/// Finds a run that is on both sides.
 fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
     let twice = old.iter().find_map(|one| {
         Some((one, new.iter().find(|other| is_same(&one.report.record, &other.report.record))?))
@@ -141,7 +141,6 @@ fn of_arm(
     let lacking = match basis {
         Basis::Rounds => "too few rounds for an interval",
         Basis::Runs => "the runs have no interval",
-        // Reported for the run.
         Basis::TooFewRuns => return None,
     };
     (!judged).then(|| (UnjudgedKind::NoInterval, lacking.into()))

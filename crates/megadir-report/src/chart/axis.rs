@@ -5,16 +5,13 @@
 use super::drawing::{Anchor, Drawing, text_width};
 use super::style::FONT_PX;
 
-/// Quantity of an axis, which decides the form of ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Nanoseconds, printed in a suitable unit.
     Time,
     /// Numbers of files or entries.
     Count,
-    /// A ratio, e.g. `2x`.
     Ratio,
-    /// A fraction, printed in per cent.
     Share,
     /// Number of nines of a share: 2 is 99 %.
     Nines,
@@ -107,7 +104,7 @@ impl Axis {
         ticks.into_iter().map(|tick| (tick, self.written(tick, scale))).collect()
     }
 
-    /// Returns the unit of the axis for its title; empty if ticks carry their own.
+    /// Empty if ticks carry their own unit.
     pub(super) fn unit_name(&self) -> &'static str {
         match (self.unit, self.log) {
             (Unit::Time, false) => scale(self.low.abs().max(self.high.abs())).0,
@@ -116,7 +113,6 @@ impl Axis {
         }
     }
 
-    /// Returns a title with the unit and, if so, "logarithmic".
     pub(super) fn title(&self, what: &str) -> String {
         let unit = self.unit_name();
         let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
@@ -141,8 +137,7 @@ impl Axis {
         }
     }
 
-    /// Draws a horizontal axis below `y`: grid lines up to `top`, tick texts as far as they fit, and the title.
-    /// Returns the lower edge.
+    /// Draws grid lines up to `top`, tick texts as far as they fit, and the title; returns the lower edge.
     pub(super) fn draw_below(&self, drawing: &mut Drawing, y: f64, top: f64, title: &str) -> f64 {
         let mut free = f64::NEG_INFINITY;
         let width = drawing.width();
@@ -187,7 +182,6 @@ fn linear_ticks(low: f64, high: f64, about: f64) -> Vec<f64> {
     (first..=last).map(|place| place as f64 * step).collect()
 }
 
-/// Rounds up to 1, 2 or 5 times a power of ten.
 fn nice_step(about: f64) -> f64 {
     if !(about > 0.0 && about.is_finite()) {
         return 1.0;
@@ -198,7 +192,6 @@ fn nice_step(about: f64) -> f64 {
     factor * power
 }
 
-/// Returns the unit for times of this magnitude and its nanoseconds.
 fn scale(ns: f64) -> (&'static str, f64) {
     match ns.abs() * 1.000_001 {
         ..1e3 => ("ns", 1.0),
@@ -208,7 +201,6 @@ fn scale(ns: f64) -> (&'static str, f64) {
     }
 }
 
-/// Prints a tick without needless digits.
 fn plain(value: f64) -> String {
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -31,7 +31,6 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Shape of a mark: series differ in more than colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Circle,
@@ -46,7 +45,6 @@ impl Shape {
     }
 }
 
-/// A drawing that grows downwards.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {
     width: f64,
@@ -56,7 +54,7 @@ pub(super) struct Drawing {
     hatched: bool,
 }
 
-/// Ends of a straight line, px.
+/// Ends, px.
 pub(super) type Segment = ((f64, f64), (f64, f64));
 
 /// Placeholder for the chart's id in references.
@@ -131,7 +129,6 @@ impl Drawing {
         ));
     }
 
-    /// Adds straight lines of one class as one path.
     pub(super) fn lines(&mut self, lines: &[Segment], class: &str) {
         let mut steps = String::new();
         for ((x, y), to) in lines {
@@ -148,7 +145,6 @@ impl Drawing {
         }
     }
 
-    /// Adds a rectangle, given its upper left corner.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), class: &str) {
         self.reach(y + height + 1.0);
         let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(px);
@@ -165,7 +161,6 @@ impl Drawing {
         ));
     }
 
-    /// Adds a path through points, closed if it is an area.
     pub(super) fn path(&mut self, points: &[(f64, f64)], closed: bool, class: &str) {
         let mut steps = String::new();
         for (place, (x, y)) in points.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Forest plot: ratios with their intervals, and the equivalence band.
+//! Forest plot of ratios and the equivalence band.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -85,7 +85,6 @@ fn axis_title(group: &GroupSummary) -> &'static str {
     }
 }
 
-/// Returns the values that the axis must span: ratios with their intervals, 1 and the band.
 pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64) -> Vec<f64> {
     let mut values = vec![1.0 / (1.0 + band), 1.0 + band];
     for outcome in outcomes {

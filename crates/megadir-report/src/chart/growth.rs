@@ -71,7 +71,6 @@ fn told(series: &Series) -> String {
     format!("{}: {}", series.name, series.points.iter().map(point).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the number of entries at which the record reports a full directory.
 pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
     let arms = report.record.header.plan.arms.iter();
     let predicted = arms.filter_map(|arm| match &arm.work {
@@ -264,7 +263,6 @@ fn meets(series: &BreakEvenSeries) -> String {
     }
 }
 
-/// Returns the range of shares at which the series break even.
 fn band(read: &BreakEven) -> Option<(f64, f64)> {
     let share = |threshold: Threshold| match threshold {
         Threshold::At { share } => Some(share),

@@ -11,7 +11,6 @@ use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::DataSource;
 
-/// Ratios at which a cell gets darker, in both directions.
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
 const CELL_PX: f64 = 34.0;
 
@@ -33,7 +32,7 @@ struct Column {
 }
 
 impl<'a> Grid<'a> {
-    /// Returns the contrasts between layouts, of all groups; `None` for fewer than two layouts or columns.
+    /// `None` for fewer than two layouts or columns.
     fn of(summary: &'a Summary) -> Option<Self> {
         let mut found: Vec<(&str, &PairRow)> = Vec::new();
         for group in &summary.groups {

@@ -23,7 +23,6 @@ pub(super) struct Point {
     pub(super) interval: Option<Range>,
 }
 
-/// Makes an axis between two coordinates.
 pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
 
 pub(super) struct Frame<'a> {
@@ -37,7 +36,7 @@ pub(super) struct Frame<'a> {
     pub(super) band: Option<(f64, f64)>,
 }
 
-/// Maximum width of names at the ends of lines, px.
+/// Names at the ends of lines, px.
 const NAME_MAX: f64 = 190.0;
 const PLOT_PX: f64 = 260.0;
 
@@ -96,7 +95,6 @@ fn needed_height(width: Width, names: &[Vec<String>]) -> f64 {
     PLOT_PX.max(LINE_PX * lines as f64 + names.len() as f64)
 }
 
-/// Draws the markers of limits, with names above the plot.
 fn limits(drawing: &mut Drawing, frame: &Frame<'_>, x: &Axis, (top, bottom): (f64, f64)) {
     for ((value, text), place) in frame.limits.iter().zip(1_u32..) {
         let at = x.at(*value);
@@ -176,7 +174,7 @@ fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     }
 }
 
-/// Returns a value axis: from zero, or logarithmic if the values span a wide range.
+/// From zero, or logarithmic if the values span a wide range.
 pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
     let of = |point: &Point| {
         [Some(point.y), point.interval.map(|range| range.low), point.interval.map(|range| range.high)]

@@ -1,5 +1,4 @@
-//! Main effects: the effect of each level of a factor, averaged over all levels of the others, for complete
-//! crossings.
+//! Main effects: each level of a factor averaged over all levels of the others, for complete crossings.
 
 use super::Picture;
 use super::axis::{Axis, Unit};
@@ -115,7 +114,7 @@ fn levels(arms: &[Levels], place: usize) -> Vec<String> {
     text::distinct(arms.iter().map(|(_, of)| of[place].clone()))
 }
 
-/// Returns the arms of a complete crossing of at least two factors; drops incomplete levels, the rarest first.
+/// Drops incomplete levels, the rarest first; `None` for fewer than two factors.
 fn design(summary: &Summary) -> Option<Design> {
     let planned_arms = summary
         .arms

@@ -1,10 +1,10 @@
-//! Pictures, and the list of them, `CHARTS`. To add a chart: a file with a function, and a row there.
+//! Pictures, and their list `CHARTS`. To add a chart: a file with a function, and a row there.
 //!
-//! The writer (`drawing`) is our own, some 200 lines. `plotters` puts colours into every element (no style sheet, so no dark form), has
-//! neither hatching nor titles and descriptions for those who do not see the picture, measures texts by fonts of the machine that draws
-//! (so bytes differ between machines), and takes as long to build as this crate. `charming` needs a JavaScript engine.
+//! The SVG writer (`drawing`) is our own. `plotters` colours every element (so no dark mode), has no hatching
+//! and no descriptions for screen readers, and measures text by the machine's fonts, so bytes differ between
+//! machines. `charming` needs a JavaScript engine.
 //!
-//! A chart is a pure function of a report. Axes are never cut off, bars start at zero, and every axis names its unit.
+//! A chart is a pure function of a report. Axes are never cut off, and bars start at zero.
 
 mod axis;
 mod drawing;
@@ -35,11 +35,9 @@ use crate::summary::GroupSummary;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
-    /// Name on the command line.
     pub name: &'static str,
-    /// The question that it answers, for lists.
     pub answers: &'static str,
-    /// Draws its pictures for a report; none if the report has no such data.
+    /// Returns no picture if the report has no such data.
     pub draw: fn(&Report, Width) -> Vec<Picture>,
 }
 
@@ -107,11 +105,8 @@ pub fn chart_named(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name)
 }
 
-/// Returns picture `number` of a chart, from 1, as a document, and the number of pictures.
-///
-/// # Errors
-///
-/// The reason why there is no such picture, as the end of a sentence.
+/// Returns picture `number` of a chart, from 1, as a document, and the number of pictures. The error is the
+/// end of a sentence.
 pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = drawn(chart, report, Width::Wide);
     let all = pictures.len();
@@ -129,7 +124,7 @@ pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     CHARTS.iter().flat_map(|chart| drawn(chart, report, width)).collect()
 }
 
-/// Returns the pictures of a chart. They are shown without the report too, so they carry their own caveats.
+/// Pictures are shown without the report too, so they carry their own caveats.
 fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
     let mut pictures = (chart.draw)(report, width);
     if report.summary.machine.wine.is_some() {
@@ -140,8 +135,7 @@ fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
     pictures
 }
 
-/// Returns the picture that answers the study's question best: of the main finding's group, otherwise the
-/// first.
+/// Returns the picture of the main finding's group, otherwise the first.
 #[must_use]
 pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);

@@ -14,7 +14,6 @@ pub enum Width {
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub chart: &'static str,
-    /// Group of arms, if it shows a single one.
     pub group: Option<String>,
     pub title: String,
     /// Description for readers who cannot see it.
@@ -37,7 +36,7 @@ impl Width {
 }
 
 impl Picture {
-    /// Creates a picture; removes characters that hide or reorder text from title and description.
+    /// Removes characters that hide or reorder text from title and description.
     pub(super) fn new(chart: &'static str, group: Option<&str>, title: &str, drawing: Drawing) -> Self {
         Self {
             chart,
@@ -57,14 +56,14 @@ impl Picture {
         self.drawing.texts()
     }
 
-    /// Returns width and height, px.
+    /// Width and height, px.
     #[must_use]
     pub fn size(&self) -> (f64, f64) {
         (self.drawing.width(), self.drawing.height())
     }
 
-    /// Returns the picture as an element of a page that has [`super::page_css`]. `id` must be the only one of its name on the page; it begins with a
-    /// letter. What it shows in sentences may stand in another form of the same picture, whose id is then `told_by`.
+    /// Returns an element for a page with [`super::page_css`]. `id` is unique on the page and begins with a
+    /// letter. If another form of the picture is described already, `told_by` is its id.
     #[must_use]
     pub(crate) fn element(&self, id: &str, told_by: Option<&str>) -> String {
         let (width, height) = self.size();

@@ -9,9 +9,8 @@ use super::style::{FONT_PX, LINE_PX};
 
 pub(super) struct Row {
     pub(super) label: String,
-    /// The value as text, on the right.
     pub(super) value: String,
-    /// CSS class of that text.
+    /// CSS class of `value`.
     pub(super) tone: &'static str,
     pub(super) marks: Vec<Mark>,
     pub(super) heading: bool,
@@ -34,7 +33,6 @@ pub(super) enum Mark {
         shape: Shape,
         class: String,
     },
-    /// A line between two points.
     Span {
         from: f64,
         to: f64,
@@ -44,9 +42,7 @@ pub(super) enum Mark {
 
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
-    /// Makes the axis between two coordinates.
     pub(super) axis: &'a dyn Fn((f64, f64)) -> Axis,
-    /// Title of the axis, without its unit.
     pub(super) title: &'a str,
     pub(super) band: Option<(f64, f64)>,
     pub(super) line: Option<f64>,
@@ -58,7 +54,6 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     names.iter().enumerate().map(of).collect()
 }
 
-/// Maximum width of labels and values, px.
 const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
 const MARKS_PX: f64 = 20.0;
@@ -122,7 +117,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     drawing
 }
 
-/// Draws the key, on as many lines as needed; returns its lower edge.
+/// Draws the key; returns its lower edge.
 pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) -> f64 {
     let (mut x, mut y) = (8.0, 16.0);
     for (shape, class, text) in entries {

@@ -1,5 +1,5 @@
-//! Course of a run: the baseline and itself in order of time, with voided rounds and pressure, and their ratio
-//! by rounds.
+//! Course of a run: the baseline and itself over time, with voided rounds and pressure, and their ratio by
+//! round.
 
 use super::Picture;
 use super::axis::{Axis, Unit};
@@ -13,7 +13,7 @@ use crate::text;
 use megadir_record::{ArmId, Phase, Pressure};
 
 const PANEL_PX: f64 = 130.0;
-/// Height of the heading of a panel, px.
+/// px.
 const HEAD_PX: f64 = 28.0;
 /// More points than this are drawn as ranges.
 const POINTS_MAX: usize = 400;
@@ -71,7 +71,7 @@ fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Draws the frame of a panel; returns its lower edge.
+/// Returns the lower edge.
 fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
     drawing.text(8.0, top + 10.0, Anchor::Start, "", &y.title(title));
     let (left, right) = (66.0, drawing.width() - 14.0);
@@ -86,7 +86,6 @@ fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
     top + HEAD_PX + PANEL_PX
 }
 
-/// Draws points, or their ranges if there are many.
 fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (shape, class): (Shape, &str)) {
     if series.len() <= POINTS_MAX {
         series
@@ -119,7 +118,7 @@ fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64,
     }
 }
 
-/// Draws the ratio by rounds with the band; returns the lower edge.
+/// Returns the lower edge.
 fn ratios(
     drawing: &mut Drawing,
     report: &Report,

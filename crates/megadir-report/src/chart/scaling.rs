@@ -13,7 +13,6 @@ pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
     pictures(report, width)
 }
 
-/// The same work by several numbers of workers.
 struct Series {
     name: String,
     group: Option<String>,
@@ -90,8 +89,7 @@ fn first(plan: &Plan, planned: &Arm, count: u32) -> Series {
     Series { name, group, arms: vec![(count, planned.id)] }
 }
 
-/// `true` if the arms that a group compares differ in the number of workers alone. This chart does not answer the
-/// questions of other groups.
+/// `true` if the group's arms differ in the number of workers alone; other groups ask other questions.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
     let planned = |arm: ArmId| plan.arms.get(arm.0 as usize);
@@ -177,7 +175,7 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
     ))
 }
 
-/// Returns the exponent of speed over workers, from at least three numbers of workers.
+/// Exponent of speed over workers, from at least three points.
 fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.y).collect();

@@ -1,4 +1,4 @@
-//! Two programs decomposed: both as stacked bars, and the share of every factor in the difference.
+//! Two programs decomposed: stacked bars, and each factor's share in the difference.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -104,7 +104,7 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
     ))
 }
 
-/// Returns the CSS class of the n-th factor: lighter once colours repeat.
+/// Lighter once colours repeat.
 fn shade(place: usize) -> String {
     let lighter = if place < SERIES { "" } else { " again" };
     format!("s{}{lighter}", place % SERIES)

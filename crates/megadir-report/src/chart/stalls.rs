@@ -1,4 +1,4 @@
-//! Slow single operations: when they stalled, and the tail of their latencies.
+//! Slow single operations: when they occurred, and the tail of latencies.
 
 use megadir_record::Role;
 use megadir_stats::histogram::Histogram;
@@ -79,7 +79,7 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
         .described(format!("Operations by length over the time of the run. {}.", told.join("; ")))
 }
 
-/// Draws the name of a strip; returns its upper edge.
+/// Returns the upper edge of the strip.
 fn heading(drawing: &mut Drawing, y: f64, name: &str, tail: &str) -> f64 {
     let tail_width = text_width(tail, FONT_PX);
     let room = drawing.width() - tail_width - 28.0;
@@ -113,7 +113,7 @@ fn count(
     counts
 }
 
-/// Draws a strip in five shades, equal steps of the logarithm of counts.
+/// Five shades are equal steps of the logarithm of counts.
 fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f64) {
     let across = (right - left) / COLUMNS as f64;
     drawing.rect((left, y), (right - left, ROW_PX * ROWS as f64), "band");

@@ -1,7 +1,8 @@
-//! The colours and type of pictures and pages: names in one style sheet, values in one list for light and dark.
+//! Colours and type of pictures and pages, in light and dark mode.
 //!
-//! The palette is that of Okabe and Ito (2008), which people with any colour vision tell apart; its lightest colours are darkened on
-//! white and its darkest lightened on black. Colour never carries meaning alone: marks differ in shape, lines in dashes, verdicts are words.
+//! The palette is Okabe and Ito's (2008), distinguishable with any colour vision, adjusted for contrast on
+//! white and black. Colour never carries meaning alone: marks differ in shape, lines in dashes, and verdicts
+//! are words.
 
 pub(super) const FONT_PX: f64 = 13.0;
 pub(super) const LINE_PX: f64 = 17.0;
@@ -41,8 +42,7 @@ pub(crate) fn page_css() -> String {
     css
 }
 
-/// Returns the CSS rules of a standalone picture: values in place of variables, which not every viewer
-/// supports.
+/// Returns the CSS of a standalone picture, with values in place of variables, which some viewers lack.
 pub(super) fn svg_css() -> String {
     let rules = page_css();
     let with = |value: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {

@@ -54,7 +54,6 @@ pub(crate) fn first<'a>(summary: &Summary, all: &'a [Finding]) -> Vec<&'a Findin
     result
 }
 
-/// `true` if the group's answer lists each of its comparisons.
 pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
     let few = match &group.reading {
         GroupReading::Pairs(read) => read.rows.len() <= ONE_BY_ONE_MAX && pairs(summary, read).is_some(),
@@ -85,7 +84,6 @@ fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
     }
 }
 
-/// Counts slower, faster, equivalent and undecided comparisons, in words.
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     let (mut slower, mut faster, mut same, mut open) = (0, 0, 0, 0);
     for outcome in outcomes {
@@ -120,12 +118,10 @@ struct Judged<'a> {
     words: String,
 }
 
-/// Comparisons of a group that share their reference.
 struct Compared<'a> {
     summary: &'a Summary,
     than: &'a str,
     rows: Vec<Judged<'a>>,
-    /// Distinct circumstances of the comparisons.
     places: Vec<&'a str>,
 }
 
@@ -149,7 +145,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
 }
 
 impl Compared<'_> {
-    /// Returns the time of the reference, nanoseconds.
+    /// Nanoseconds.
     fn time(&self, at: &str) -> Option<f64> {
         let judged = self.rows.iter().find(|judged| judged.row.pair.at == at)?;
         Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)

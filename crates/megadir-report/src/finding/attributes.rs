@@ -1,8 +1,7 @@
 //! Findings on reading attributes: the fastest method, and the share from which listing beats asking.
 //!
-//! The source's own calls exist on Windows only and are judged there. On Linux the nearest equivalent is judged
-//! instead: calls that return the attributes of many inodes. The C++ standard library is judged everywhere. The
-//! claims are about cached directories.
+//! The source's own calls exist on Windows only; on Linux the nearest equivalent is judged: calls that return
+//! the attributes of many inodes. The claims are about cached directories.
 
 use megadir_record::claims::{AsSlow, Claims, ListedAttributes};
 use megadir_record::{CacheState, Work};
@@ -21,10 +20,9 @@ struct Judged {
     verdict: Verdict,
 }
 
-/// Judges the claims of the source.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(Claims { who, listed_attributes, as_slow, .. }) = &summary.claims else { return Vec::new() };
-    // The claims concern all groups; they are printed with the last one, the largest directory.
+    // Claims concern all groups; they are printed with the last, the largest directory.
     let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
     let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
     let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
@@ -67,7 +65,6 @@ impl Listed<'_> {
         )
     }
 
-    /// Judges whether a method reaches the source's speed-up.
     fn told_own(&self, method: &str, judged: &[Judged]) -> String {
         format!("by {method} it {} ({})", self.verdict(judged, "here"), figures(judged))
     }
@@ -205,7 +202,6 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     }
 }
 
-/// Qualifies a statement if the interval includes other outcomes or is missing.
 fn mostly(series: &BreakEvenSeries, told: Threshold) -> String {
     match series.interval {
         Some(interval) if interval == (told, told) => String::new(),

@@ -1,4 +1,4 @@
-//! Findings on groups that compare arms: the fastest and slowest, the effect of calls, and the causes of a
+//! Findings on groups that compare arms: the fastest and slowest, the effect of calls, and causes of a
 //! difference.
 //!
 //! Picking them afterwards is fair: intervals are adjusted for the whole group.
@@ -60,7 +60,7 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
     })
 }
 
-/// Returns a judged arm; the baseline against itself does not count.
+/// `None` for the baseline against itself.
 fn judged(summary: &Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged> {
     summary.arm(row.arm).filter(|arm| arm.planned.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
@@ -77,7 +77,7 @@ fn faster(arm: &Judged) -> bool {
     matches!(arm.verdict, Some(Verdict::Faster { .. })) || (arm.verdict.is_none() && arm.ratio < 1.0)
 }
 
-/// Returns the result of one arm, e.g. `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
+/// For example `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
 fn outcome(arm: &Judged) -> String {
     let says = match arm.verdict {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
@@ -168,7 +168,7 @@ fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system:
     }
 }
 
-/// Lists the factors that are not common to both programs, largest share first.
+/// Largest share first, without common factors.
 fn shares(factors: &[Factor]) -> String {
     let known = |factor: &Factor| factor.share.filter(|_| !factor.common);
     let mut shares: Vec<(&str, Figure)> =
@@ -178,7 +178,6 @@ fn shares(factors: &[Factor]) -> String {
     let part = |(place, (name, share)): (usize, &(&str, Figure))| {
         format!("{} {} {name}", text::share(share), verb(place))
     };
-    // The table lists them all.
     let is_little = |share: &Figure| match share.interval {
         Some(interval) => interval.low > -LITTLE && interval.high < LITTLE,
         None => share.value.abs() < LITTLE,

@@ -1,5 +1,4 @@
-//! Findings on file systems: the fastest over all kinds of work, incomparable ones, and the
-//! source's claims about them.
+//! Findings on file systems: the fastest over all kinds of work, incomparable ones, and the source's claims.
 
 use std::collections::BTreeSet;
 
@@ -20,19 +19,17 @@ fn finding(text: String) -> Finding {
     Finding { kind: FindingKind::FileSystems, group: None, loud: false, text }
 }
 
-/// Reports which of several file systems is the fastest over all kinds of work.
 pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let Some(fastest) = fastest(summary, overview) else { return Vec::new() };
     [fastest].into_iter().chain(apart(overview)).map(finding).collect()
 }
 
-/// `true` if the comparison over all kinds of work can be decided.
 pub(super) fn is_told(summary: &Summary) -> bool {
     summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
 
-/// Reports file systems that are not comparable, if there is no fastest; otherwise that finding names them.
+/// Reports incomparable file systems if there is no fastest; otherwise that finding names them.
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(summary, overview).is_none())
     else {
@@ -69,7 +66,6 @@ impl Against {
         text::ratio(self.ratio, self.adjusted)
     }
 
-    /// Returns the result in words for one that is not shown to be slower by more than the equivalence band.
     fn open(&self, band: f64) -> String {
         let within = |range: Range| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
         let percent = text::chosen(band);
@@ -121,7 +117,6 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
     Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&claimed)))
 }
 
-/// Reports file systems that differ in more than the file system, such as the device.
 fn apart(overview: &Overview) -> Option<String> {
     let first = overview.columns.first()?;
     let apart = overview.columns.iter().filter(|column| !column.comparable);
@@ -173,7 +168,6 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns a file system made without options.
     fn column(&self, kind: &str) -> Option<usize> {
         self.overview.columns.iter().position(|column| column.name == kind)
     }
@@ -278,7 +272,6 @@ impl Judge<'_> {
         claimed.collect::<Vec<_>>().join("; ")
     }
 
-    /// Describes what ext4's driver does without a journal.
     fn without_journal(&self) -> Option<String> {
         let without = self.summary.file_systems.iter().filter(|of| passes_over_removed(of));
         let (anew, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) = without.partition(|of| of.made_anew);
@@ -309,7 +302,6 @@ impl Judge<'_> {
         (!claimed.is_empty()).then(|| claimed.join(" "))
     }
 
-    /// `true` if a device, or the disk below the directory with the images, rotates.
     fn turns(&self) -> bool {
         let on_device = |id| {
             let of = self.summary.file_systems.iter().find(|of| of.id == id);

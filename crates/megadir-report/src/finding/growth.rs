@@ -62,7 +62,6 @@ fn words(summary: &Summary, series: &Series) -> String {
     }
 }
 
-/// Reports the exponent between the largest sizes if the curve bends.
 fn last_step(series: &Series, whole: &Figure) -> String {
     let bends = |step: &Figure| match (step.interval, whole.interval) {
         (Some(step), Some(whole)) => step.low > whole.high || step.high < whole.low,
@@ -126,7 +125,6 @@ fn fill_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Reports the most expensive bucket if it is not the last.
 fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     let judged = |bucket: &Bucket| match bucket.outcome {
         Outcome::Judged { ratio, adjusted, verdict: Verdict::Slower { negligible: false }, .. } => {
@@ -146,7 +144,7 @@ fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     }
 }
 
-/// Judges the source's claim of flat cost: it fails if any part rises, and holds if none does.
+/// The claim fails if any part rises, and holds if none does.
 fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let Some(claims) = summary.claims.as_ref().filter(|claims| claims.flat_filling) else {
         return String::new();
@@ -217,7 +215,7 @@ fn predicted(summary: &Summary, refusal: &Refusal) -> String {
     )
 }
 
-/// Compares the source's figures with the mean, if they belong to the same kind of directory.
+/// `None` if the figures belong to another kind of directory.
 fn published_refusal(summary: &Summary, group: &GroupSummary, refusal: &Refusal) -> Option<String> {
     let of_group = summary.published.iter().filter(|figure| {
         figure.group.as_ref() == Some(&group.name) && figure.unit == "entries" && figure.value > 0.0

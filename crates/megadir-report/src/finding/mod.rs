@@ -1,7 +1,6 @@
 //! Rules that turn numbers into sentences.
 //!
-//! Sentences use figures, intervals and verdicts only; each rule has wording for an undecided result. No rule
-//! knows an output format or recomputes a number.
+//! Each rule has wording for an undecided result. No rule knows an output format or recomputes a number.
 
 mod answer;
 mod attributes;
@@ -21,21 +20,17 @@ use crate::text;
 pub(crate) use answer::first;
 pub(crate) use file_systems::passes_over_removed;
 
-/// One sentence or two that follow from the numbers by a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// The rule.
     pub kind: FindingKind,
-    /// The group that it reads, if it is about one.
+    /// Group that the finding is about.
     pub group: Option<String>,
     /// `true` if the numbers must not be used.
     pub loud: bool,
-    /// The sentences.
     pub text: String,
 }
 
-/// The rules that make findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -44,27 +39,21 @@ pub enum FindingKind {
     Answer,
     /// Arms that did not do the same work, and groups that cannot be read because of them.
     Work,
-    /// Cause of the difference between two programs.
     Decomposition,
-    /// The fastest and the slowest arm of a group.
     Comparison,
-    /// After how many entries the first was refused.
+    /// Number of entries at the first refusal.
     Refusal,
     /// Verdict on a claim of the source that no other rule judges.
     Claim,
     /// From which share of a directory on listing beats asking.
     BreakEven,
-    /// Cost of creating a file as a directory fills.
     Fill,
-    /// Cost of one arm relative to another.
     Pair,
     /// Remaining size of a directory after aging.
     Aged,
     /// Effect of the number of calls on the time.
     Calls,
-    /// Growth of time with entries.
     Growth,
-    /// Claims that compare file systems.
     FileSystems,
 }
 
@@ -74,7 +63,7 @@ impl Finding {
     }
 }
 
-/// The rules, the most important first.
+/// The most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     loud::find_work,
     loud::find_reference,
@@ -101,7 +90,6 @@ const OPEN: &str = "is undecided here";
 
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
-    // Order: what answers the question, what else the run shows, what it leaves open.
     let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
     let of_file_systems = file_systems::is_told(summary);
     let order = |finding: &Finding| {
@@ -131,8 +119,8 @@ fn growth_words(growth: ClaimedGrowth) -> &'static str {
     }
 }
 
-/// Returns the source's figures for a group as ratios, limited to contents like the run's; if the number of
-/// entries differs, with both numbers.
+/// Returns the source's figures for a group as ratios, limited to contents like the run's; names both numbers
+/// of entries if they differ.
 fn published(summary: &Summary, group: &GroupSummary, arm: ArmId) -> String {
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| group.is_of(of))

@@ -10,7 +10,6 @@ use crate::summary::{
 };
 use crate::text;
 
-/// More rounds than this are impractical.
 const ROUNDS_PRACTICAL: u64 = 10_000;
 /// Up to this many comparisons of a group are described in words; its table has them all.
 const TOLD_MAX: usize = 4;
@@ -31,7 +30,6 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             1 => "Another comparison is in the table.".to_owned(),
             left => format!("{} other comparisons are in the table.", text::count(left)),
         });
-        // The answer already covers each of these.
         let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
         let more = more.filter(|_| !told.is_empty());
         let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
@@ -97,7 +95,6 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     }
 }
 
-/// `true` if the source's claim covers the comparison: it is about all layouts, or the one of the arm.
 fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
     let Some(claimed) = &claimed.layout else { return true };
     let data = summary.arm(row.pair.arm).and_then(|arm| summary.data.get(arm.planned.data.0 as usize));
@@ -105,7 +102,6 @@ fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
     made.is_some_and(|made| matches!(&made.spread, Spread::Layout { layout } if layout == claimed))
 }
 
-/// Judges the source's claim that the first of each pair takes longer.
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
     let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
@@ -219,7 +215,7 @@ fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
     Some(format!("{} a file more{}{of}", text::time(time_ns), share.unwrap_or_default()))
 }
 
-/// Returns the median time per file of the matching arm, nanoseconds.
+/// Nanoseconds per file.
 fn median(arm: &ArmSummary, operation: FileOperation) -> Option<f64> {
     let does = matches!(&arm.planned.work, Work::Files(work) if work.operation == operation);
     arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)

@@ -10,14 +10,14 @@ use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::{Legends, SOURCE_TABLE_TITLE, is_control, source_table};
 use crate::report::Report;
 
-/// Content security policy: nothing is loaded from outside the file.
+/// Nothing is loaded from outside the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A caller's conclusion from a report, for its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
     pub sentence: String,
-    /// Its reasons, one paragraph each.
+    /// One paragraph each.
     pub because: Vec<String>,
 }
 
@@ -26,7 +26,6 @@ pub fn html(report: &Report) -> String {
     with_conclusion(report, None)
 }
 
-/// Renders the report as one HTML file, with a caller's conclusion as its headline.
 #[must_use]
 pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> String {
     let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
@@ -56,26 +55,24 @@ pub fn record_mark(report: &Report) -> String {
     format!("<meta name=\"megadir-record\" content=\"{}\">", chart::escape(&content))
 }
 
-/// Total size of the charts in a page, bytes: the page stays below 500 KB.
+/// Bytes of charts in a page, which stays below 500 KB.
 const PICTURES_BYTES: usize = 280_000;
-/// A page of this size takes no more charts and tables, bytes.
+/// A page of this size takes no more charts and tables.
 const FULL_BYTES: usize = 400_000;
 
 /// Page under construction, and the charts not yet placed.
 pub(crate) struct Page {
     text: String,
     pictures: Pictures,
-    /// Size of the charts placed, bytes.
     pictures_bytes: usize,
-    /// Number of charts omitted to keep the page small.
+    /// Charts omitted to keep the page small.
     left_out: usize,
     shown: usize,
-    /// Distinct lists of table headings.
     headings: Vec<Vec<String>>,
     legends: Legends,
 }
 
-/// Charts of a report, wide and narrow, in the same order.
+/// Charts, wide and narrow, in the same order.
 struct Pictures {
     both: Vec<(Picture, Picture)>,
 }
@@ -87,7 +84,6 @@ impl Pictures {
         Self { both: wide.into_iter().zip(narrow).collect() }
     }
 
-    /// Removes and returns the first matching chart.
     fn take(&mut self, suits: impl Fn(&Picture) -> bool) -> Option<(Picture, Picture)> {
         let place = self.both.iter().position(|(wide, _)| suits(wide))?;
         Some(self.both.remove(place))
@@ -126,7 +122,7 @@ impl Page {
         }
     }
 
-    /// Adds a collapsed section; nothing if it is empty.
+    /// Adds a collapsed section, if not empty.
     fn details(&mut self, items: impl IntoIterator<Item = String>) {
         let items: Vec<String> = items.into_iter().map(|item| escape(&item)).collect();
         if !items.is_empty() {
@@ -146,17 +142,14 @@ impl Page {
         format!("l{place}")
     }
 
-    /// `true` if the page takes no more charts and tables.
     fn is_full(&self) -> bool {
         self.text.len() > FULL_BYTES
     }
 
-    /// Drops the matching charts.
     fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) {
         self.left_out += std::iter::from_fn(|| self.pictures.take(&suits)).count();
     }
 
-    /// Explains how to see the charts that were left out.
     fn tell_left_out(&mut self) {
         if self.left_out > 0 {
             self.paragraph(&format!(
@@ -166,7 +159,6 @@ impl Page {
         }
     }
 
-    /// Places the first matching chart; `false` if there is none.
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
         let Some((wide, narrow)) = self.pictures.take(suits) else { return false };
         if self.pictures_bytes > PICTURES_BYTES || self.is_full() {
@@ -187,7 +179,7 @@ impl Page {
     }
 }
 
-/// Returns a page with its head; `mark` identifies its source, `title` is plain text.
+/// `mark` identifies the page's source; `title` is plain text.
 pub(crate) fn document(mark: &str, title: &str, page: &Page) -> String {
     let colours = |which: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> String {
         PAGE_COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, which(colour))).collect()
@@ -221,7 +213,6 @@ fn labels_css(headings: &[Vec<String>]) -> String {
     css
 }
 
-/// `true` if the text after a digit and a space belongs to the number: more digits or a unit.
 fn goes_on(rest: &str) -> bool {
     let word =
         rest.split(|letter: char| !letter.is_alphanumeric() && letter != '%').next().unwrap_or_default();

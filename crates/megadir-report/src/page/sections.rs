@@ -1,4 +1,4 @@
-//! Sections of the page: answer, groups, published table, method, samples, other formats, and trust.
+//! Sections of the page.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -59,10 +59,8 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
 
 /// If there are more groups than this, each has its main chart only.
 const GROUPS_MAX: usize = 12;
-/// Number of charts of single operations in a page.
 const NINES_MAX: usize = 3;
 
-/// Adds the sections of all groups and of single operations.
 pub(super) fn sections(page: &mut Page, report: &Report) {
     let summary = &report.summary;
     let first = report.first_findings();
@@ -142,7 +140,6 @@ pub(super) fn section_method(page: &mut Page, report: &Report) {
     every(page, "Every arm by itself", &arms_grid(summary));
 }
 
-/// Quotes a command line for a shell.
 fn command(words: &[String]) -> String {
     let plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=,+@%".contains(c))
@@ -154,7 +151,7 @@ fn command(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// Pages with more samples than this refer to the record instead.
+/// A page with more samples refers to the record instead.
 const SAMPLES_MAX: usize = 50_000;
 
 pub(super) fn section_samples(page: &mut Page, report: &Report) {
@@ -182,7 +179,6 @@ fn compressed(report: &Report) -> Option<String> {
     Some(STANDARD.encode(encoder.finish().ok()?))
 }
 
-/// Adds the section, if the run used several file systems.
 pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
     let summary = &report.summary;
     let Some(overview) = &summary.overview else { return };
@@ -201,10 +197,9 @@ pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
     }
 }
 
-/// Grids with more arms than this are left out.
+/// A grid with more arms is left out.
 const ARMS_MAX: usize = 250;
 
-/// Adds a collapsed grid of all arms.
 pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
     if grid.rows.len() > ARMS_MAX || page.is_full() {
         let arms = grid.rows.len();
@@ -217,7 +212,7 @@ pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
     page.push("</details>\n");
 }
 
-/// Adds a grid with its legend; `cards`: rows are cards on wide screens too.
+/// `cards`: rows are cards on wide screens too.
 pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     let has_text = |place: usize| {
         place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))

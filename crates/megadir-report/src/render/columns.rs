@@ -1,4 +1,4 @@
-//! The list of the columns of samples, for CSV and Parquet, and samples as CSV.
+//! Columns of samples, for CSV and Parquet, and samples as CSV.
 
 use std::fmt::Write as _;
 use std::io;
@@ -14,7 +14,6 @@ pub struct Column {
     /// Meaning, with its unit.
     pub what: &'static str,
     pub kind: Kind,
-    /// Value in a row.
     pub value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
 }
 
@@ -59,7 +58,7 @@ pub struct OfArm {
     rate_per_s: Option<u64>,
 }
 
-/// Times of a block's single operations.
+/// Nanoseconds.
 struct Single {
     /// p50, p90, p99, p99.9 and the maximum.
     quantiles_ns: [Option<u64>; 5],
@@ -187,19 +186,17 @@ impl Row<'_> {
     }
 }
 
-/// Returns what all rows of each arm share.
 pub fn of_cells(plan: &Plan) -> Vec<OfArm> {
     plan.arms.iter().map(|arm| of_cell(plan, arm)).collect()
 }
 
-/// Returns the row of a sample; `None` if its arm is not in the plan.
+/// `None` if the arm is not in the plan.
 fn row<'r>(sample: &'r Sample, times: Option<&Times>, arms: &'r [OfArm]) -> Option<Row<'r>> {
     let ArmId(arm) = sample.arm;
     let single = sample.latency.as_deref().zip(times).map(|(latency, times)| single(latency, times));
     Some(Row { sample, arm: arms.get(arm as usize)?, single })
 }
 
-/// Returns a row for each sample, in the order of measurement.
 pub fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = Row<'r>> {
     let samples = report.record.samples.iter().enumerate();
     samples.filter_map(|(place, sample)| row(sample, report.operation_times(place), arms))
@@ -263,7 +260,6 @@ fn name(value: &impl Serialize) -> String {
     }
 }
 
-/// Size of the output buffer, bytes.
 const GATHERED_BYTES: usize = 64 << 10;
 
 #[must_use]
@@ -294,7 +290,6 @@ pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> 
     output.write_all(text.as_bytes())
 }
 
-/// Adds a field, quoted if necessary.
 fn push(text: &mut String, value: Value<'_>) {
     // Writing to a string cannot fail.
     match value {

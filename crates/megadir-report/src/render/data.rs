@@ -1,4 +1,4 @@
-//! The data sets, the cost of making them and their disk usage, as lines for table and Markdown.
+//! Data sets, the cost of making them and their disk usage, for table and Markdown.
 
 use std::borrow::Cow;
 use std::io;
@@ -41,7 +41,6 @@ pub(super) fn data_sets(summary: &Summary) -> String {
     text::list(&kinds.iter().map(data_set).collect::<Vec<_>>())
 }
 
-/// Data sets that differ only in size or location.
 struct Kind {
     source: DataSource,
     sets: usize,
@@ -50,7 +49,6 @@ struct Kind {
     places: Vec<String>,
 }
 
-/// Describes how files are made, independent of their location.
 fn without_places(made: &Made) -> Made {
     Made { spread: Spread::Flat, directories: MakeDirectories::OnDemand, ..made.clone() }
 }
@@ -87,7 +85,7 @@ fn data_set(kind: &Kind) -> String {
     }
 }
 
-/// Describes names, sizes and contents of made files; the usual is left out.
+/// Leaves out the usual.
 fn laws(made: &Made) -> Vec<String> {
     let names = text::names(made.names);
     let mean = text::bytes(made.size_bytes);
@@ -109,7 +107,7 @@ fn laws(made: &Made) -> Vec<String> {
     [Some(names), Some(sizes), content, aged].into_iter().flatten().collect()
 }
 
-/// Describes where made files are; empty for a single directory.
+/// Empty for a single directory.
 fn places(made: &Made) -> Vec<String> {
     let spread = match &made.spread {
         Spread::Flat => None,
@@ -205,15 +203,13 @@ const VERSION: u32 = 1;
 pub struct Document<'a> {
     /// Version of this form.
     pub version: u32,
-    /// The study's name.
     pub study: Cow<'a, str>,
-    /// The question that the study answers.
     pub question: Cow<'a, str>,
-    /// The published source that the study reproduces.
+    /// Published source that the study reproduces.
     pub source: Cow<'a, str>,
-    /// Conclusions from the numbers, the most important first.
+    /// The most important first.
     pub findings: Cow<'a, [Finding]>,
-    /// Reasons for doubt, the most serious first.
+    /// The most serious first.
     pub warnings: Cow<'a, [Advisory]>,
     #[serde(flatten)]
     pub summary: Cow<'a, Summary>,
@@ -233,7 +229,7 @@ pub fn json(report: &Report) -> String {
     })
 }
 
-/// Returns data as indented JSON with rounded numbers and a final newline.
+/// Rounds numbers and adds a final newline.
 #[must_use]
 pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();

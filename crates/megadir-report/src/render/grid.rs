@@ -1,7 +1,6 @@
 //! Tables of text and their layout on a terminal.
 //!
-//! A grid knows which columns it can drop: on a narrow terminal these go first, then names are shortened. The
-//! layout does not depend on the meaning of columns.
+//! On a narrow terminal, columns with a rank are dropped first, then names are shortened.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,7 +16,6 @@ pub(crate) struct Grid {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Text>>,
     pub(crate) legend: Vec<String>,
-    /// Bars next to the rows, if a terminal has space.
     pub(crate) bars: Option<Bars>,
 }
 
@@ -26,7 +24,6 @@ pub(crate) struct Grid {
 pub(crate) struct Legends(BTreeSet<String>);
 
 impl Legends {
-    /// Returns the paragraphs of a legend without the sentences that were returned before.
     pub(crate) fn unprinted(&mut self, legend: &[String]) -> Vec<String> {
         let one = |paragraph: &String| {
             let new =
@@ -72,7 +69,7 @@ impl Text {
     }
 }
 
-/// Lays out a grid as lines of at most `width` characters: headings, then rows, indented by two.
+/// Lines have at most `width` characters; rows are indented by two.
 pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
@@ -153,20 +150,17 @@ fn field(text: &str, tone: Tone, width: usize, align: Align, style: Style) -> St
     }
 }
 
-/// Maximum length of a bar next to a table, characters.
 pub(super) const BESIDE_MAX: usize = 16;
-/// Minimum space for bars next to a table, characters.
 pub(super) const BESIDE_MIN: usize = 4;
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 
-/// Heading of bars that are parts of a whole.
 pub(super) const SHARE: &str = "share";
 
 pub(crate) struct Bars {
     pub(crate) what: &'static str,
-    /// Lengths by row; `None` for rows without a bar.
+    /// `None` for rows without a bar.
     pub(crate) values: Vec<Option<f64>>,
     /// `true` if optional columns give way to the bars.
     pub(crate) needed: bool,

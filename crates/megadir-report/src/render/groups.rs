@@ -16,7 +16,7 @@ use crate::text;
 
 pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
-/// Returns the grid of a group; `None` for an unreadable one, which a finding reports.
+/// `None` for an unreadable group, which a finding reports.
 pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
@@ -50,7 +50,6 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
     }
 }
 
-/// `true` if an arm ran in a process of its own, whose memory is known.
 fn has_peak(arm: &ArmSummary) -> bool {
     arm.timing.as_ref().is_some_and(|timing| timing.peak_bytes.is_some())
 }
@@ -82,13 +81,12 @@ fn arm_row(arm: &ArmSummary) -> Vec<Text> {
     row.into_iter().map(Text::plain).collect()
 }
 
-/// Prints a processor time; empty if the system's clock never advanced during a block, as on Windows for short
-/// ones.
+/// Empty if the system's clock never advanced during a block, as on Windows for short ones.
 fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
     if timing.user_ns + timing.system_ns > 0.0 { text::time(ns) } else { String::new() }
 }
 
-/// `true` if the study's source prints speed-ups: then so do we, with ratios.
+/// `true` if the study's source prints speed-ups.
 pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
@@ -141,7 +139,6 @@ pub(super) fn speed_up(outcome: &Outcome) -> String {
     }
 }
 
-/// Explains only what the grid contains.
 fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     let any = |wanted: fn(&Outcome) -> bool| comparison.rows.iter().any(|row| wanted(&row.outcome));
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
@@ -174,7 +171,6 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     legend
 }
 
-/// `true` if an arm looks up names on Linux, by a direct system call.
 fn is_lookup(summary: &Summary, row: &Contrast) -> bool {
     let work = summary.arm(row.arm).map(|arm| &arm.planned.work);
     matches!(work, Some(Work::Lookup { .. })) && summary.machine.kernel.starts_with("Linux")
@@ -189,10 +185,9 @@ fn is_negligible(outcome: &Outcome) -> bool {
     }
 }
 
-/// Column of the processor time in a comparison.
 const PROCESSOR: usize = 4;
 
-/// `true` if a comparison is of programs: user time, system time and memory are shown.
+/// `true` if a comparison is of programs, for which user time, system time and memory are shown.
 fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
 }

@@ -1,9 +1,8 @@
-//! The times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: one line an arm, its name as
-//! the tag.
+//! Times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: one line per
+//! arm, with its name as the tag.
 //!
-//! Reference: hdrhistogram.org and the log format of its Java implementation, version 1.3, which the crate `hdrhistogram`
-//! writes. The log's start is the run's; an arm's interval is from its first block that counts to its last, in which other
-//! arms had their turns.
+//! Format: hdrhistogram.org, log version 1.3. An arm's interval is from its first valid block to its last and
+//! includes the turns of other arms.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -14,10 +13,8 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use crate::report::Report;
 use crate::summary::Times;
 
-/// Decimal digits of a value: buckets of the log are narrower than in the record.
 const DIGITS: u8 = 3;
 
-/// Returns the measured times of every arm's single operations as an HdrHistogram interval log.
 #[must_use]
 pub fn hdr(report: &Report) -> String {
     let mut log = Vec::new();

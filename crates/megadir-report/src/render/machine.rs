@@ -82,17 +82,15 @@ fn programs(summary: &Summary) -> Option<String> {
     (!known.is_empty()).then(|| format!("programs: {}", known.join(", ")))
 }
 
-/// Describes the role of the directory's file system if it is not the one measured.
 fn images(summary: &Summary) -> &'static str {
     if has_images_directory(summary) { "images on " } else { "" }
 }
 
-/// `true` if the run's directory holds images instead of the measured files.
 fn has_images_directory(summary: &Summary) -> bool {
     summary.file_systems.iter().any(|of| !of.place.is_directory())
 }
 
-/// Describes the file systems made for the run, a line each, and the unavailable ones.
+/// One line each, then the unavailable ones.
 pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
     // Volumes of the user are described above the tables.
     let made = summary.file_systems.iter().filter(|of| !of.place.is_directory()).map(|of| {
@@ -108,7 +106,6 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
     made.chain(lives(summary)).chain(gone).collect()
 }
 
-/// Describes how each epoch began, and the file systems whose driver skips recently freed inodes.
 fn lives(summary: &Summary) -> Option<String> {
     let labels = |of: &dyn Fn(&LabFileSystem) -> bool| {
         let labels: Vec<String> =
@@ -148,7 +145,6 @@ fn place(place: &Place) -> String {
     }
 }
 
-/// Returns further facts about the machine and the file systems, a line for each subject.
 pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     let machine = &summary.machine;
     let limits = [
@@ -211,7 +207,6 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
 /// Resolutions listed one by one; beyond that their range.
 const RESOLUTIONS_MAX: usize = 2;
 
-/// Returns the resolution: a line each if there are few, otherwise one line.
 pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
     let each = || summary.resolution.iter().map(|resolution| resolution_line(summary, resolution)).collect();
     if summary.resolution.len() <= RESOLUTIONS_MAX {
@@ -243,7 +238,7 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
 /// With fewer families of comparisons than this, and no table of file systems, their number is not mentioned.
 const FAMILIES_MIN: usize = 5;
 
-/// Returns the expected number of false calls: error rates hold within families of comparisons, not over all.
+/// Error rates hold within families of comparisons, not over all of them.
 pub(crate) fn families_line(summary: &Summary) -> Option<String> {
     let families: usize = summary.groups.iter().map(families).sum();
     // Marks and headline of the table of file systems are one family; each pair over all rows is another.
@@ -333,7 +328,7 @@ fn preset(preset: Preset) -> &'static str {
     }
 }
 
-/// Names the states of the cache; those in a virtual machine end at the guest.
+/// States of the cache in a virtual machine end at the guest.
 fn caches(summary: &Summary) -> String {
     let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
     let states = summary.arms.iter().map(|arm| match arm.planned.cache {

@@ -1,4 +1,4 @@
-//! The full report in Markdown: the contents of the table, every arm, method and machine.
+//! The full report in Markdown.
 
 use super::data::use_lines;
 use super::grid::{Align, Grid, Legends};
@@ -125,7 +125,6 @@ fn paragraph(page: &mut String, text: &str) {
     page.push_str("\n\n");
 }
 
-/// Adds a grid as a table with all its columns and its legend.
 pub(crate) fn push_grid(page: &mut String, legends: &mut Legends, grid: &Grid) {
     let mut row = |fields: Vec<String>| page.push_str(&format!("| {} |\n", fields.join(" | ")));
     row(grid.columns.iter().map(|column| clean(&column.heading)).collect());

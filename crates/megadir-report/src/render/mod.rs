@@ -1,5 +1,4 @@
-//! Tables, Markdown and data of a report, and the grids and lines that pages share with them. The same report gives
-//! the same bytes; nothing here decides what the numbers mean.
+//! Tables, Markdown and data of a report, and the grids and lines that pages share with them.
 
 mod columns;
 mod data;
@@ -45,7 +44,6 @@ pub(crate) use overview::{
     each_against_each, legend as overview_legend, tables as overview_tables, title as overview_title,
 };
 pub(crate) use paint::{Tone, clean, is_control, outcome as outcome_tone, outcome_words, paint, words, wrap};
-/// Markdown shared with other pages.
 pub(crate) mod markdown_text {
     pub(crate) use super::markdown::{clean, push_grid};
 }

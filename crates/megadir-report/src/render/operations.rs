@@ -12,7 +12,6 @@ use crate::text;
 
 pub(crate) const TITLE: &str = "How long do single operations take?";
 
-/// Returns the grid of arms with timed operations; `None` without any.
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     let single = |arm: &ArmSummary| arm.timing.as_ref().and_then(|timing| timing.single.clone());
     let timed: Vec<(&ArmSummary, Operations)> =
@@ -77,7 +76,6 @@ fn legend(summary: &Summary, single: &Operations) -> String {
     )
 }
 
-/// Returns the arms of every series, and the share from which listing is cheaper.
 pub(super) fn grid_break_even(read: &BreakEven) -> Grid {
     let columns = vec![
         Column::right("entries", 0),
@@ -211,8 +209,7 @@ pub(super) fn grow(growth: &Growth) -> Grid {
         Column::left("says", 0),
     ];
     let rows = growth.series.iter().flat_map(series_rows).collect();
-    // Per entry: otherwise bars of flat series would all have one length. Operations other than listings are
-    // per operation.
+    // Per entry: otherwise bars of flat series would all have one length.
     let points = || growth.series.iter().flat_map(|series| &series.points);
     let an_entry = points().all(|point| point.entry_ns.is_some());
     let values = growth.series.iter().flat_map(|series| {

@@ -11,9 +11,7 @@ use crate::text;
 const TITLE: &str = "How fast is each file system at each kind of work?";
 const TITLE_OF_VOLUMES: &str = "How fast is each volume at each kind of work?";
 pub(super) const BARS: &str = "The same as bars, each operation on its own scale, uncut:";
-/// Maximum length of bars in Markdown, characters.
 const BAR_MAX: usize = 40;
-/// Minimum and maximum length of bars on a terminal, characters.
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
 pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
@@ -73,8 +71,7 @@ fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<
     rows
 }
 
-/// Returns the field of one file system: comparison with the first, median, half-interval, and mark of a proven
-/// fastest.
+/// Comparison with the first, median, half-interval, and mark of a proven fastest.
 fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest: bool) -> String {
     let Some(cell) = cell else { return "-".into() };
     let against = match (&cell.against_first, overview.columns[column].comparable) {
@@ -101,7 +98,6 @@ fn sign(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Heading of the tables.
 pub(crate) fn title(summary: &Summary) -> &'static str {
     if summary.compares_volumes() { TITLE_OF_VOLUMES } else { TITLE }
 }
@@ -138,7 +134,6 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     legend
 }
 
-/// Returns what a table of the comparable ones does not show, a line each: the reason, and what `!` marks.
 pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let mut lines = Vec::new();
@@ -171,11 +166,9 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Marks before the times of a table.
 const MARKS: &str = "Against the first: < faster, > slower, = equal or negligible, ? not decided";
 
-/// Returns each file system over all kinds of work against the one with the least time, the fastest first; `None` if
-/// fewer than two are comparable.
+/// Compares each with the one that takes least time, fastest first; `None` if fewer than two are comparable.
 pub(super) fn overall(overview: &Overview) -> Option<Grid> {
     let least = overview.least()?;
     let others = overview.comparable().filter(|column| *column != least);
@@ -246,14 +239,13 @@ pub(super) fn lines(overview: &Overview) -> Vec<String> {
     lines
 }
 
-/// Returns the longest time of a section, nanoseconds.
+/// Nanoseconds.
 fn longest(overview: &Overview, section: &str) -> f64 {
     let of = overview.rows.iter().filter(|row| row.section == section);
     let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
     times.fold(f64::MIN_POSITIVE, f64::max)
 }
 
-/// Returns each file system against each over all kinds of work, if more than two are comparable.
 pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     let shown: Vec<usize> = overview.comparable().collect();
     if shown.len() < 3 {
@@ -293,12 +285,11 @@ pub(crate) fn volume_lines(summary: &Summary) -> Vec<String> {
     each.chain(differences(&volumes)).chain(one_device(&volumes)).collect()
 }
 
-/// Returns the line that names what cannot be equal between the volumes.
 pub(super) fn differences_line(summary: &Summary) -> Option<String> {
     differences(&volumes(summary))
 }
 
-/// Returns the volumes that are compared; none if there are fewer than two.
+/// Empty if there are fewer than two.
 fn volumes(summary: &Summary) -> Vec<(&LabFileSystem, &FileSystem)> {
     let given = summary.file_systems.iter().filter(|of| of.place.is_directory());
     let mounted = |of: &LabFileSystem| summary.mounted.iter().find(|mount| mount.on == of.id);
@@ -324,7 +315,7 @@ fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {
     format!("Volume {}: {path}, {}{}.", of.label, mounted.kind, parts.concat())
 }
 
-/// Names the properties in which the volumes differ: the times do not separate their effects.
+/// Names the properties in which volumes differ: times do not separate their effects.
 fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     type Property = fn(&FileSystem) -> String;
     let properties: [(&str, Property); 5] = [

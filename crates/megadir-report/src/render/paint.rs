@@ -1,16 +1,13 @@
 //! Colours of a terminal, and the words and tones of outcomes.
 //!
-//! A record may contain any characters: everything passes through [`clean`] before layout, so only our own
-//! escape sequences reach the terminal.
+//! A record may contain any characters: [`clean`] removes escape sequences before layout.
 
 use crate::summary::{Outcome, Summary, Verdict, looks};
 use crate::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Use ANSI colours.
     pub color: bool,
-    /// Use characters beyond ASCII.
     pub unicode: bool,
 }
 
@@ -19,7 +16,6 @@ pub struct Style {
 pub(crate) enum Tone {
     Plain,
     Heading,
-    /// Less important than its surroundings.
     Faint,
     Good,
     Bad,
@@ -52,14 +48,13 @@ pub(crate) fn clean(text: &str, style: Style) -> String {
     clean
 }
 
-/// `true` if a character moves the cursor, reorders text or hides.
 pub(crate) fn is_control(character: char) -> bool {
     let reorders = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(character, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
     character.is_control() || reorders || hides
 }
 
-/// Wraps text at `width` characters; a longer word gets its own line.
+/// A word longer than `width` gets its own line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
@@ -95,7 +90,6 @@ pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
     cut
 }
 
-/// Splits text into sentences, without the spaces between them.
 pub(super) fn sentences(text: &str) -> Vec<&str> {
     let ends = text.match_indices(". ").map(|(at, _)| at + 1);
     let ends = ends.filter(|end| starts_sentence(&text[*end..])).chain([text.len()]);
@@ -138,7 +132,6 @@ pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Truncates text to `width` characters, with an ellipsis.
 pub(super) fn shorten(text: &str, width: usize, style: Style) -> String {
     if length(text) <= width {
         return text.into();
@@ -147,7 +140,6 @@ pub(super) fn shorten(text: &str, width: usize, style: Style) -> String {
     text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
 }
 
-/// Explains the intervals of a family of outcomes.
 pub(super) fn intervals<'a>(
     summary: &Summary,
     family: &str,

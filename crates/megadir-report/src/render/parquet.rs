@@ -1,4 +1,4 @@
-//! Every sample as a row of Parquet (Zstandard), with the columns of the CSV; cargo feature `parquet`.
+//! Every sample as a row of Parquet (Zstandard), with the columns of the CSV.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Published figures beside the run's: a table of figures, and tables in the shape of the source's.
+//! Published figures beside the run's.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ use crate::text;
 
 pub(crate) const TITLE: &str = "Published, and here";
 
-/// Returns the figures of a group (`None`: of no group) as a grid.
 pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Grid> {
     let figures = figures(summary, group);
     let columns = vec![
@@ -55,7 +54,6 @@ pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Optio
     (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
 }
 
-/// Returns the figures of a group (`None`: of no group).
 fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Published> {
     let belongs = |figure: &&Published| match (group, &figure.group) {
         (None, of) => of.is_none(),
@@ -65,7 +63,7 @@ fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Pu
     summary.published.iter().filter(belongs).collect()
 }
 
-/// Returns why the figure is not comparable with this run; `None` if it is.
+/// `None` if the figure is comparable.
 fn unlike_ours(summary: &Summary, figure: &Published, ours: Option<&Ours>) -> Option<String> {
     let why = match ours {
         Some(ours) => unlike(summary, figure, ours.arm),
@@ -84,11 +82,9 @@ fn value(figure: &Published) -> String {
     }
 }
 
-/// The run's counterpart of a published figure.
 struct Ours {
     name: String,
     figure: String,
-    /// Arm whose data must be like the source's.
     arm: ArmId,
 }
 
@@ -155,7 +151,6 @@ fn speed_up(outcome: &Outcome) -> Option<String> {
 
 pub(crate) const SOURCE_TABLE_TITLE: &str = "The source's table, measured here";
 
-/// Returns the table of the study's source; `None` if there is none.
 pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
     let comparisons = summary.groups.iter().filter_map(|group| match &group.reading {
         GroupReading::Compare(comparison) => Some(comparison),
@@ -169,7 +164,7 @@ pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
     }
 }
 
-/// An arm of a comparison; `None` for the baseline against itself.
+/// `None` for the baseline against itself.
 fn rows<'a>(
     summary: &'a Summary,
     comparison: &'a Comparison,
@@ -213,14 +208,12 @@ fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     })
 }
 
-/// A method in one cache state on one file system.
 #[derive(Clone, PartialEq, Eq)]
 struct Way {
     method: String,
     state: CacheState,
 }
 
-/// Returns the table of methods: time and speed-up on every directory, first and second run.
 fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let mut ways: Vec<Way> = Vec::new();
     let mut sizes = BTreeSet::new();
@@ -267,7 +260,6 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     (!ways.is_empty()).then(|| Grid { columns, rows, legend: vec![legend(&states, &ways)], bars: None })
 }
 
-/// Returns the name of a method, with threads and location; `None` for other work.
 fn method(summary: &Summary, planned: &Arm) -> Option<String> {
     let Work::Attributes { method, threads, .. } = &planned.work else { return None };
     let on = summary.data.iter().find(|check| check.data.id == planned.data).and_then(|check| check.data.on);
@@ -287,7 +279,6 @@ fn run(state: CacheState) -> (u8, &'static str) {
     }
 }
 
-/// Prints a speed-up without interval: the groups have it.
 fn without_interval(outcome: &Outcome) -> String {
     let told = groups::speed_up(outcome);
     told.split(" [").next().unwrap_or_default().to_owned()

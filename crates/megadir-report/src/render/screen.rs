@@ -1,5 +1,5 @@
-//! First screen of a report: the question, the answer, the table that shows it, the warnings that weigh most, and
-//! where the rest is. It has at most [`LINES_MAX`] lines of [`WIDTH_MAX`] columns, whatever the study.
+//! First screen of a report: question, answer, table, the main warnings, and where the rest is. It has at
+//! most [`LINES_MAX`] lines of [`WIDTH_MAX`] columns.
 
 use super::grid::{Bars, Grid, SHARE, Text};
 use super::machine::wine_line;
@@ -11,22 +11,17 @@ use crate::summary::GroupSummary;
 use crate::text;
 use crate::warning::{Told, Warning, disturbance, incomplete_line, told};
 
-/// Maximum number of lines: 25, less those in which the program names the record and the page.
+/// 25, less the lines in which the program names the record and the page.
 pub const LINES_MAX: usize = 22;
-/// Maximum width, columns.
 pub const WIDTH_MAX: usize = 80;
 const WARNINGS_MAX: usize = 3;
 const DISTURBED: &str = "Other work disturbed this run: stop it and run again.";
-/// Maximum number of lines of the answer.
 const ANSWER_MAX: usize = 6;
-/// Minimum number of rows of a table.
 const ROWS_MIN: usize = 2;
-/// Rows that a table prints before its title.
+/// Printed before the title.
 const ROWS_FIRST: usize = 5;
-/// Maximum number of lines of a legend, and of a note.
 const SMALL_PRINT_MAX: usize = 2;
 
-/// Renders the first screen, with a final newline.
 #[must_use]
 pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
@@ -76,8 +71,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     top.text
 }
 
-/// Prints what makes the numbers unusable, with the remedy, the cause first if it is known; returns the number of
-/// warnings.
+/// Prints what makes the numbers unusable, the cause first if it is known; returns the number of warnings.
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     if let Some(line) = wine_line(&report.summary) {
         page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
@@ -92,13 +86,11 @@ fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     loud.map(|told| page.sentences(&told.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
 }
 
-/// `true` if an arm against itself came out different.
 fn finds_false_differences(report: &Report) -> bool {
     let false_one = |warning: &Warning| matches!(warning, Warning::DiffersFromItself { .. });
     report.warnings.iter().any(|advisory| advisory.loud && false_one(&advisory.warning))
 }
 
-/// Names what else the report has, and the command that prints it.
 fn rest(report: &Report, notes: usize) -> String {
     let groups = report.summary.groups.len() as u64;
     let groups = (groups > 1).then(|| format!("{} groups", text::count(groups)));

@@ -1,6 +1,4 @@
 //! Terminal table: the question, the answer, then the numbers.
-//!
-//! Lines fit the given width, 80 or the terminal's; the caller prints the text and the record's path.
 
 use super::data::use_lines;
 use super::grid::{Grid, Legends, lay_out};
@@ -16,9 +14,7 @@ use crate::summary::{GroupSummary, Overview, Resolution, Summary};
 use crate::text;
 use crate::warning::{Told, incomplete_line, told};
 
-/// Minimum width of the layout, columns.
 const WIDTH_MIN: usize = 40;
-/// Maximum length of sparklines, characters.
 const COURSE_WIDTH: usize = 24;
 /// More groups than this are omitted beside the table of file systems.
 const GROUPS_MAX: usize = 8;
@@ -39,7 +35,6 @@ impl Courses {
         Self { name: report.summary.arm_name(*baseline).to_owned(), times_ns }
     }
 
-    /// Returns the sparkline, if there are several rounds.
     fn line(&self, style: Style) -> Option<String> {
         let least = self.times_ns.iter().copied().reduce(f64::min)?;
         let most = self.times_ns.iter().copied().reduce(f64::max)?;
@@ -56,7 +51,6 @@ impl Courses {
     }
 }
 
-/// Renders the report for a terminal of `width` columns, with a final newline.
 #[must_use]
 pub fn table(report: &Report, width: usize, style: Style) -> String {
     let (summary, courses) = (&report.summary, Courses::of(report));
@@ -182,7 +176,6 @@ fn warning(page: &mut Page, told: &Told) {
     page.paragraph(&format!("{mark}{}{more}", told.text), "", tone);
 }
 
-/// Output so far, and its width and style.
 pub(crate) struct Page {
     pub(crate) text: String,
     pub(crate) width: usize,
@@ -191,7 +184,6 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// At least [`WIDTH_MIN`] columns wide.
     pub(crate) fn new(width: usize, style: Style) -> Self {
         Self { text: String::new(), width: width.max(WIDTH_MIN), style, legends: Legends::default() }
     }

@@ -1,6 +1,4 @@
-//! One arm alone: its times, its processor time, its calls.
-//!
-//! Comparisons between arms never use these figures; they pair the rounds.
+//! One arm alone: times, processor time, calls. Comparisons pair rounds instead of using these figures.
 
 use megadir_record::{Arm, Plan, Sample};
 use serde::{Deserialize, Serialize};
@@ -8,22 +6,21 @@ use serde::{Deserialize, Serialize};
 use super::operations::operations;
 use super::{Figure, Operations, Rounds, WorkCheck};
 
-/// One arm of the plan and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmSummary {
-    /// The arm's part of the plan: name, role, data, work, cache.
+    /// Plan of the arm: name, role, data, work, cache.
     #[serde(rename = "cell")]
     pub planned: Arm,
     /// Rounds that count.
     pub rounds: usize,
-    /// Comparison of its work with the other arms on its data.
+    /// Comparison of its work with that of the other arms on its data.
     pub work: WorkCheck,
-    /// Its times; `None` if no round of the arm counts.
+    /// `None` if no round of the arm counts.
     pub timing: Option<Timing>,
 }
 
-/// The times of one arm. One operation is one listing of the directory, or one look-up.
+/// Times of one arm. One operation is one listing of the directory, or one lookup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
@@ -31,7 +28,7 @@ pub struct Timing {
     pub operations: u64,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// The same for one entry; `None` where there are no entries or the arm does not list them.
+    /// Median time of an entry, nanoseconds; `None` if the arm lists no entries.
     pub entry_ns: Option<Figure>,
     /// Mean time of an operation, nanoseconds.
     pub mean_ns: f64,
@@ -39,19 +36,19 @@ pub struct Timing {
     pub deviation_ns: Option<f64>,
     /// Half of the mean's 99.9 % interval, nanoseconds; `None` for a single round.
     pub error_ns: Option<f64>,
-    /// Quantiles; `None` where reading the clock costs too much for them to mean anything.
+    /// `None` if reading the clock costs too much for meaningful quantiles.
     pub quantiles: Option<Quantiles>,
-    /// The times of single operations, where the arm takes them.
+    /// Times of single operations, if the arm takes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<Operations>,
     /// Median user processor time of an operation, nanoseconds.
     pub user_ns: f64,
     /// Median system processor time of an operation, nanoseconds.
     pub system_ns: f64,
-    /// Median peak memory of the process that did the work, bytes; `None` where this program did it.
+    /// Median peak memory of the process that did the work, bytes; `None` if this process did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Median number of system calls of the measured kind; `None` where the arm cannot see them.
+    /// Median number of system calls of the measured kind; `None` if the arm cannot count them.
     pub calls: Option<u64>,
     /// Median number of entries seen.
     pub entries: u64,
@@ -63,13 +60,10 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantiles {
-    /// The median.
     pub p50_ns: f64,
-    /// Nine of ten rounds took less.
     pub p90_ns: f64,
-    /// 99 of 100 rounds took less (interpolated below 100 rounds).
+    /// Interpolated below 100 rounds.
     pub p99_ns: f64,
-    /// The longest round.
     pub max_ns: f64,
 }
 

@@ -1,7 +1,8 @@
-//! The rule BreakEven: from which share of a directory's files on listing all of them costs less than asking for some.
+//! The rule BreakEven: the share of a directory's files from which on listing all of them is faster than stat
+//! by name.
 //!
-//! In each round the share lies where the curve through the arms that ask reaches the time of the listing; the interval is over
-//! rounds. A curve that stays below or above is reported as such, and nothing is extrapolated.
+//! In each round, the share is where the curve through the stat arms reaches the time of the listing; the
+//! interval is over rounds. Nothing is extrapolated.
 
 use megadir_record::{ArmId, BreakEvenArms, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};
@@ -11,11 +12,9 @@ use super::evidence::Evidence;
 use super::{Figure, Threshold};
 use crate::text::distinct;
 
-/// A group read by the rule BreakEven.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEven {
-    /// Every series of the group.
     pub series: Vec<BreakEvenSeries>,
     /// Share of the largest directory divided by the share of the smallest, for each way of listing.
     pub sizes: Vec<BreakEvenSizes>,
@@ -27,59 +26,55 @@ pub struct BreakEven {
 pub struct BreakEvenSeries {
     /// Way of listing.
     pub name: String,
-    /// The entries of the directory.
     pub entries: u64,
-    /// The arm that lists it.
     pub list: ArmId,
-    /// Median time of listing it, nanoseconds.
+    /// Nanoseconds.
     pub list_ns: Figure,
-    /// The arms that ask, in ascending share, without arms that did other work.
+    /// In ascending share, without arms that did other work.
     pub asks: Vec<AskPoint>,
-    /// Rounds in which all of them were measured.
+    /// Rounds in which all arms were measured.
     pub rounds: usize,
-    /// From which share on listing costs less.
+    /// Share from which on listing is faster.
     pub from: Threshold,
-    /// The ends of its interval; `None` with too few rounds.
+    /// Ends of its interval; `None` with too few rounds.
     pub interval: Option<(Threshold, Threshold)>,
 }
 
-/// An arm that asks for a share of the files.
+/// An arm that stats a share of the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskPoint {
-    /// The arm.
     pub arm: ArmId,
-    /// Files asked for.
+    /// Number of files asked for.
     pub files: u64,
     /// As a share of the entries, 0 to 1.
     pub share: f64,
-    /// Median time of asking, nanoseconds.
+    /// Nanoseconds.
     pub time_ns: Figure,
-    /// Time of asking over time of listing, round by round.
+    /// Time over the time of listing, round by round.
     pub ratio: Figure,
 }
 
-/// The shares of the smallest and the largest directory that is listed in one way.
+/// Shares of the smallest and the largest directory that is listed in one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenSizes {
     /// Way of listing.
     pub name: String,
-    /// Entries of the smallest.
+    /// Entries of the smallest directory.
     pub small: u64,
-    /// Entries of the largest.
+    /// Entries of the largest directory.
     pub large: u64,
     /// Share of the largest over share of the smallest, round by round.
     pub ratio: Figure,
 }
 
-/// A series as it was read, with the result of each round.
 struct Read {
     series: BreakEvenSeries,
     rounds: Vec<Crossing>,
 }
 
-/// Reads a group by the rule BreakEven; an error is why it cannot be read.
+/// The error is the reason why the group cannot be read.
 pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Result<BreakEven, String> {
     let read: Vec<Read> = arms.iter().filter_map(|arms| one_series(evidence, arms)).collect();
     if read.is_empty() {
@@ -131,7 +126,8 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     Some(Read { series, rounds })
 }
 
-/// Compares the smallest directory with the largest, for every way of listing that has a share of both in every round.
+/// Compares the smallest directory with the largest, for every way of listing with a share of both in every
+/// round.
 fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
     let names = distinct(read.iter().map(|one| one.series.name.as_str()));
     let of_name = |name: &&str| {

@@ -1,7 +1,7 @@
 //! The rule Compare: every arm of a group against the group's baseline, round by round.
 //!
-//! A ratio is the time of the arm over the time of the baseline: below 1 the arm is faster. The family of Holm's
-//! adjustment is the group. The baseline against itself is judged alone, since it asks another question.
+//! A ratio is the time of the arm over the time of the baseline. The family of Holm's adjustment is the
+//! group; the baseline against itself is judged alone.
 
 use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::summary::evidence::Evidence;
 use crate::summary::{Figure, Range};
 
-/// A group read by the rule Compare.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// The arm that the others are compared with.
     pub baseline: ArmId,
-    /// Every arm of the group in the plan's order, the baseline first.
+    /// In the plan's order, the baseline first.
     pub rows: Vec<Contrast>,
     /// Effect of the number of calls on the time, if the arms differ in it.
     pub calls: Option<CallsContrast>,
@@ -25,45 +23,38 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
-    /// The arm.
     pub arm: ArmId,
-    /// Rounds in which both were measured.
+    /// Rounds that have both arms.
     pub rounds: usize,
-    /// Result of the comparison.
     pub outcome: Outcome,
 }
 
-/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Outcome {
-    /// The arm is the baseline.
     Baseline,
-    /// The ratio with its intervals, and the verdict.
     Judged {
         /// Time of the arm over time of the baseline, with its own interval.
         ratio: Figure,
-        /// The interval adjusted for all arms of the group; `None` where the rounds are too few for it.
+        /// Adjusted for all arms of the group; `None` with too few rounds.
         adjusted: Option<Range>,
-        /// The verdict.
         verdict: Verdict,
-        /// Number of epochs behind the intervals, if they are from the hierarchical bootstrap and not from signed ranks of rounds.
+        /// Number of epochs behind the intervals, if they are from the hierarchical bootstrap.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epochs: Option<usize>,
     },
-    /// Too few rounds for any interval: the median ratio alone.
+    /// The median ratio alone.
     TooFewRounds {
         /// Time of the arm over time of the baseline.
         ratio: f64,
     },
-    /// The arm or the baseline did other work: there is nothing to compare.
+    /// The arm or the baseline did other work.
     Unequal,
-    /// No round has both.
+    /// No round has both arms.
     NotMeasured,
 }
 
-/// Verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "says")]
@@ -80,26 +71,23 @@ pub enum Verdict {
     },
     /// The 90 % interval lies inside the equivalence band and includes 1.
     Equivalent,
-    /// None of these.
     Inconclusive {
         /// Total number of rounds that would probably decide.
         rounds_to_decide: Option<u64>,
     },
 }
 
-/// The arm with the fewest calls against the arm with the most, which does the same by the same backend.
+/// The arm with the fewest calls against the arm with the most, by the same backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallsContrast {
-    /// The arm with the most calls.
     pub most: ArmId,
-    /// Its calls in one operation.
+    /// Calls in one operation.
     pub most_calls: u64,
-    /// The arm with the fewest calls.
     pub fewest: ArmId,
-    /// Its calls in one operation.
+    /// Calls in one operation.
     pub fewest_calls: u64,
-    /// Time with the fewest calls over time with the most, with its interval.
+    /// Time with the fewest calls over time with the most.
     pub ratio: Figure,
 }
 
@@ -135,7 +123,6 @@ pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> 
     Comparison { baseline, rows, calls: calls_contrast(evidence, &arms) }
 }
 
-/// Judges a family of arms against the baseline, in the order given.
 pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: ArmId, arms: &[ArmId]) -> Vec<Contrast> {
     let pairs: Vec<(ArmId, ArmId)> = arms.iter().map(|&arm| (arm, baseline)).collect();
     let judged = contrast(evidence, &pairs).into_iter();
@@ -143,7 +130,8 @@ pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: ArmId, arms: &[ArmId]
     arms.iter().zip(judged).map(row).collect()
 }
 
-/// Judges a family of pairs of arms, the first against the second: the rounds that have both, and the outcome.
+/// Judges a family of pairs, the first arm against the second; returns the rounds that have both, and the
+/// outcome.
 pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec<(usize, Outcome)> {
     let comparable = |pair: &&(ArmId, ArmId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
     let log_ratios: Vec<Vec<Vec<f64>>> =
@@ -179,10 +167,10 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
     }
 }
 
-/// Contrasts the arms with the most and the fewest calls among those that do the first arm's work on its data by its
-/// backend, for two backends differ in more than their calls.
+/// Contrasts the arms with the most and the fewest calls among those with the first arm's data, work and
+/// backend.
 ///
-/// They are chosen by their calls and not by their times, so the contrast needs no adjustment.
+/// They are chosen by calls, not by times, so the contrast needs no adjustment.
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContrast> {
     let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
     let first = planned(*arms.first()?)?;
@@ -205,7 +193,7 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContra
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 
-/// Returns what an arm does apart from how much it asks for in one call.
+/// Returns what an arm does, apart from the size of its calls.
 fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
     match &planned.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
@@ -213,30 +201,23 @@ fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
     }
 }
 
-/// A group read by the rule Pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pairs {
-    /// The contrasts in the plan's order.
     pub rows: Vec<PairRow>,
 }
 
-/// One contrast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRow {
-    /// The compared arms, in words.
     pub pair: Pair,
-    /// Rounds in which both were measured.
+    /// Rounds that have both arms.
     pub rounds: usize,
-    /// Result of the comparison.
     pub outcome: Outcome,
 }
 
-/// Reads the group that contrasts file systems.
-///
-/// Each pair of file systems is a family of comparisons over all kinds of work. In a single family, the verdict on two file
-/// systems would depend on the number of others measured.
+/// Each pair of file systems is a family of comparisons over all kinds of work. In a single family, the
+/// verdict on two file systems would depend on the number of others measured.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let mut families: Vec<Vec<usize>> = Vec::new();
     for (place, pair) in pairs.iter().enumerate() {

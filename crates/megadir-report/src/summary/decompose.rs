@@ -1,4 +1,4 @@
-//! The rule Decompose: the difference between two programs, taken apart into factors.
+//! The rule Decompose: the difference between two programs, split into factors.
 //!
 //! ```text
 //!  slow:  arm 0 -> arm 1 -> ... -> arm s      each arm adds one step to the one before
@@ -8,8 +8,8 @@
 //!  share of a factor = cost / D                                      adds up to 1 in every round
 //! ```
 //!
-//! Figures are medians over the rounds, so the printed shares add up to 100 % only nearly. Signs are kept: a
-//! factor that makes the slow program faster has a negative share.
+//! Figures are medians over rounds, so shares add up to 100 % only approximately. A factor that makes the
+//! slow program faster has a negative share.
 
 use megadir_record::{ArmId, Stage, Work};
 use serde::{Deserialize, Serialize};
@@ -18,78 +18,70 @@ use super::Figure;
 use super::evidence::Evidence;
 use crate::text::distinct;
 
-/// A group read by the rule Decompose. Times are nanoseconds an entry.
+/// Times are nanoseconds an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decomposition {
-    /// Name of the slow program.
     pub slow_name: String,
-    /// Name of the fast program.
     pub fast_name: String,
     /// Rounds in which all arms of both programs were measured.
     pub rounds: usize,
-    /// Entries of the directory.
     pub entries: u64,
-    /// The slow program, nanoseconds an entry.
+    /// Nanoseconds an entry.
     pub slow_ns: Figure,
-    /// The fast program, nanoseconds an entry.
+    /// Nanoseconds an entry.
     pub fast_ns: Figure,
-    /// Extra time of the slow program over the fast one, nanoseconds per entry.
+    /// Extra time of the slow program, nanoseconds an entry.
     pub difference_ns: Figure,
     /// Time of the slow program over time of the fast one.
     pub ratio: Figure,
-    /// Every factor, in the order of the slow program.
     pub factors: Vec<Factor>,
-    /// Part of reading alone, which the buffer and the call can explain.
+    /// Factors of reading alone, which buffer and call can explain.
     pub reading: Option<ReadingFactor>,
 }
 
-/// A factor of the difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
-    /// The factor's name.
     pub name: String,
-    /// `true` if it is the same arm in both programs, so that it cancels.
+    /// `true` if it is the same arm in both programs and cancels out.
     pub common: bool,
-    /// Its steps in the slow program, nanoseconds an entry; `None` where it has none.
+    /// Nanoseconds an entry; `None` if it has no step there.
     pub slow_ns: Option<Figure>,
-    /// Its steps in the fast program.
+    /// Nanoseconds an entry; `None` if it has no step there.
     pub fast_ns: Option<Figure>,
-    /// The difference of the two.
+    /// Difference of the two.
     pub cost_ns: Figure,
-    /// Its share of the whole difference, as a fraction; `None` where the programs do not differ.
+    /// Share of the whole difference, as a fraction; `None` if the programs do not differ.
     pub share: Option<Figure>,
 }
 
-/// The factors that do nothing but read, together.
+/// The factors that only read, together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadingFactor {
-    /// Their names, without those that are common to both programs.
+    /// Names of the factors that are not common to both programs.
     pub factors: Vec<String>,
-    /// Their cost together, nanoseconds an entry.
+    /// Nanoseconds an entry.
     pub cost_ns: Figure,
-    /// Their share of the whole difference together.
+    /// Share of the whole difference.
     pub share: Option<Figure>,
-    /// `true` if the claim holds that reading (buffer and call) causes the difference.
+    /// Verdict on the claim that reading (buffer and call) causes the difference.
     pub claim: Claim,
 }
 
-/// Verdict on a claim that one factor is the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
     /// The interval of its share lies above one half.
     Stands,
-    /// It lies below one half.
+    /// The interval lies below one half.
     Falls,
-    /// It includes one half, or there is none.
+    /// The interval includes one half, or there is none.
     CannotBeTold,
 }
 
-/// The two programs of a rule: their cumulative arms with the factor that each step adds.
 pub(crate) struct Programs<'a> {
     pub(crate) slow_name: &'a str,
     pub(crate) slow: &'a [(String, ArmId)],
@@ -97,7 +89,7 @@ pub(crate) struct Programs<'a> {
     pub(crate) fast: &'a [(String, ArmId)],
 }
 
-/// Reads a group by the rule Decompose; the error is a sentence that says why it cannot be read.
+/// The error is a sentence: the reason why the group cannot be read.
 pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Result<Decomposition, String> {
     let arms: Vec<ArmId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
     let entries = common_entries(evidence, &arms)?;
@@ -143,7 +135,7 @@ fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String
     entries.filter(|&entries| entries > 0).ok_or_else(|| "no entries were seen".into())
 }
 
-/// Judges series of one value a round against the whole difference.
+/// Judges series of one value per round against the whole difference.
 struct Judge<'a> {
     whole: &'a [f64],
     entries: f64,
@@ -155,7 +147,7 @@ impl Judge<'_> {
         Some(Figure::median_of(series, self.confidence)?.scaled(1.0 / self.entries))
     }
 
-    /// Returns the share of the whole; `None` where the whole is not known to differ from nothing.
+    /// `None` if the whole difference may be zero.
     fn share(&self, series: &[f64]) -> Option<Figure> {
         let whole = Figure::median_of(self.whole, self.confidence)?;
         if whole.interval.is_some_and(|interval| interval.contains(0.0)) {
@@ -166,13 +158,13 @@ impl Judge<'_> {
     }
 }
 
-/// The steps of both programs, one series of a value a round for each.
+/// Steps of both programs, a series over rounds for each.
 struct Steps {
     slow: Vec<Vec<f64>>,
     fast: Vec<Vec<f64>>,
 }
 
-/// Returns what each arm takes more than the one before, round by round.
+/// Returns the time that each arm adds to the one before, by round.
 fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let step = |place: usize| match place.checked_sub(1) {
         Some(before) => difference(&times[place], &times[before]),
@@ -181,7 +173,7 @@ fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..program.len()).map(step).collect()
 }
 
-/// Returns the names of the factors in the order in which they first appear.
+/// In the order in which they first appear.
 fn names<'a>(programs: &Programs<'a>) -> Vec<&'a str> {
     distinct(programs.slow.iter().chain(programs.fast).map(|(name, _)| name.as_str()))
 }
@@ -202,7 +194,7 @@ fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str)
     })
 }
 
-/// Returns whether a factor is the same first arm in both programs.
+/// `true` if a factor is the same first arm in both programs.
 fn is_common(programs: &Programs<'_>, name: &str) -> bool {
     let named = |step: &&(String, ArmId)| step.0 == name;
     let same_first = programs.slow.first().filter(named) == programs.fast.first().filter(named);
@@ -210,7 +202,7 @@ fn is_common(programs: &Programs<'_>, name: &str) -> bool {
     same_first && programs.slow.first().is_some_and(|step| step.0 == name) && steps == 2
 }
 
-/// Judges the steps that only read: from nothing to the last arm of each program without another stage.
+/// Judges the steps that only read, up to the last arm of each program without another stage.
 fn reading(
     evidence: &Evidence<'_>,
     judge: &Judge<'_>,
@@ -239,7 +231,7 @@ fn reading(
     })
 }
 
-/// Applies the rule: a claimed cause stands above one half of the difference and falls below.
+/// A claimed cause stands above one half of the difference and falls below it.
 fn claim(share: Option<Figure>) -> Claim {
     match share.and_then(|share| share.interval) {
         Some(interval) if interval.low > 0.5 => Claim::Stands,
@@ -252,7 +244,7 @@ fn only_reads(work: &Work) -> bool {
     matches!(work, Work::List { stages, .. } if stages.iter().all(|stage| *stage == Stage::Read))
 }
 
-/// Adds up the series of the steps that are asked for; `None` where there are none.
+/// `None` if no step matches.
 fn sum_where(
     series: &[Vec<f64>],
     program: &[(String, ArmId)],

@@ -1,9 +1,8 @@
-//! Did the arms do the same work? In every round, each arm must have seen the entries that its data set holds.
+//! Equal work: in every round, each arm must have seen the entries of its data set.
 //!
-//! The record holds the expected entries: computed from the names for made data, listed before the run for an
-//! existing directory. Older records lack them. There the majority of a round is trusted: a faulty reader loses
-//! entries alone, while a changed directory changes for all arms. A tie is decided by the number of entries in the
-//! plan; if that fails too, no arm is trusted.
+//! The record has the expected entries, except in older records. There, the majority of a round is trusted: a
+//! faulty reader loses entries alone, while a changed directory changes for all arms. The planned number of
+//! entries decides a tie; if that fails too, no arm is trusted.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::Rounds;
 use super::rounds::Key;
 
-/// Comparison of an arm's work with the other arms on its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum WorkCheck {
-    /// The same entries in every round.
     Equal,
-    /// Other entries in some round: the arm's numbers are not compared with any.
+    /// Other entries in some round: the arm's numbers are not compared.
     Unequal(Mismatch),
 }
 
@@ -28,44 +25,41 @@ pub enum WorkCheck {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
-    /// In how many rounds it differs.
+    /// Rounds in which it differs.
     pub rounds: usize,
-    /// The first such round.
     pub first_round: u32,
     /// Entries that the arm saw in that round.
     pub entries: u64,
-    /// Expected entries; `None` if neither the record nor the other arms show them.
+    /// `None` if neither the record nor the other arms show them.
     pub entries_expected: Option<u64>,
     /// `true` if the record has the expected entries; otherwise most other arms saw them.
     pub recorded: bool,
 }
 
-/// A data set and what the arms found in it.
+/// A data set, and what the arms found in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataCheck {
-    /// The data set as planned.
     pub data: Data,
-    /// The fewest entries that the arms agreed on in any round; `None` where no round counts.
+    /// Fewest entries that the arms agreed on in a round; `None` if no round counts.
     pub entries_min: Option<u64>,
-    /// The most entries that the arms agreed on in any round.
+    /// Most entries that the arms agreed on in a round.
     pub entries_max: Option<u64>,
     /// `true` if the entries were the same in all rounds and, in created data, as many as planned.
     pub steady: bool,
 }
 
 impl WorkCheck {
-    /// Returns whether the arm's numbers can be compared.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         matches!(self, Self::Equal)
     }
 }
 
-/// The entries' count and hash.
+/// Count and hash.
 type Seen = (u64, u64);
 
-/// Checks every arm, in the plan's order, and every data set.
+/// In the plan's order.
 pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
     let plan = &record.header.plan;
     let mut agreed = BTreeMap::new();

@@ -7,7 +7,6 @@ use megadir_stats::{Judging, Looks};
 
 use super::{Rounds, WorkCheck};
 
-/// Input of the rules: the plan, the samples by round, and the arms that may be compared.
 pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) rounds: &'a Rounds<'a>,
@@ -15,7 +14,7 @@ pub(crate) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// Returns whether an arm did the same work as the others on its data.
+    /// `true` if an arm did the same work as the others on its data.
     pub(crate) fn is_equal(&self, arm: ArmId) -> bool {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }
@@ -29,7 +28,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns the number of looks at which a run with these rules might have stopped; it divides the error level.
+/// Number of looks at which a run with these rules might have stopped; it divides the error level.
 #[must_use]
 pub fn looks(rules: &Rules) -> u32 {
     let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));

@@ -1,6 +1,6 @@
 //! Numbers over the number of entries: filling, growth, and refusals.
 //!
-//! Every bucket of the filling is held against the first, as one family; quantiles of single creations are with the arms.
+//! The buckets of a filling are compared with the first, as one family.
 
 use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,10 @@ use crate::summary::Figure;
 use crate::summary::compare::{Outcome, contrast, contrasts};
 use crate::summary::evidence::Evidence;
 
-/// A group read by the rule Fill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fill {
-    /// The buckets in the order in which they were filled.
+    /// In the order in which they were filled.
     pub buckets: Vec<Bucket>,
 }
 
@@ -21,21 +20,20 @@ pub struct Fill {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
-    /// The arm that filled it.
     pub arm: ArmId,
-    /// Files that were there before it.
+    /// Files before it.
     pub from: u64,
-    /// Files that were there after it.
+    /// Files after it.
     pub to: u64,
-    /// Median time of a file over the rounds, nanoseconds; `None` if it was not measured.
+    /// Median time of a file over the rounds, nanoseconds; `None` if not measured.
     pub time_ns: Option<Figure>,
-    /// The bucket against the first.
+    /// Comparison with the first bucket.
     pub outcome: Outcome,
-    /// Rounds in which both were measured.
+    /// Rounds that have both buckets.
     pub rounds: usize,
 }
 
-/// Reads a group by the rule Fill; an error is why it cannot be read.
+/// The error is the reason why the group cannot be read.
 pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, String> {
     let range = |arm: &ArmId| match evidence.plan.arms.get(arm.0 as usize).map(|planned| &planned.work) {
         Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
@@ -59,14 +57,12 @@ pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, Stri
     Ok(Fill { buckets: ranges.iter().copied().map(bucket).collect() })
 }
 
-/// Exponents as near to 1 as this are called linear even where their interval excludes 1.
+/// Exponents this close to 1 are called linear even if their interval excludes 1.
 const LINEAR_MARGIN: f64 = 0.05;
 
-/// A group read by the rule Grow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Growth {
-    /// Every series of the group.
     pub series: Vec<Series>,
 }
 
@@ -74,19 +70,18 @@ pub struct Growth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
-    /// The series' name.
     pub name: String,
-    /// Rounds in which all its points were measured.
+    /// Rounds in which all points were measured.
     pub rounds: usize,
-    /// Its points in ascending number of entries, without arms that did other work.
+    /// In ascending number of entries, without arms that did other work.
     pub points: Vec<Point>,
-    /// The exponent over all points; `None` with fewer than two sizes.
+    /// Over all points; `None` with fewer than two sizes.
     pub exponent: Option<Figure>,
-    /// The exponent from each size to the next.
+    /// From each size to the next.
     pub steps: Vec<Step>,
-    /// Shape of the growth.
     pub shape: Shape,
-    /// The largest size against the smallest, intervals adjusted for all series of the group; `None` with fewer than two sizes.
+    /// The largest size against the smallest, adjusted for all series of the group; `None` with fewer than
+    /// two sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<Outcome>,
 }
@@ -95,26 +90,21 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
-    /// The arm.
     pub arm: ArmId,
-    /// Entries of the directory.
     pub entries: u64,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// The same for one entry; `None` where the arm does not list the directory.
+    /// Median time of an entry, nanoseconds; `None` if the arm does not list the directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_ns: Option<Figure>,
 }
 
-/// The exponent between neighbouring sizes.
+/// Exponent between neighbouring sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
-    /// Entries of the smaller directory.
     pub from_entries: u64,
-    /// Entries of the larger directory.
     pub to_entries: u64,
-    /// The exponent between the two.
     pub exponent: Figure,
 }
 
@@ -123,19 +113,18 @@ pub struct Step {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// Its interval lies within 0.95 to 1.05.
+    /// Within 0.95 to 1.05.
     Linear,
-    /// Its interval holds some of 0.95 to 1.05 and something else.
+    /// Partly within 0.95 to 1.05.
     PerhapsLinear,
-    /// Its interval lies below 0.95.
+    /// Below 0.95.
     LessThanLinear,
-    /// Its interval lies above 1.05.
+    /// Above 1.05.
     MoreThanLinear,
-    /// There is no interval.
+    /// No interval.
     CannotBeTold,
 }
 
-/// Reads a group by the rule Grow.
 pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> Growth {
     let mut series: Vec<Series> =
         series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect();
@@ -178,11 +167,11 @@ fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
     };
     let time_ns = Figure::median_of(&evidence.rounds.times(planned.id), evidence.confidence())?;
     let entry_ns = planned.work.lists().then(|| time_ns.scaled(1.0 / entries as f64));
-    // A power law has no place for an empty directory.
+    // A power law cannot include an empty directory.
     (entries > 0).then_some(Point { arm: planned.id, entries, time_ns, entry_ns })
 }
 
-/// Fits every round by itself and returns the median exponent.
+/// Returns the median over rounds, each fitted by itself.
 fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Option<Figure> {
     let fit = |round: usize| {
         let of_round: Vec<f64> = times.iter().map(|series| series[round]).collect();
@@ -206,29 +195,27 @@ fn shape(exponent: Option<Figure>) -> Shape {
     }
 }
 
-/// A group read by the rule Refusal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// The arm that filled directories.
     pub arm: ArmId,
-    /// Directories that were filled.
+    /// Number of filled directories.
     pub directories: usize,
-    /// Median of the entries that they took.
+    /// Median number of entries at the refusal.
     pub entries: Figure,
-    /// Their mean.
+    /// Mean number of entries.
     pub mean: f64,
-    /// The least.
+    /// Fewest entries.
     pub least: u64,
-    /// The most.
+    /// Most entries.
     pub most: u64,
-    /// The prediction; `None` in a record without one.
+    /// `None` in a record without a prediction.
     pub predicted: Option<Predicted>,
-    /// The prediction divided by the mean, less 1.
+    /// Prediction divided by the mean, minus 1.
     pub error: Option<f64>,
 }
 
-/// Reads a group by the rule Refusal; an error is why it cannot be read.
+/// The error is the reason why the group cannot be read.
 pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
     let Some(planned) = evidence.plan.arms.get(arm.0 as usize) else {
         return Err("its arm is missing".into());

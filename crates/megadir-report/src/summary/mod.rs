@@ -1,4 +1,4 @@
-//! Summary of a record, as data without sentences. No file here knows a format.
+//! Summary of a record, as data without sentences.
 
 mod arm;
 mod break_even;
@@ -47,28 +47,17 @@ pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
 /// Reason why a record cannot be summarised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
-    /// No round was measured before the run ended.
     #[error(
         "nothing was measured: the record has {warm_up} of warm-up and none that counts; continue the run (bench run --resume) or start it again"
     )]
-    NothingMeasured {
-        /// Samples of warm-up rounds, with their noun.
-        warm_up: String,
-    },
-    /// The record's plan contradicts itself.
+    NothingMeasured { warm_up: String },
     #[error("the record's plan contradicts itself: {0}")]
     Plan(String),
-    /// A sample cannot be true.
     #[error("the record's sample of `{arm}` in round {round} cannot be true: {reason}")]
-    Sample {
-        arm: String,
-        round: u32,
-        /// The contradiction.
-        reason: &'static str,
-    },
+    Sample { arm: String, round: u32, reason: &'static str },
 }
 
-/// Checks that every index of the plan points at something and its rules can be followed.
+/// Checks indices, and that the rules can be followed.
 fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     let broken = |what: String| Err(SummaryError::Plan(what));
     for (place, planned) in plan.arms.iter().enumerate() {
@@ -97,7 +86,6 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     check_stop(rules).map_or(Ok(()), broken)
 }
 
-/// Returns the error in a stopping rule, if any.
 fn check_stop(rules: &Rules) -> Option<String> {
     let width = match rules.stop {
         Stop::Rounds => return None,
@@ -126,7 +114,7 @@ fn arms_of(rule: &GroupRule) -> Vec<ArmId> {
     }
 }
 
-/// Checks what every division and logarithm relies on, and decodes the times of single operations of every sample.
+/// Checks the assumptions of every division and logarithm, and decodes the times of single operations.
 fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
     let name = |sample: &Sample| {
         let planned: Option<&Arm> = record.header.plan.arms.get(sample.arm.0 as usize);

@@ -1,7 +1,7 @@
-//! The times of an arm's single operations: all its histograms together.
+//! Times of an arm's single operations, from all its histograms together.
 //!
-//! Quantiles over rounds (in [`super::Timing`]) show how blocks scatter; these show how single operations scatter. Operations of one
-//! round share its moment, so intervals come from resampling rounds.
+//! Quantiles over rounds (in [`super::Timing`]) show how blocks scatter, these how single operations do.
+//! Operations of one round are not independent, so intervals come from resampling rounds.
 
 use megadir_record::{ArmId, Plan, Sample, Since};
 use megadir_stats::histogram::Histogram;
@@ -11,17 +11,15 @@ use super::{Figure, Range, Rounds, Times};
 
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-/// The times of an arm's single operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operations {
-    /// Number of timed operations in the rounds that count.
+    /// Timed operations in the rounds that count.
     pub operations: u64,
-    /// Start of their times.
     pub since: Since,
-    /// Their quantiles; `None` where timing costs too much of them to mean anything.
+    /// `None` if timing costs too much for meaningful quantiles.
     pub quantiles: Option<OperationQuantiles>,
-    /// The rate at which they were to start and did; `None` where one started when the one before had ended.
+    /// `None` if each operation starts when the previous one ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Share of the blocks' wall time in histograms and gaps; `None` if several workers run at once or operations are
@@ -29,13 +27,12 @@ pub struct Operations {
     pub accounted: Option<f64>,
 }
 
-/// Number of operations started per second.
+/// Operations started per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
-    /// As planned.
     pub asked_per_s: u64,
-    /// In truth, over all blocks.
+    /// Over all blocks.
     pub achieved_per_s: f64,
 }
 
@@ -43,26 +40,21 @@ pub struct Rate {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationQuantiles {
-    /// The median.
     pub p50_ns: Figure,
-    /// Nine of ten took no longer.
     pub p90_ns: Figure,
-    /// 99 of 100 took no longer.
     pub p99_ns: Figure,
-    /// 999 of 1000 took no longer.
     pub p999_ns: Figure,
-    /// The longest, exactly.
+    /// Exact.
     pub max_ns: f64,
 }
 
-/// Returns times in one histogram, nanoseconds.
+/// Merges times into one histogram, nanoseconds.
 pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
     each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
     all
 }
 
-/// Reads the times of an arm's single operations.
 pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option<Operations> {
     let each: Vec<Times> = rounds.times_by_round(arm)?.into_iter().cloned().collect();
     let all = together(&each);
@@ -96,7 +88,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     })
 }
 
-/// Returns how many operations of an arm started a second: of n in a block, the last did after n - 1 intervals.
+/// Operations per second: of n in a block, the last one started after n - 1 intervals.
 fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
     let started: u64 = rounds.samples(arm).map(|sample| sample.operations.saturating_sub(1)).sum();
     let elapsed_ns: u64 = rounds.samples(arm).map(|sample| sample.elapsed_ns).sum();

@@ -1,7 +1,8 @@
-//! All file systems of a run side by side: every kind of work a row, every file system a column, and each against each over all rows.
+//! File systems side by side: a row for every kind of work, a column for every file system, and each against
+//! each over all rows.
 //!
-//! File systems on different storage (an image file, a device, memory) differ in more than the file system: their times are
-//! shown next to each other and not compared.
+//! File systems on different storage (image file, device, memory) are shown next to each other, but not
+//! compared.
 
 mod rows;
 
@@ -16,19 +17,15 @@ use super::{Figure, Range};
 use crate::summary::compare::read_file_systems;
 use rows::{RowArms, arms_by_row, named};
 
-/// File systems side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overview {
-    /// The file systems, as they were named.
     pub columns: Vec<OverviewColumn>,
-    /// Kinds of work, with their times on each file system.
     pub rows: Vec<OverviewRow>,
-    /// Every two file systems on like ground, over all rows that both have.
+    /// Every two file systems on like storage, over all rows that both have.
     pub overall: Vec<Overall>,
 }
 
-/// One file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewColumn {
@@ -36,63 +33,61 @@ pub struct OverviewColumn {
     pub name: String,
     /// Display name, with its driver if another file system's.
     pub label: String,
-    /// The type that was made.
+    /// Type that was formatted.
     pub kind: String,
-    /// The driver that served it.
     pub driver: String,
     /// Storage below it, in words.
     pub ground: String,
-    /// `true` if it may be compared with the first.
+    /// `true` if it may be compared with the first column.
     pub comparable: bool,
 }
 
-/// One kind of work.
+/// A kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewRow {
-    /// Common words of rows of the same operation; empty if there are none.
+    /// Common words of rows of the same operation; may be empty.
     pub section: String,
     /// Rest of the row's name.
     pub what: String,
     /// `true` if the row counts for [`Overview::overall`].
     pub counts: bool,
-    /// One a column; `None` where it was not measured.
+    /// One per column; `None` if not measured.
     pub cells: Vec<Option<OverviewCell>>,
-    /// The column that is shown to be faster than every other on the ground of the first, by more than the equivalence band.
+    /// Column that is shown to be faster than every comparable one, by more than the equivalence band.
     ///
-    /// Adjusted for all comparisons of the overview: each file system against each, in every row and over all rows.
+    /// Adjusted for all comparisons of the overview: each file system against each, in every row and over all
+    /// rows.
     #[serde(default)]
     pub fastest: Option<usize>,
 }
 
-/// One kind of work on one file system.
+/// A kind of work on one file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewCell {
-    /// The arm.
     pub arm: ArmId,
-    /// The median time of an operation, nanoseconds.
+    /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// `true` if no other of its row on the ground of the first is shown to be faster, as [`OverviewRow::fastest`] has it: those of a row are
-    /// not distinguishable from the fastest.
+    /// `true` if no comparable file system of the row is shown to be faster, as in [`OverviewRow::fastest`].
     pub best: bool,
-    /// Against the first file system of the row; `None` of that itself, and where they are not to be compared.
+    /// Against the first file system of the row; `None` for the first itself, and if not comparable.
     pub against_first: Option<Outcome>,
 }
 
-/// One file system against another over all kinds of work: the geometric mean of the ratios, in each round.
+/// One file system against another over all kinds of work: the geometric mean of the ratios, by round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {
-    /// The column.
+    /// Index of the column.
     pub of: usize,
-    /// The column that it is compared with.
+    /// Index of the column that it is compared with.
     pub than: usize,
-    /// Kinds of work that both have.
+    /// Number of kinds of work that both have.
     pub rows: usize,
-    /// Result; intervals are adjusted for all these contrasts.
+    /// Intervals are adjusted for all these contrasts.
     pub outcome: Outcome,
-    /// The one of the two that is shown to be faster, as [`OverviewRow::fastest`] has it.
+    /// Column that is shown to be faster, as in [`OverviewRow::fastest`].
     #[serde(default)]
     pub faster: Option<usize>,
 }
@@ -112,7 +107,8 @@ impl Overview {
         (0..self.columns.len()).filter(|column| self.columns[*column].comparable)
     }
 
-    /// Returns the comparable file system with the least time over all kinds of work, even if the difference is not shown.
+    /// Returns the comparable file system with the least time over all kinds of work, even if the difference
+    /// is not significant.
     #[must_use]
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
@@ -131,8 +127,8 @@ impl Overview {
         Some(known.unwrap_or(nearest))
     }
 
-    /// Returns the file systems that are not shown to be slower than the one that takes least, with it, of those that may be compared; empty
-    /// unless there are two at least.
+    /// Returns the comparable file systems that are not shown to be slower than the fastest, including it;
+    /// empty if there are fewer than two.
     #[must_use]
     pub fn undistinguished(&self) -> Vec<usize> {
         let Some(least) = self.least() else { return Vec::new() };
@@ -148,8 +144,7 @@ impl Overview {
         self.comparable().filter(|column| *column == least || (known(*column) && open(*column))).collect()
     }
 
-    /// Returns one file system against another, if they are on like ground: the ratio with its adjusted interval, and the verdict
-    /// where there is one.
+    /// Returns the ratio with its adjusted interval, and the verdict; `None` if the two are not comparable.
     #[must_use]
     pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Range>, Option<Verdict>)> {
         let mirrored = of < than;
@@ -179,7 +174,7 @@ fn ground(of: &LabFileSystem) -> String {
         Place::Image { .. } => "an image file".into(),
         Place::Device { path } => format!("the device {path}"),
         Place::Memory { .. } => "memory".into(),
-        // Volumes are compared with all that they differ in.
+        // Volumes are compared with all their differences.
         Place::Directory { .. } => "a volume".into(),
     }
 }
@@ -213,7 +208,6 @@ pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     Some(overview)
 }
 
-/// Returns what the contrasts of file systems came to, by arm.
 fn judged(evidence: &Evidence<'_>) -> BTreeMap<ArmId, Outcome> {
     let group = evidence.plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP);
     let Some(GroupRule::Pairs { pairs }) = group.map(|group| &group.rule) else { return BTreeMap::new() };
@@ -233,7 +227,7 @@ fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<ArmId, O
     OverviewRow { section, what, counts, cells, fastest: None }
 }
 
-/// Contrasts every two file systems on like ground over all rows that both have.
+/// Contrasts every two comparable file systems over all rows that both have.
 fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[OverviewRow]) -> Vec<Overall> {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     let mut family: Vec<Vec<Vec<f64>>> = Vec::new();
@@ -252,7 +246,8 @@ fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[Overview
     found.into_iter().zip(outcomes).map(one).collect()
 }
 
-/// Returns the arms of two file systems in the rows that both have and that count, without those that did other work.
+/// Returns the arms of two file systems in the rows that count and that both have, without arms that did
+/// other work.
 fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize) -> Vec<(ArmId, ArmId)> {
     let arms = rows.iter().filter(|row| row.counts).filter_map(|row| {
         let arm = |column: usize| Some(row.cells.get(column)?.as_ref()?.arm);

@@ -1,21 +1,21 @@
-//! Comparability of published figures: one is shown with a figure of this run only if it was measured on like data.
+//! Published figures are shown beside a figure of this run only if both were measured on like data.
 
 use megadir_record::{ArmId, ContentKind, Published};
 
 use super::Summary;
 use crate::text;
 
-/// Numbers of entries that differ by less than this part are alike.
+/// Numbers of entries that differ by a smaller fraction are alike.
 const ALIKE: f64 = 0.05;
-/// Word for JSON documents in published figures of older records, which have no other condition.
+/// Marks JSON documents in published figures of older records.
 const JSON: &str = "JSON";
 
-/// Returns why a published figure is not comparable with what an arm measured, in a few words; `None` if its conditions are met.
+/// Returns why a published figure is not comparable with an arm, in a few words; `None` if it is.
 pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     unlike_contents(summary, figure, arm).or_else(|| unlike_entries(summary, figure, arm))
 }
 
-/// Returns the difference in the contents of the files; `None` if they are alike or the figure does not depend on them.
+/// `None` if contents are alike or do not matter.
 pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let of_json = figure.what.contains(JSON).then_some(ContentKind::Json);
     let wanted = figure.content.or(of_json)?;
@@ -27,7 +27,7 @@ pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId)
     }
 }
 
-/// Returns that no data of the run have the figure's number of entries; `None` if some have or the figure does not depend on it.
+/// `None` if some data of the run have the figure's number of entries, or it does not matter.
 pub(crate) fn entries_nowhere(summary: &Summary, figure: &Published) -> Option<String> {
     let wanted = figure.entries?;
     let found = summary.data.iter().any(|check| are_alike(check.data.entries, wanted));
@@ -38,7 +38,7 @@ fn are_alike(here: u64, wanted: u64) -> bool {
     (here as f64 - wanted as f64).abs() <= ALIKE * wanted as f64
 }
 
-/// Returns the difference in the number of entries; `None` if it is small or the figure does not depend on it.
+/// `None` if the difference is small or does not matter.
 pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let (wanted, here) = (figure.entries?, data(summary, arm)?.entries);
     (!are_alike(here, wanted))

@@ -1,4 +1,4 @@
-//! The baseline against itself: what the run can tell apart at all.
+//! The baseline against itself: the smallest difference that the run can detect.
 
 use megadir_record::{Arm, ArmId, GroupRule, Plan, Role};
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,18 @@ use super::compare::{Outcome, Verdict, contrast};
 use super::evidence::Evidence;
 use super::{Figure, Range};
 
-/// The baseline against itself: the same work twice in each round.
+/// The same work twice in each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
-    /// The second arm of the same work.
     pub arm: ArmId,
-    /// The baseline.
     pub baseline: ArmId,
-    /// Rounds that have both.
+    /// Rounds that have both arms.
     pub rounds: usize,
-    /// Time of the one over time of the other, with its interval.
+    /// Time of `arm` over time of `baseline`.
     pub ratio: Figure,
-    /// Half the width of the interval, per cent: differences below it cannot be seen.
+    /// Half the width of the interval, per cent: smaller differences cannot be detected.
     pub half_width_percent: Option<f64>,
-    /// Verdict on the same work.
     pub difference: Difference,
 }
 
@@ -30,16 +27,14 @@ pub struct Resolution {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
-    /// It was not, as it should be.
+    /// No difference, as expected.
     None,
-    /// It was, by less than the equivalence band: that happens to one run in twenty.
+    /// Less than the equivalence band: happens to one run in twenty.
     Negligible,
-    /// It was: the run is not to be trusted.
+    /// The run cannot be trusted.
     Real,
 }
 
-/// Returns the resolution of every arm that measures its baseline against itself.
-///
 /// All of them are judged as one family: judged alone, one in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let against_itself = evidence.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
@@ -76,7 +71,7 @@ fn difference(verdict: Verdict) -> Difference {
 }
 
 fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
-    // Arms that make their files themselves have them in data sets of their own, which are alike.
+    // Arms that create their files have similar data sets of their own.
     let data = |planned: &Arm| {
         let data = plan.data.iter().find(|data| data.id == planned.data);
         data.map(|data| (data.entries, data.on, &data.source))

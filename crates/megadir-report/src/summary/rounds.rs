@@ -5,8 +5,7 @@
 //!  arm 0             41.2 ms       41.0      -      <- the run was killed here
 //!  arm 1             22.3 ms       22.1     22.2
 //! ```
-//!
-//! Warm-up and voided samples, and blocks that were refused, are left out here and nowhere else.
+//! Warm-up, voided samples and refused blocks are left out here and nowhere else.
 
 use std::collections::BTreeSet;
 
@@ -17,20 +16,19 @@ use super::{SummaryError, check_plan, decode_samples};
 
 pub(crate) type Key = (u32, u32);
 
-/// Index of a record's samples, with the decoded times of single operations. It refers to samples by their place in
-/// the record, so that a report can hold both.
+/// Index of a record's samples, with the decoded times of single operations. It refers to samples by
+/// position, so that a report can hold both.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// The samples of every arm in order of rounds, each round once; there may be a million.
+    /// By arm, in order of rounds, each round once; there may be a million samples.
     arms: Vec<Vec<(Key, usize)>>,
-    /// Arms that were stopped.
     stopped: BTreeSet<usize>,
-    /// For every sample of the record, its times of single operations.
+    /// By sample.
     times: Vec<Option<Times>>,
 }
 
 impl Index {
-    /// Decodes a record's samples and arranges them; of a round measured again, the last attempt counts.
+    /// Decodes samples and arranges them; of a repeated round, the last attempt counts.
     pub(crate) fn of(record: &Record) -> Result<Self, SummaryError> {
         check_plan(&record.header.plan)?;
         let times = decode_samples(record)?;
@@ -61,13 +59,12 @@ impl Index {
         Ok(Self { arms, stopped, times })
     }
 
-    /// Returns the times of a sample's single operations, by its place in the record; `None` if there are none.
+    /// `None` if the sample has none.
     pub(crate) fn times(&self, place: usize) -> Option<&Times> {
         self.times.get(place)?.as_ref()
     }
 }
 
-/// The samples that count, by arm and round.
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds<'a> {
     samples: &'a [Sample],
@@ -83,12 +80,11 @@ impl<'a> Rounds<'a> {
         self.index.arms.iter().flatten().map(|(key, _)| *key).collect()
     }
 
-    /// `true` if an arm was stopped, or works on the files of one that was.
     pub(crate) fn is_stopped(&self, arm: ArmId) -> bool {
         self.index.stopped.contains(&index(arm))
     }
 
-    /// Returns the number of rounds in which every arm was measured that was not stopped.
+    /// Number of rounds in which every arm was measured, except stopped arms.
     pub(crate) fn whole(&self) -> usize {
         let arms = self.index.arms.iter().enumerate().filter(|(arm, _)| !self.index.stopped.contains(arm));
         let arms: Vec<ArmId> = arms.map(|(arm, _)| ArmId(arm as u32)).collect();
@@ -99,13 +95,13 @@ impl<'a> Rounds<'a> {
 
     pub(crate) fn sample(&self, arm: ArmId, key: Key) -> Option<&'a Sample> {
         let rounds = self.index.arms.get(index(arm))?;
-        // Rounds count on, so most are where their number says.
+        // Rounds are numbered consecutively, so most are at their own index.
         let guess = rounds.get(key.1 as usize).filter(|(at, _)| *at == key);
         let found = || rounds.binary_search_by_key(&key, |(key, _)| *key).ok().map(|place| &rounds[place]);
         guess.or_else(found).map(|(_, place)| &self.samples[*place])
     }
 
-    /// Returns the time of an arm in a round, nanoseconds an operation.
+    /// Nanoseconds an operation.
     pub(crate) fn time(&self, arm: ArmId, key: Key) -> Option<f64> {
         self.sample(arm, key).map(time_ns)
     }
@@ -123,22 +119,21 @@ impl<'a> Rounds<'a> {
         places.map(move |(_, place)| (&samples[*place], index.times(*place)))
     }
 
-    /// Returns the times of an arm's operations in each round that counts; `None` if they were not taken.
+    /// Times of an arm's operations in each round that counts; `None` if not recorded.
     pub(crate) fn times_by_round(&self, arm: ArmId) -> Option<Vec<&'a Times>> {
         let timed = self.samples_with_times(arm).filter(|(sample, _)| sample.latency.is_some());
         let each: Vec<&Times> = timed.map(|(_, times)| times).collect::<Option<_>>()?;
         (!each.is_empty()).then_some(each)
     }
 
-    /// Returns the times of an arm in order of rounds, nanoseconds an operation.
+    /// In order of rounds, nanoseconds an operation.
     pub(crate) fn times(&self, arm: ArmId) -> Vec<f64> {
         self.samples(arm).map(time_ns).collect()
     }
 
-    /// Returns the times of several arms in the rounds that have them all, nanoseconds an operation.
+    /// Times of several arms in the rounds that have them all, nanoseconds an operation.
     pub(crate) fn paired(&self, arms: &[ArmId]) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); arms.len()];
-        // A round that lacks the first arm is left out anyway.
         let keys = arms.first().and_then(|&first| self.index.arms.get(index(first)));
         for &(key, _) in keys.into_iter().flatten() {
             let row: Option<Vec<f64>> = arms.iter().map(|&arm| self.sample(arm, key).map(time_ns)).collect();
@@ -149,8 +144,8 @@ impl<'a> Rounds<'a> {
         columns
     }
 
-    /// Returns the logarithms of `arm`'s times over `to`'s in the rounds that have both, one series an epoch; none where a
-    /// time is not above 0.
+    /// Logarithms of `arm`'s times over `to`'s in the rounds that have both, one series per epoch. Rounds
+    /// with a time of 0 are left out.
     pub(crate) fn log_ratios(&self, arm: ArmId, to: ArmId) -> Vec<Vec<f64>> {
         let keys: Vec<&Key> =
             self.index.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
@@ -165,8 +160,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Returns the time of one operation of a block, nanoseconds; at a rate, the mean of the times from their planned starts,
-/// for the block lasts as long as the rate says.
+/// Time of an operation, nanoseconds. At a fixed rate it is the mean of the times from planned starts,
+/// because the rate determines the length of the block.
 fn time_ns(sample: &Sample) -> f64 {
     if let Some(latency) = sample.latency.as_deref().filter(|latency| latency.since == Since::IntendedStart) {
         return latency.sum_ticks as f64 * latency.ns_per_tick / sample.operations as f64;
@@ -178,7 +173,7 @@ fn index(arm: ArmId) -> usize {
     arm.0 as usize
 }
 
-/// Decodes the histogram of a block, in its ticks; `None` if it contradicts itself.
+/// Unit: ticks; `None` if the histogram contradicts itself.
 pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
     #[cfg(test)]
     DECODED.with(|decoded| decoded.set(decoded.get() + 1));
@@ -190,17 +185,15 @@ pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
     Histogram::from_counts(counts, u128::from(latency.sum_ticks), latency.min_ticks, latency.max_ticks)
 }
 
-/// Times, nanoseconds, each with how often it occurred, in ascending order.
+/// Times, nanoseconds, in ascending order, each with its count.
 pub(crate) type Times = Vec<(u64, u64)>;
 
-/// Returns the times of a block's operations; `None` if it has none.
 pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
     let ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as u64;
     let (min, max) = (block.min()?, block.max()?);
     let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
     let mut times: Times =
         block.buckets().map(|bucket| (middle(bucket.low, bucket.high), bucket.count)).collect();
-    // The longest is known exactly.
     if let Some(last) = times.last_mut().filter(|last| last.0 != ns(max)) {
         last.1 -= 1;
         times.push((ns(max), 1));

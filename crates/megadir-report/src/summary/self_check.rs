@@ -1,4 +1,4 @@
-//! Judges a run's checks of its own measuring.
+//! Judges a run's checks of its own measurement.
 
 use megadir_record::{Arm, Delay, FileOperation, SelfCheck, Work};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,13 @@ use super::{ArmSummary, Figure, Timing};
 /// Above this measuring overhead, as a fraction of an arm's time, quantiles are withheld.
 pub(crate) const TIMER_COST_REFUSED: f64 = 0.1;
 
-/// Delays may be missed or invented up to this part of them, or [`DELAYS_OFF`].
+/// Tolerated fraction of missed or extra delays; see also [`DELAYS_OFF`].
 const DELAYS_OFF_MAX: f64 = 0.1;
 const DELAYS_OFF: u64 = 3;
-/// A delay may look longer than it was by this part, and by the time that starting and ending it takes, nanoseconds.
+/// Tolerated extra length of a delay, a fraction; plus the time to start and end it, nanoseconds.
 const DELAY_LONGER_MAX: f64 = 0.05;
 const DELAY_ENDS_NS: f64 = 200.0;
 
-/// Result of a run's checks of its own measuring.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfChecked {
@@ -23,23 +22,24 @@ pub struct SelfChecked {
     pub cycle_counter: bool,
     /// One read of the counter, nanoseconds.
     pub timer_ns: f64,
-    /// The measured loop with nothing in it, nanoseconds an operation.
+    /// Empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: f64,
-    /// Median time of a cached `fstatat` of the run's directory that is not timed, nanoseconds; on Windows of asking its handle for its attributes.
+    /// Median time of an untimed cached `fstatat` of the run's directory, nanoseconds; on Windows, a query of
+    /// its handle.
     pub untimed_ns: f64,
     /// Cost of timing one operation, nanoseconds: Hodges-Lehmann estimate over paired blocks with Wilcoxon's interval.
     pub overhead_ns: Figure,
     /// Paired blocks of each kind.
     pub rounds: usize,
-    /// The sum of the times in the histograms and the gaps over the wall time of the blocks.
+    /// Sum of the times in histograms and gaps over the wall time of the blocks.
     pub accounted: f64,
-    /// The delays put in.
+    /// Injected delays.
     pub delays: Vec<Delay>,
-    /// `true` if each of them was found, in the right place and number.
+    /// `true` if each delay was found with its length and count.
     pub delays_found: bool,
 }
 
-/// Judges a run's check of itself; `None` where it has no figures.
+/// `None` if the check has no figures.
 pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
     let each = |blocks: &[u64]| -> Vec<f64> {
         blocks.iter().map(|ns| *ns as f64 / check.operations.max(1) as f64).collect()
@@ -63,16 +63,16 @@ pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
     })
 }
 
-/// `true` if a delay shows in the histogram where and as often as it should.
+/// `true` if the histogram shows a delay with its length and count.
 fn is_found(delay: &Delay) -> bool {
     let off = delay.found.abs_diff(delay.injected);
     let length = delay.injected_ns as f64;
-    // A bucket stands for its middle, up to 1/256 from the values in it.
+    // A bucket stands for its middle, up to 1/256 from its values.
     let places = length * 0.99..=length * (1.0 + DELAY_LONGER_MAX) + DELAY_ENDS_NS;
     off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
 }
 
-/// Withholds the quantiles of arms that take little longer than measuring them.
+/// Withholds the quantiles of arms that take little longer than timing them.
 pub(super) fn withhold_quantiles(
     arms: &mut [ArmSummary],
     check: Option<&SelfChecked>,
@@ -90,19 +90,19 @@ pub(super) fn withhold_quantiles(
     }
 }
 
-/// Returns the measuring overhead as a fraction of the arm's time: from the self-check if every operation is
-/// timed, otherwise one turn of the empty loop in the whole block.
+/// Measuring overhead as a fraction of the arm's time: of timing each operation, or of one turn of the empty
+/// loop.
 pub(crate) fn cost_of_timing(
     planned: &Arm,
     timing: &Timing,
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
-    // Timed by the file, and each file stands for many operations: the overhead is negligible.
+    // Each timed file stands for many operations, so the overhead is negligible.
     if matches!(&planned.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
         return None;
     }
-    // Workers share the wall time; each of their operations takes that many times longer.
+    // Workers share the wall time, so each of their operations takes that many times longer.
     let at_a_time = match &planned.work {
         Work::Files(work) if planned.rate_per_s.is_none() => f64::from(work.workers.count),
         _ => 1.0,

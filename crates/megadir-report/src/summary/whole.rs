@@ -1,6 +1,5 @@
-//! The summary of a record, and how it is made.
-//!
-//! A record may come from anywhere, so its plan is checked before it is believed; nothing here panics on one.
+//! The summary of a record. Records may come from anywhere: the plan is checked before use, and nothing here
+//! panics.
 
 use std::collections::BTreeSet;
 
@@ -26,38 +25,36 @@ use super::{
 use crate::summary::compare::{read_file_systems, read_pairs};
 use crate::summary::fillings::{fill, grow, refusal};
 
-/// Everything that a record says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// Progress of the run.
     pub progress: Progress,
-    /// All file systems side by side, where there are several.
+    /// `None` for a single file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overview: Option<Overview>,
-    /// The groups of arms, each read by its rule.
     pub groups: Vec<GroupSummary>,
-    /// The baseline against itself, for every arm that does that.
+    /// The baseline against itself, for every such arm.
     pub resolution: Vec<Resolution>,
-    /// Every arm by itself, in the plan's order: `arms[i].cell.id.0 == i`.
+    /// In the plan's order: `arms[i].cell.id.0 == i`.
     pub arms: Vec<ArmSummary>,
-    /// Arms that were stopped because a directory took no more names.
+    /// Arms that were stopped because a directory was full or a program failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<Stopped>,
-    /// The data sets, and whether they stayed the same.
+    /// The data sets, and their changes during the run.
     pub data: Vec<DataCheck>,
-    /// The file systems that were made for the run; `data[i].data.on` is an index. None where it worked in a directory that was named.
+    /// File systems created for the run; `data[i].data.on` is an index. Empty if the run used a given
+    /// directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabFileSystem>,
-    /// Their own reports after mounting.
+    /// Properties of the file systems after mounting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounted: Vec<LabMount>,
-    /// File systems that were requested and are unavailable.
+    /// Requested file systems that are unavailable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<Unavailable>,
-    /// The figures of the published source.
+    /// Figures of the published source.
     pub published: Vec<Published>,
-    /// The claims of the published source.
+    /// Claims of the published source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
     /// Points of its source that the study reproduces.
@@ -66,73 +63,58 @@ pub struct Summary {
     /// Points of its source that the study corrects.
     #[serde(rename = "mends")]
     pub fixes: Vec<String>,
-    /// The size the run was asked for.
     pub preset: Preset,
-    /// The seed of every random choice.
     pub seed: u64,
-    /// The rules of the run.
     pub rules: Rules,
-    /// The machine.
     pub machine: Machine,
-    /// Load and pressure when the run ended; `None` when it was killed.
+    /// Load and pressure at the end of the run; `None` if it was killed.
     pub pressure_after: Option<Pressure>,
-    /// Cost of the measured loop with nothing in it, nanoseconds an operation.
+    /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
-    /// Result of the run's checks of its own measuring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfChecked>,
-    /// Cost of creating the data sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<Built>,
-    /// Usage of data sets that the arms created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<UsedByArms>,
-    /// When the run started, seconds since 1970-01-01 UTC.
+    /// Start of the run, seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// The command line that repeats the run.
+    /// Command line that repeats the run.
     pub command: Vec<String>,
 }
 
-/// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
-    /// Rounds that were planned.
     pub rounds_planned: u32,
     /// Rounds that count and have every arm.
     pub rounds_used: usize,
-    /// Rounds that were voided and measured again.
+    /// Rounds that were voided and repeated.
     pub rounds_voided: usize,
-    /// Rounds of warm-up.
     pub rounds_warm_up: usize,
-    /// End of the run.
     pub ending: Ending,
 }
 
-/// End of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Ending {
-    /// All planned rounds were measured.
     Complete,
-    /// It ended by itself before that.
+    /// Before all planned rounds, by itself.
     Early {
-        /// The reason, in one sentence.
+        /// One sentence.
         reason: Option<String>,
     },
-    /// The record has no end: the run was killed or still goes on.
+    /// The record has no end: the run was killed or is still running.
     Killed {
-        /// The line that the record breaks off in, from 1; `None` if it ends with a whole line.
+        /// Line in which the record is truncated, from 1; `None` if it ends with a whole line.
         cut_line: Option<u64>,
     },
 }
 
-/// A group of arms and what its rule reads from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSummary {
-    /// The group's name.
     pub name: String,
     /// The study's name of the group, if this is its part on one of several file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,32 +124,24 @@ pub struct GroupSummary {
     /// `true` if its result answers the study's question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers: bool,
-    /// Result of its rule.
     pub reading: GroupReading,
 }
 
-/// Result of a group's rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
 pub enum GroupReading {
-    /// Every arm against a baseline.
     Compare(Comparison),
-    /// The difference between two programs.
     Decompose(Box<Decomposition>),
-    /// Contrasts between two arms each.
     Pairs(Pairs),
-    /// Entries when the first was refused.
+    /// Number of entries at the first refusal.
     Refusal(Refusal),
-    /// Cost of creating a file as a directory fills.
     Fill(Fill),
-    /// Time against entries.
     Grow(Growth),
-    /// Asking for some entries against listing all.
+    /// Stat of some entries against listing all.
     BreakEven(BreakEven),
-    /// The group cannot be read.
     Unreadable {
-        /// The reason, in one sentence without its full stop.
+        /// One sentence without its full stop.
         reason: String,
     },
 }
@@ -178,7 +152,7 @@ impl GroupSummary {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
-    /// `true` for the group of this name, and for its part on one of several file systems.
+    /// `true` for the group of this name and its part on each file system.
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
@@ -191,8 +165,7 @@ impl Summary {
         self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
 
-    /// Returns the name of an arm of a comparison, without the directory if all its arms work on the same: the group
-    /// names that.
+    /// Omits the directory if all arms of the comparison share it, because the group names it.
     #[must_use]
     pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
         let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
@@ -202,7 +175,6 @@ impl Summary {
         }
     }
 
-    /// `true` if all arms of a comparison name the same directory.
     fn shares_directory(&self, comparison: &Comparison) -> bool {
         let axes = |arm: ArmId| self.arm(arm).map(|arm| &arm.planned.axes);
         let Some(baseline) = axes(comparison.baseline).filter(|axes| axes.entries.is_some()) else {
@@ -212,14 +184,14 @@ impl Summary {
         arms.all(|planned| planned.role == Role::AgainstItself || planned.axes.is_on_like_directory(baseline))
     }
 
-    /// Returns the circumstances of a contrast, without the file system: its group says that.
+    /// Omits the file system, which the group names.
     #[must_use]
     pub fn circumstances(&self, pair: &Pair) -> String {
         let time = if pair.wall_time { ", wall time per file" } else { "" };
         format!("{}{time}", pair.at)
     }
 
-    /// Returns the circumstances of a contrast, with the file system of both arms if there are several.
+    /// Includes the file system of both arms if there are several.
     #[must_use]
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
         let on = self.place(pair.arm);
@@ -229,13 +201,12 @@ impl Summary {
         }
     }
 
-    /// `true` if the run compares volumes of the user instead of file systems made for it.
+    /// `true` if the run compares the user's volumes instead of file systems made for it.
     #[must_use]
     pub(crate) fn compares_volumes(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
     }
 
-    /// Word for what the run compares.
     #[must_use]
     pub(crate) fn place_word(&self) -> &'static str {
         if self.compares_volumes() { "volume" } else { "file system" }
@@ -253,7 +224,7 @@ impl Summary {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.planned.data))
     }
 
-    /// Returns the arms of the study's groups; the others only prepare the work of these.
+    /// Returns the arms of the study's groups; the others are preparation.
     pub fn asked(&self) -> impl Iterator<Item = &ArmSummary> {
         self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
@@ -264,7 +235,6 @@ impl Summary {
     }
 }
 
-/// Summarises a record: every arm, and every group by its rule.
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
     let plan = &record.header.plan;
     let refused = record.samples.iter().any(|sample| sample.refused.is_some());
@@ -341,7 +311,6 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                     Err(reason) => GroupReading::Unreadable { reason },
                 }
             }
-            // What differs in more than the file system is not compared.
             GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP => {
                 GroupReading::Pairs(read_file_systems(evidence, &comparable(evidence.plan, pairs)))
             }
@@ -371,7 +340,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
 }
 
-/// `true` if there is anything to read: if every file system lies on different storage, nothing is compared, and a finding says so.
+/// `true` if anything is comparable: if every file system is on different storage, a finding says so.
 fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
     match &group.rule {
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {
@@ -381,18 +350,15 @@ fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
     }
 }
 
-/// An arm that was stopped because a directory took no more names, though there was room, or because a program
-/// failed.
+/// An arm that was stopped because a directory was full despite free space, or because a program failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
-    /// The arm.
     pub arm: ArmId,
-    /// The round in which that was.
     pub round: u32,
-    /// `true` if it was a round of the warm-up.
+    /// `true` if `round` is a round of the warm-up.
     pub in_warm_up: bool,
-    /// The entries that the directory held; 0 if a program failed.
+    /// Entries of the directory; 0 if a program failed.
     pub entries: u64,
     /// Evidence for the limit, or how the program failed.
     pub cause: String,

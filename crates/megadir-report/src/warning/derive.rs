@@ -1,7 +1,7 @@
 //! Warnings derived from samples, notes and the end of a record.
 //!
-//! Only baselines are searched for trends: every comparison rests on them, and more tests would find something
-//! by chance. The statistics are `megadir-stats`'; the thresholds are here.
+//! Only baselines are searched for trends: every comparison depends on them, and more tests would find
+//! something by chance.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,26 +15,22 @@ use crate::summary::{
     TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
 };
 
-/// A run is noisy if more than this fraction of rounds was voided.
 const VOIDED_MAX: f64 = 0.2;
-/// Measuring overhead above this fraction of an arm's time is reported.
 const TIMER_COST_WARNED: f64 = 0.02;
-/// Tolerated gap between a block's wall time and the sum of its histogram and gaps, as a fraction.
+/// Tolerated gap between a block's wall time and its histogram and gaps, as a fraction.
 const UNACCOUNTED_MAX: f64 = 0.005;
-/// A rate counts as kept from this fraction of the planned starts on.
+/// Minimum fraction of the planned starts.
 const RATE_KEPT_MIN: f64 = 0.98;
-/// Correlations of neighbouring rounds above this are reported if they exceed chance (2 / sqrt(n)).
+/// Reported if above this and above chance (2 / sqrt(n)).
 const AUTOCORRELATION_MAX: f64 = 0.3;
-/// Changes of level less probable than this are reported.
 const CHANGE_POINT_P: f64 = 0.01;
 const BIMODALITY_ROUNDS_MIN: usize = 20;
-/// Bimodality coefficients above this are reported. A uniform distribution has 5/9; skewed times with a single
-/// mode reach 0.7.
+/// A uniform distribution has 5/9; skewed times with a single mode reach 0.7.
 const BIMODALITY_MAX: f64 = 0.75;
-/// Fraction of rounds trimmed at each end before that test: one outlier would pass for a second mode.
+/// Fraction of rounds trimmed at each end: one outlier would pass for a second mode.
 const BIMODALITY_TRIM: f64 = 0.05;
 
-/// Returns every warning, the loudest first.
+/// The loudest first.
 pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) -> Vec<Advisory> {
     let mut warnings = contradictory(record);
     warnings.extend(unequal_work(summary));
@@ -107,7 +103,6 @@ fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
     let (rounds, planned, voided) = (progress.rounds_used, progress.rounds_planned, progress.rounds_voided);
     let mut warnings = Vec::new();
     let needed = rounds_for_interval(summary.rules.confidence);
-    // Fillings are counted, not timed, and judged from any number.
     let timed = |group: &GroupSummary| !matches!(group.reading, GroupReading::Refusal(_));
     if summary.groups.iter().any(timed) {
         warnings.extend(too_few_rounds(summary, counted, needed));
@@ -128,9 +123,8 @@ fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Warns of arms with too few rounds for an interval; by name if others have enough.
+/// Names the arms if others have enough rounds.
 fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Option<Warning> {
-    // Stopped arms have a report of their own.
     let arms: Vec<&ArmSummary> =
         summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.planned.id)).collect();
     let few: Vec<&ArmSummary> = arms.iter().copied().filter(|arm| arm.rounds < needed).collect();
@@ -230,7 +224,6 @@ fn bimodality(times: &[f64]) -> Option<f64> {
 
 /// Pressure below this over the last ten seconds is ignored, per cent.
 const PRESSURE_MIN: f64 = 10.0;
-/// Smaller increases of pressure are ignored, per cent.
 const PRESSURE_RISE_MIN: f64 = 5.0;
 
 /// Warns of baselines whose difference from themselves is known less precisely than the equivalence band.
@@ -246,7 +239,7 @@ pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     wide.collect()
 }
 
-/// Warns of a run that used all rounds without reaching its width.
+/// Warns of a run that used all rounds without reaching its target width.
 pub(super) fn width_not_reached(plan: &Plan, summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
     let (target, looks) = target(&summary.rules)?;
     let confidence = looks.confidence(summary.rules.confidence);
@@ -268,9 +261,7 @@ fn target(rules: &Rules) -> Option<(HalfWidth, Looks)> {
     }
 }
 
-/// Warns of pressure that was there after the run and not before.
-///
-/// I/O of the arms themselves makes tasks wait too.
+/// Warns of pressure that appeared during the run; the arms' own I/O counts too.
 pub(super) fn pressure_rose(summary: &Summary) -> Vec<Warning> {
     let Some(after) = &summary.pressure_after else { return Vec::new() };
     let Machine { pressure: before, .. } = &summary.machine;
@@ -291,17 +282,15 @@ pub(super) const HALF_WIDTH_MAX_PERCENT: f64 = 20.0;
 /// If the other arms exceed this too, the whole run is noisy, not the one arm.
 const OTHERS_MAX_PERCENT: f64 = 10.0;
 
-/// Noise of an arm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wide {
-    /// Half of its interval, per cent.
     pub(crate) half_width_percent: f64,
-    /// The median of the same over the arms compared with it; `None` for the arm against itself.
+    /// Median half-width of the compared arms, per cent; `None` for the arm against itself.
     pub(crate) others_percent: Option<f64>,
 }
 
-/// Checks if an arm is too noisy to be a reference: against itself, or by its own time if the arms compared
-/// with it are precise. Ratios by rounds cancel only noise that affects both.
+/// Checks if an arm is too noisy to be a reference: against itself, or by its own time if the compared arms
+/// are precise. Ratios by round cancel only noise that affects both.
 pub(crate) fn wide(summary: &Summary, arm: ArmId, others: &[Figure]) -> Option<Wide> {
     let itself = summary.resolution.iter().filter(|one| one.baseline == arm);
     let itself = itself.filter_map(|one| one.half_width_percent).fold(0.0, f64::max);
@@ -320,7 +309,6 @@ fn half_width_percent(time: Figure) -> Option<f64> {
     Some(100.0 * interval.half_width() / time.value)
 }
 
-/// Warns of every noisy arm that others are compared with, or that is compared with itself.
 pub(super) fn find(plan: &Plan, summary: &Summary) -> Vec<Warning> {
     let contrasts = plan.contrasts();
     let itself = summary.resolution.iter().map(|one| one.baseline);

@@ -1,27 +1,22 @@
-//! Groups warnings for display: warnings that differ only in the arm become one, with a count and the worst case.
-//!
-//! The summary keeps each warning.
+//! Groups warnings for display: warnings that differ only in the arm become one, with a count and the worst
+//! case.
 
 use super::kind::{DISTURBING, WINE};
 use super::{Advisory, Warning};
 use crate::summary::Figure;
 use crate::text;
 
-/// Notes of one kind that are printed in full; the rest is counted.
 const NOTES_MAX: usize = 3;
 
 pub(crate) struct Told {
-    /// `true` if the numbers must not be used until this is resolved.
     pub(crate) loud: bool,
-    /// The problem and the remedy.
     pub(crate) text: String,
-    /// Each warning, worst first; empty if the text covers them all.
+    /// Worst first; empty if the text covers them all.
     pub(crate) each: Vec<String>,
     /// `true` if [`incomplete_line`] says the same.
     pub(crate) is_incomplete: bool,
 }
 
-/// Groups the warnings by kind, in their order.
 pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
     let mut kinds: Vec<Vec<&Advisory>> = Vec::new();
     for advisory in advisories {
@@ -33,7 +28,6 @@ pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Returns the first note about other work on the machine.
 pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::Noted { note, .. } if note != WINE && DISTURBING.contains(&note.as_str()) => {
@@ -43,7 +37,7 @@ pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
     })
 }
 
-/// Returns the line that a report of an incomplete run begins with.
+/// First line of a report of an incomplete run.
 pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::Incomplete { rounds, planned, .. } => Some(format!(
@@ -54,7 +48,6 @@ pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     })
 }
 
-/// `true` if two warnings differ only in the arm.
 fn same_kind(a: &Advisory, b: &Advisory) -> bool {
     let notes = match (&a.warning, &b.warning) {
         (Warning::Noted { note, .. }, Warning::Noted { note: other, .. }) => note == other,
@@ -83,8 +76,7 @@ fn one(mut kind: Vec<&Advisory>) -> Told {
     }
 }
 
-/// Severity among warnings of the same kind; `None` for kinds that occur once or whose figures are not
-/// comparable.
+/// `None` for kinds that occur once or have incomparable figures.
 fn badness(warning: &Warning) -> Option<f64> {
     Some(match warning {
         Warning::UnequalWork { rounds, .. } => *rounds as f64,
@@ -108,7 +100,6 @@ fn badness(warning: &Warning) -> Option<f64> {
     })
 }
 
-/// Distance of a ratio from 1, in either direction.
 fn distance(ratio: &Figure) -> f64 {
     if ratio.value > 0.0 { ratio.value.max(1.0 / ratio.value) } else { f64::INFINITY }
 }
@@ -156,7 +147,6 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
     }
 }
 
-/// Describes one of several warnings in a few words.
 fn brief(advisory: &Advisory) -> String {
     match &advisory.warning {
         Warning::UnequalWork { arm, rounds } => {

@@ -4,82 +4,72 @@ use serde::{Deserialize, Serialize};
 
 use crate::summary::Figure;
 
-/// A warning with its words, as summaries carry it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advisory {
-    /// Subject of the warning, with its figures.
     pub warning: Warning,
-    /// `true` if the numbers must not be used until it is resolved.
+    /// `true` if the numbers must not be used until this is resolved.
     pub loud: bool,
-    /// The problem, in one or two sentences.
+    /// One or two sentences.
     pub text: String,
-    /// The remedy, in one or two sentences.
+    /// One or two sentences.
     pub advice: String,
 }
 
-/// Everything that is warned of. Arms are given by name.
+/// Arms are given by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Warning {
-    /// An arm did not do the work of the others.
+    /// An arm did other work than the rest.
     UnequalWork {
-        /// The arm.
         arm: String,
         /// Rounds in which it differs.
         rounds: usize,
     },
-    /// The baseline was called different from itself.
+    /// The baseline differs from itself.
     DiffersFromItself {
-        /// The baseline.
         arm: String,
-        /// Time of the one over time of the other.
+        /// Time of `arm` over time of the baseline.
         ratio: Figure,
         /// `true` if the difference lies within the equivalence band.
         negligible: bool,
     },
-    /// There are too few rounds for any interval.
     TooFewRounds {
         /// Rounds that count.
         rounds: usize,
-        /// Rounds that an interval takes.
+        /// Rounds that an interval needs.
         needed: usize,
-        /// The arms that have too few; empty if all have.
+        /// Arms that have too few; empty if all have.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         arms: Vec<String>,
     },
-    /// The record breaks off in the middle of a line.
+    /// The record is truncated in the middle of a line.
     CutOff {
-        /// The line, from 1.
+        /// From 1.
         line: u64,
     },
-    /// The run ended before its last planned round.
     Incomplete {
         /// Rounds that count.
         rounds: usize,
-        /// Rounds that were planned.
         planned: u32,
-        /// Reason for the end, if the run recorded one.
+        /// `None` if the run recorded none.
         reason: Option<String>,
     },
-    /// The record contradicts itself, or is damaged in its middle.
     Contradictory {
-        /// The contradiction, in one sentence.
+        /// One sentence.
         text: String,
     },
     /// A data set did not stay as planned or found.
     DataChanged {
-        /// Entries as planned or counted before the run.
+        /// As planned or counted before the run.
         entries: u64,
-        /// The fewest entries seen in a round.
+        /// Fewest entries seen in a round.
         entries_min: Option<u64>,
-        /// The most entries seen in a round.
+        /// Most entries seen in a round.
         entries_max: Option<u64>,
     },
-    /// Many rounds were voided.
     Noisy {
-        /// Rounds that were voided.
         voided: usize,
         /// Rounds that count.
         rounds: usize,
@@ -88,103 +78,88 @@ pub enum Warning {
     TimerCost {
         /// The shortest arm.
         arm: String,
-        /// The cost of the empty loop, per cent of the arm's time.
+        /// Cost of the empty loop, per cent of the arm's time.
         percent: f64,
         /// `true` if the quantiles of such arms are withheld.
         quantiles_refused: bool,
     },
-    /// Delays that were put in were not found where and as often as they should be.
+    /// Injected delays were not found with their length and count.
     DelaysNotFound,
     /// Histograms and gaps do not add up to the time of their blocks.
     Unaccounted {
-        /// The arm; `None` for the run's check of itself.
+        /// `None` for the run's self-check.
         arm: Option<String>,
         /// Their sum, per cent of the blocks' wall time.
         percent: f64,
     },
-    /// Operations did not start as often as planned.
     RateNotKept {
-        /// The arm that was furthest behind.
+        /// Arm that was furthest behind.
         arm: String,
-        /// Operations a second, as planned.
         asked_per_s: u64,
-        /// In truth.
         achieved_per_s: f64,
     },
-    /// The run cannot tell apart what it is to tell apart.
+    /// The run's resolution is wider than the equivalence band.
     ResolutionWide {
-        /// The baseline.
         arm: String,
         /// Half the interval of the baseline against itself, per cent.
         half_width_percent: f64,
-        /// The equivalence band, as a fraction.
+        /// As a fraction.
         band: f64,
     },
-    /// An arm is known too badly for others to be measured against it.
+    /// An arm is too noisy to serve as a reference.
     ReferenceWide {
-        /// The arm.
         arm: String,
         /// Half of an interval, per cent: of its ratio to itself, or of its time.
         half_width_percent: f64,
-        /// The same of the times of the arms that are measured against it, their median; `None` of a ratio to itself.
+        /// Median half-interval of the arms compared with it, per cent; `None` for a ratio to itself.
         others_percent: Option<f64>,
     },
-    /// A run that was to stop at a width measured all rounds it was allowed and did not reach it.
+    /// A run used all its rounds without reaching its target width.
     WidthNotReached {
-        /// Comparisons that are known less well than asked for.
+        /// Comparisons that are less precise than requested.
         comparisons: usize,
         /// Rounds that count.
         rounds: usize,
     },
-    /// Tasks waited for something when the run ended, and more than before it.
+    /// Tasks waited for a resource more at the end of the run than before it.
     PressureRose {
-        /// Resource that they waited for.
         resource: String,
-        /// Share of the last ten seconds before the run, per cent.
+        /// Share of the ten seconds before the run, per cent.
         before_percent: f64,
         /// Share of its last ten seconds, per cent.
         after_percent: f64,
     },
     /// The series changed its level at some round.
     ChangePoint {
-        /// The arm.
         arm: String,
-        /// The round, counted from 1 among the valid ones.
+        /// From 1, among the valid rounds.
         round: usize,
-        /// The probability of such a change by chance.
+        /// Probability of such a change by chance.
         p: f64,
     },
-    /// The second half of the rounds took another time than the first.
+    /// The halves of the rounds differ in time.
     HalvesDiffer {
-        /// The arm.
         arm: String,
         /// Time of the second half over time of the first.
         ratio: Figure,
     },
-    /// Neighbouring rounds are correlated.
     Autocorrelated {
-        /// The arm.
         arm: String,
-        /// The correlation of neighbouring rounds.
+        /// Correlation of neighbouring rounds.
         coefficient: f64,
     },
-    /// The times are bimodal.
     Bimodal {
-        /// The arm.
         arm: String,
-        /// The bimodality coefficient.
         coefficient: f64,
     },
-    /// The run itself noticed something.
+    /// Noticed by the run itself.
     Noted {
-        /// The kind of note.
         note: String,
-        /// The figures in the note's words.
         text: String,
     },
 }
 
-/// Every kind of warning, as the JSON form names it.
+/// As the JSON form names them.
 pub const WARNING_KINDS: &[&str] = &[
     "unequal-work",
     "differs-from-itself",
@@ -237,7 +212,7 @@ impl Warning {
         }
     }
 
-    /// Returns whether the numbers are not to be used before the warning is dealt with.
+    /// `true` if the numbers must not be used until this is resolved.
     pub(super) fn is_loud(&self) -> bool {
         match self {
             Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
@@ -245,7 +220,6 @@ impl Warning {
             // Statements about the other arms are unaffected.
             Self::TooFewRounds { arms, .. } => arms.is_empty(),
             Self::DelaysNotFound => true,
-            // Whose numbers these are is not what they look like.
             Self::Noted { note, .. } if note == WINE => true,
             // Blocks after the change worked on something else.
             Self::Noted { note, .. } if note == PROGRAM_CHANGED_DATA => true,

@@ -1,4 +1,4 @@
-//! Warnings against trusting a run: a closed set, each with advice. Modelled on those of criterion and hyperfine.
+//! Warnings against trusting a run: a closed set, each with advice, modelled on criterion and hyperfine.
 
 mod derive;
 mod grouped;

@@ -101,7 +101,6 @@ fn samples(options: Options, phrase: &str) -> String {
     }
 }
 
-/// Returns advice that names no option of a single command.
 fn fixed_advice(warning: &Warning) -> &'static str {
     match warning {
         Warning::UnequalWork { .. } => {
@@ -148,7 +147,6 @@ fn fixed_advice(warning: &Warning) -> &'static str {
     }
 }
 
-/// Describes the noise of a run; `None` for other warnings.
 fn noise(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(

@@ -1,5 +1,5 @@
-//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took. The
-//! reader is locked only while one buffer is listed; attributes cost several times as much.
+//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took. Only
+//! listing holds the reader's lock; attributes cost several times as much.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -28,7 +28,6 @@ struct Source {
     failed: Option<Error>,
 }
 
-/// The caller's side.
 pub(crate) struct Chunks {
     source: Arc<Mutex<Source>>,
     filled: Receiver<Examined>,
@@ -37,7 +36,6 @@ pub(crate) struct Chunks {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A thread's side.
 struct Worker {
     directory: Arc<Dir>,
     source: Arc<Mutex<Source>>,

@@ -1,6 +1,5 @@
 //! Detects file systems on rotating disks. Virtual disks and loop devices report `queue/rotational` as 1, so
-//! only SCSI and ATA disks of real vendors count, directly or through partitions, LVM, encryption and software
-//! RAID.
+//! only SCSI and ATA disks of real vendors count, also through partitions, LVM, encryption and software RAID.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +7,11 @@ use std::path::Path;
 use crate::dir::Dir;
 
 const SYSFS: &str = "/sys";
-/// Vendors and models of virtual disks.
 const VIRTUAL: [&str; 5] = ["qemu", "vbox", "virtual", "vmware", "xen"];
 /// Deeper stacks of devices are nonsense.
 const DEPTH_MAX: usize = 8;
 
-/// `true` if known.
+/// `false` if unknown.
 pub(crate) fn is_rotating(directory: &Dir) -> bool {
     let Ok(status) = rustix::fs::fstat(directory) else { return false };
     let (major, minor) = (rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));

@@ -72,12 +72,12 @@ impl AttributeListing {
         Ok(Self { reader: open(Arc::new(directory), &choice)?, choice, failed: false })
     }
 
-    /// Returns the next entries with their attributes, which may be none, or `None` at the end.
+    /// Returns the next entries with their attributes, perhaps none, or `None` at the end. If a single entry
+    /// fails, its row has the error.
     ///
     /// # Errors
     ///
-    /// An error ends the listing; later calls return `None`. If only one entry fails, its row has the error
-    /// instead.
+    /// An error ends the listing; later calls return `None`.
     pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
         if self.failed {
             return Ok(None);
@@ -91,7 +91,6 @@ impl AttributeListing {
     }
 }
 
-/// The parts must match, and numbers be in range.
 fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
     let bad = |reason: String| Err(Error::new("examine", path, ErrorKind::BadOption, reason));
     match choice.strategy {

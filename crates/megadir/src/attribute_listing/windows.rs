@@ -1,6 +1,5 @@
-//! Strategy "windows": gathers entries and reads their attributes in inode order, which is the disk's. ext4
-//! lists in hash order, more than ten times as slow on rotating disks. A window bounds the memory; threads take
-//! chunks of neighbours.
+//! Strategy "windows": gathers entries and reads their attributes in inode order. ext4 lists in hash order,
+//! more than ten times as slow on rotating disks. A window bounds the memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +51,7 @@ impl Windows {
         })
     }
 
-    /// Also sorts by inode. Returns the number of entries.
+    /// Sorts by inode and returns the number of entries.
     fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
@@ -75,7 +74,6 @@ impl Windows {
         entries
     }
 
-    /// Reads the attributes of the window's chunks with all threads.
     fn examine(&mut self) -> Result<()> {
         let chunks = chunks(&self.bytes);
         let next = AtomicUsize::new(0);
@@ -144,7 +142,6 @@ fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     order.into_iter().flat_map(|record| record.1).copied().collect()
 }
 
-/// [`CHUNK_ENTRIES`] records each.
 fn chunks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -11,7 +11,7 @@ use crate::file_type::FileType;
 /// Attributes of one entry. Only the fields in [`Attributes::have`] are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// Valid fields. Fields that the file system does not store are missing, never made up.
+    /// Valid fields; never made up.
     pub have: StatMask,
     /// Error number (errno) if the attributes could not be read, else 0.
     pub error: i32,
@@ -33,8 +33,8 @@ pub struct Attributes {
     pub allocated_bytes: u64,
     /// Time of the last modification of the contents.
     pub modified: Time,
-    /// Time of the last access, as far as the mount records it: with `relatime`, the usual option, once a day at
-    /// most.
+    /// Time of the last access, as far as the mount records it: with `relatime`, the usual option, at most
+    /// once a day.
     pub accessed: Time,
     /// Time of the last change of the inode.
     pub changed: Time,
@@ -70,7 +70,6 @@ impl Attributes {
         special: (0, 0),
     };
 
-    /// `have` stays empty.
     #[cfg(target_os = "linux")]
     #[inline]
     pub(crate) fn of_mode(mode: u32) -> Self {
@@ -82,7 +81,7 @@ impl Attributes {
         Self { error, ..Self::NOTHING }
     }
 
-    /// `true` if the entry was removed between listing and reading its attributes.
+    /// `true` if the entry was removed after it was listed.
     pub fn has_vanished(&self) -> bool {
         // ENOENT and ERROR_FILE_NOT_FOUND are both 2; 3 is ERROR_PATH_NOT_FOUND.
         self.error == 2 || (cfg!(windows) && self.error == 3)

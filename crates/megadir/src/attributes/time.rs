@@ -1,6 +1,6 @@
 //! Times as file systems store them.
 
-/// Point in time: seconds since 1970-01-01 UTC, possibly negative, and nanoseconds after that second.
+/// Point in time as file systems store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
     /// Seconds since 1970-01-01 00:00:00 UTC, negative before it.
@@ -78,7 +78,6 @@ impl Time {
                 let before = error.duration();
                 let borrowed = i64::from(before.subsec_nanos() > 0);
                 Self {
-                    // The earliest second has no positive counterpart.
                     seconds: 0i64.wrapping_sub_unsigned(before.as_secs()) - borrowed,
                     nanoseconds: (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000,
                 }

@@ -52,7 +52,7 @@ impl Backend for Getdents {
 }
 
 fn open(source: Source, path: &DirPath, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
-    // Zeroing takes as long as a large part of a call, and most directories are small: keep old contents.
+    // Zeroing takes as long as a large part of a call: keep old contents.
     if buffer.len() != options.buffer_bytes {
         buffer = vec![0; options.buffer_bytes];
     }

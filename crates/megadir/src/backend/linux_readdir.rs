@@ -1,5 +1,5 @@
-//! Backend `readdir`: the C library's `readdir64`, which the programs under study use. It has a buffer of its
-//! own (32 KiB in glibc), and entries are copied into batches.
+//! Backend `readdir`: the C library's `readdir64`, which the programs under study use. It copies entries from
+//! a buffer of its own (32 KiB in glibc).
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -59,7 +59,6 @@ struct ReaddirReader {
 impl Reader for ReaddirReader {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.builder.clear();
-        // Leave space for the longest record.
         while !self.ended && self.builder.fits(&[b'x'; 255]) {
             let entry = match self.stream.next_entry() {
                 Ok(Some(entry)) => entry,

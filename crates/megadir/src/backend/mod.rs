@@ -1,5 +1,4 @@
-//! Backends: ways to read a directory's entries. A new backend is a file in this folder and two lines here.
-//! Lists, help, the conformance suite and reports follow.
+//! Backends: ways to read a directory's entries. A new backend is a file here and two lines below.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ pub(crate) mod std_fs;
 #[cfg(windows)]
 mod windows;
 
-/// Backends of this system. The first is the reference that the conformance suite compares with.
+/// The first is the reference of the conformance suite.
 pub static BACKENDS: &[&dyn Backend] = &[
     &std_fs::StdFs,
     #[cfg(target_os = "linux")]
@@ -150,18 +149,18 @@ pub trait Backend: Sync {
     }
 
     /// Opens a reader at the start of a directory. Errors: [`ErrorKind::Unavailable`] as from
-    /// [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported option, or an error of the system call
-    /// that opens the directory.
+    /// [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported option, or the error of opening the
+    /// directory.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
-    /// Opens a reader on a directory that no one else reads and that is at its start. May save opening it a
-    /// second time. Errors: As [`Backend::open`].
+    /// Opens a reader on a directory that is at its start and has no other reader, perhaps without opening it
+    /// again. Errors: As [`Backend::open`].
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         self.open(directory, options)
     }
 
-    /// Like [`Backend::open_once`], but may reuse the buffer of a finished reader ([`Reader::into_buffer`]),
-    /// whose contents are ignored. Errors: As [`Backend::open`].
+    /// As [`Backend::open_once`], but may reuse the buffer of a finished reader ([`Reader::into_buffer`]).
+    /// Errors: As [`Backend::open`].
     fn open_again(
         &self,
         directory: &Arc<Dir>,
@@ -176,9 +175,9 @@ pub trait Backend: Sync {
         StatMask::NOTHING
     }
 
-    /// Like [`Backend::open_once`], but batches carry the attributes in both `want` and [`Backend::brings`]
-    /// ([`Batch::attributes`]). Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else as
-    /// [`Backend::open`].
+    /// As [`Backend::open_once`], but batches have the attributes in both `want` and [`Backend::brings`]
+    /// ([`Batch::attributes`]). Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else
+    /// as [`Backend::open`].
     fn open_with_attributes(
         &self,
         directory: &Arc<Dir>,
@@ -192,14 +191,14 @@ pub trait Backend: Sync {
 
 /// Reader of one directory.
 pub trait Reader: Send {
-    /// Returns the next batch, which may be empty, or `None` at the end. After an error the reader returns
-    /// nothing more. Errors: Errors of the system calls, and [`ErrorKind::Malformed`].
+    /// Returns the next batch, which may be empty, or `None` at the end and after an error. Errors: Errors of
+    /// the system calls, and [`ErrorKind::Malformed`].
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>>;
 
     /// Number of system calls made for entries, if known.
     fn calls(&self) -> Option<u64>;
 
-    /// Ends the reading and returns the buffer for [`Backend::open_again`]; empty if there is none.
+    /// Returns the buffer for [`Backend::open_again`]; empty if there is none.
     fn into_buffer(self: Box<Self>) -> Vec<u8> {
         Vec::new()
     }

@@ -9,8 +9,7 @@ use crate::decode;
 use crate::dir::kind_of;
 use crate::error::Result;
 
-/// Reader that looks up unknown types relative to a directory. An entry that no longer exists keeps
-/// `FileType::Unknown`.
+/// Reader that looks up unknown types relative to a directory. A vanished entry keeps `FileType::Unknown`.
 #[derive(Debug)]
 pub struct Resolving<R> {
     inner: R,
@@ -19,7 +18,7 @@ pub struct Resolving<R> {
 }
 
 impl<R: Reader> Resolving<R> {
-    /// Wraps a reader. `directory` is open on the same directory.
+    /// Wraps a reader of `directory`.
     pub fn new(inner: R, directory: OwnedFd) -> Self {
         Self { inner, directory, buffer: Vec::new() }
     }

@@ -1,5 +1,4 @@
-//! Backend `std`: `std::fs::read_dir`, the reference for all others. No positions, no choice of buffer, an
-//! allocation per entry.
+//! Backend `std`: `std::fs::read_dir`, the reference for all others.
 
 use std::fs::ReadDir;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Globs on names and on paths, with the rules of `globset`: byte by byte, and `*` never matches a `/`.
+//! Globs on names and paths, with the rules of `globset`: byte by byte, and `*` never matches a `/`.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use crate::names;
 /// Glob that cannot be used, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadGlob {
-    /// As it was given.
+    /// The glob as given.
     pub glob: String,
     /// Reason for the refusal.
     pub reason: String,
@@ -52,7 +52,7 @@ impl Globs {
     }
 
     /// Globs that match whole paths below the directory, such as `cache/*/old`; `**` matches any number of
-    /// directories. A leading `/` changes nothing.
+    /// directories. A leading `/` has no effect.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Globs {
         Ok(all)
     }
 
-    /// A glob without a `/` matches names, as [`Globs::of_names`]; a glob with one matches paths.
+    /// A glob with a `/` matches paths, any other names.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Globs {
         Ok(all)
     }
 
-    /// The globs as they were given.
+    /// The globs as given.
     pub fn texts(&self) -> &[String] {
         &self.texts
     }

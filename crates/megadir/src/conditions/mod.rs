@@ -1,9 +1,8 @@
 //! Conditions on entries: one implementation for listing, walking, removing, inventories and comparisons.
 //!
-//! Two kinds of conditions behave differently. [`Conditions::exclude`] and [`Conditions::depth_max`] limit what
-//! exists for the caller: an excluded directory is not entered, and nothing below it is seen. All other
-//! conditions choose among the entries that are seen; a directory that does not meet them is entered all the
-//! same.
+//! [`Conditions::exclude`] and [`Conditions::depth_max`] limit what exists for the caller: an excluded
+//! directory is not entered, and nothing below it is seen. All other conditions choose among the entries that
+//! are seen; a directory that does not meet them is still entered.
 
 mod globs;
 
@@ -41,7 +40,7 @@ impl TimeKind {
         }
     }
 
-    /// Attribute that holds it.
+    /// Attribute that holds the time.
     pub fn want(self) -> StatMask {
         match self {
             Self::Modified => StatMask::MODIFIED,
@@ -62,9 +61,8 @@ impl TimeKind {
     }
 }
 
-/// Conditions that an entry must meet, all of them. [`Conditions::default`] accepts every entry.
-///
-/// Paths and depths begin below the directory that the caller names: its entries have depth 1.
+/// Conditions that an entry must meet, all of them; [`Conditions::default`] accepts every entry. Depths and
+/// paths begin below the directory that the caller names: its entries have depth 1.
 ///
 /// ```
 /// use megadir::{Attributes, Conditions, FileType, Globs, TreePath};
@@ -81,7 +79,7 @@ impl TimeKind {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// Entries that do not exist for the caller, with everything below them.
+    /// Entries that do not exist for the caller, nor anything below them.
     pub exclude: Globs,
     /// Deepest entries that exist for the caller.
     pub depth_max: Option<u32>,
@@ -148,7 +146,6 @@ impl Conditions {
         Self { before: None, since: None, ..self.clone() }
     }
 
-    /// `true` if the position of a directory matters.
     pub(crate) fn needs_places(&self) -> bool {
         self.needs_paths() || self.depth_max.is_some()
     }
@@ -159,7 +156,7 @@ impl Conditions {
 
     /// Position of the directory at `below`.
     pub fn place(&self, below: &TreePath) -> Place {
-        // The path of each directory would take time quadratic in the depth of a tree.
+        // Building each path would take time quadratic in the depth of a tree.
         if below.is_empty() || !self.needs_places() {
             return Place::default();
         }
@@ -222,16 +219,16 @@ impl Conditions {
             && self.user.is_none_or(|user| row.user == user)
     }
 
-    /// `true` if the entry `name` of the directory at `place` meets all conditions. `listed` is its type if the
-    /// attributes have none.
+    /// `true` if the entry `name` of the directory at `place` meets all conditions. `listed` is its type if
+    /// the attributes have none.
     #[inline]
     pub fn accepts(&self, place: &Place, name: &[u8], listed: FileType, row: &Attributes) -> bool {
         let kind = if row.have.contains(StatMask::TYPE) { row.kind } else { listed };
         self.accepts_type(kind) && self.accepts_name(place, name) && self.accepts_attributes(row)
     }
 
-    /// As [`Conditions::accepts`], but an entry whose attributes could not be read needs to meet the conditions on
-    /// names and types only: its attributes might meet the others, and its error must not go unnoticed.
+    /// As [`Conditions::accepts`], but an entry with unreadable attributes need only meet the conditions on
+    /// names and types, so that its error is noticed.
     #[inline]
     pub fn may_accept(&self, place: &Place, name: &[u8], listed: FileType, row: &Attributes) -> bool {
         match row.error {

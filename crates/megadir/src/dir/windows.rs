@@ -1,5 +1,4 @@
-//! Windows directories, reached by handle. A reparse point that redirects to another path is followed only if
-//! the caller's path names it.
+//! Windows directories, reached by handle. Redirecting reparse points are followed only in the caller's path.
 
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
@@ -65,8 +64,8 @@ impl Dir {
         }
     }
 
-    /// Opens a directory below this one. Volumes mounted in folders are junctions, which are not followed, so
-    /// the result always lies on the same volume.
+    /// Opens a directory below this one, always on the same volume: volumes mounted in folders are junctions,
+    /// which are not followed.
     ///
     /// # Errors
     ///
@@ -75,11 +74,9 @@ impl Dir {
         self.open_below(name).map(Some)
     }
 
-    /// Opens a file below this directory by name, for reading. A symbolic link or junction is refused, not
-    /// followed.
-    ///
-    /// Other reparse points, such as deduplicated files, are read as regular files. Files whose contents would
-    /// be fetched from elsewhere (cloud, tape) are refused.
+    /// Opens a file below this directory by name, for reading. A symbolic link or junction is refused, as are
+    /// files whose contents would be fetched from elsewhere (cloud, tape). Other reparse points, such as
+    /// deduplicated files, are read as regular files.
     ///
     /// # Errors
     ///
@@ -129,7 +126,7 @@ impl Dir {
         below(self.as_handle(), &[], Purpose::List).map_err(|error| Error::io("open", &self.path, error))
     }
 
-    /// Wraps an open directory. `path` is only used in messages.
+    /// Wraps an open directory. `path` is for messages only.
     pub fn from_descriptor(handle: OwnedHandle, path: impl Into<PathBuf>) -> Self {
         Self { path: DirPath::from(&*path.into()), handle }
     }
@@ -148,7 +145,7 @@ impl Dir {
         Ok(Self { path: self.path.clone(), handle: self.reopen()? })
     }
 
-    /// Returns the current path of the open directory in the long form (`\\?\...`), for calls that need a path.
+    /// Returns the current path of the open directory in the long form (`\\?\...`).
     ///
     /// # Errors
     ///
@@ -167,8 +164,7 @@ impl Dir {
         })
     }
 
-    /// File system that holds the directory. On another machine it is [`FileSystem::Cifs`], whatever its type
-    /// is there.
+    /// File system that holds the directory; [`FileSystem::Cifs`] for any on another machine.
     pub fn file_system(&self) -> FileSystem {
         FileSystem::of(self.as_handle())
     }

@@ -1,5 +1,5 @@
-//! Wine 8 follows the host's symbolic links and reports the type of their targets; removing through such a link
-//! removes the target. So under Wine the path of an opened entry is compared with the expected one.
+//! Wine 8 follows the host's symbolic links: removing through one removes its target. So the path of an
+//! opened entry is compared with the expected one.
 
 use std::os::windows::io::BorrowedHandle;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use megadir_sys::windows::{facts, system};
 
 static IS_WINE: LazyLock<bool> = LazyLock::new(|| system::wine_version().is_some());
 
-/// `true` if Wine opened, or may have opened, something else than the entry `name` of `parent`.
+/// `true` if Wine may have opened something else than the entry `name` of `parent`.
 pub(crate) fn leads_away(parent: BorrowedHandle<'_>, name: &[u16], opened: BorrowedHandle<'_>) -> bool {
     if !*IS_WINE {
         return false;

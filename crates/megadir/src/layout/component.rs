@@ -9,7 +9,6 @@ pub(super) fn is_dots(component: &[u8]) -> bool {
     component == b"." || component == b".."
 }
 
-/// Refuses a name that cannot be a directory entry.
 pub(super) fn check_name(name: &[u8]) -> Result<(), Refused> {
     if name.is_empty() {
         return Err(Refused::Empty);
@@ -42,7 +41,7 @@ fn on_windows(component: &[u8]) -> Option<&'static str> {
     refused_by_windows(text)
 }
 
-/// Reason why a layout has no path for a name: a sentence that does not repeat the name.
+/// Reason why a layout has no path for a name, a sentence without the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refused {

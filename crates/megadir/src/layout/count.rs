@@ -11,7 +11,7 @@ pub struct Shape {
     pub leaves_max: u64,
     /// Maximum number of directories below the top, on all levels, saturating at `u64::MAX`.
     pub directories_max: u64,
-    /// Expected number of directories that hold files, including the top if it does.
+    /// Expected number of directories that hold files, perhaps including the top.
     pub leaves: f64,
     /// Expected number of directories below the top, on all levels.
     pub directories: f64,
@@ -21,10 +21,8 @@ pub struct Shape {
 
 impl Layout {
     /// Maximum number of directories below the top, on all levels at the greatest depth, saturating at
-    /// `u64::MAX`.
-    ///
-    /// `values` is the number of different characters at each position of the names: 16 for hex digits. Digests
-    /// and numbers ignore it.
+    /// `u64::MAX`. `values` is the number of different characters at each position of the names, e.g. 16;
+    /// digests and numbers ignore it.
     pub fn directories(&self, values: u64) -> u64 {
         sum(&self.products(*self.depths().end(), values))
     }
@@ -32,8 +30,8 @@ impl Layout {
     /// Shape with `files` files, at the depth for that number.
     ///
     /// Expected numbers assume uniform, independent characters: n names hit m (1 - (1 - 1/m)^n) of m
-    /// directories. For [`Source::Decimal`] and [`Source::Sequence`] they are for the numbers from 0. For
-    /// `values` see [`Layout::directories`].
+    /// directories. For [`Source::Decimal`] and [`Source::Sequence`] they are for the numbers from 0.
+    /// `values` is as in [`Layout::directories`].
     pub fn shape(&self, files: u64, values: u64) -> Shape {
         let depth = self.at(files).depth();
         let products = self.products(depth, values);
@@ -52,7 +50,6 @@ impl Layout {
         }
     }
 
-    /// On each of the first `depth` levels.
     fn products(&self, depth: usize, values: u64) -> Vec<u64> {
         let mut product = 1_u64;
         let level = |level: &u16| {
@@ -90,7 +87,6 @@ impl Layout {
 
 /// `most` are equally likely.
 fn hit(most: f64, files: f64) -> f64 {
-    // Without losing digits.
     if most <= 1.0 { most } else { -most * (files * (-1.0 / most).ln_1p()).exp_m1() }
 }
 

@@ -1,12 +1,11 @@
-//! Names that the directories of a layout can have.
+//! Names of a layout's directories.
 
 use super::component::is_dots;
 use super::{Layout, Source};
 
 impl Layout {
-    /// `true` if a directory of this name can be one of the layout's, on a level counted from 0 at the top.
-    ///
-    /// A directory in its place may still be none of the layout's: any two characters fit `prefix:2`.
+    /// `true` if a directory of the layout can have this name, on a level counted from 0 at the top. Other
+    /// directories may have it too: any two characters fit `prefix:2`.
     ///
     /// ```
     /// use megadir::layout::Layout;
@@ -33,7 +32,7 @@ impl Layout {
     }
 }
 
-/// Upper-case hex with at least two digits, as `place` writes it.
+/// Upper-case hex with at least two digits.
 fn is_below(count: u16, name: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(name) else { return false };
     let number = u32::from_str_radix(text, 16);

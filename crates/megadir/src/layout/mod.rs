@@ -1,8 +1,7 @@
 //! Layouts: rules that spread files over directories, as values that can be parsed and printed.
 //!
-//! A [`Layout`] maps a file's name to its path; if the depth grows, it also needs the number of files. It creates
-//! nothing and does not access the file system. The caller may create directories in advance or on demand, and may
-//! write a file under a temporary name first: the path is the same.
+//! A [`Layout`] maps a file's name to its path; if the depth grows, it also needs the number of files. It
+//! does not access the file system. The caller may create directories in advance or on demand.
 //!
 //! # Syntax
 //!
@@ -25,19 +24,19 @@
 //! | `sequence:16/256` | `00012345` | `01/23/00012345` |
 //! | `suffix:1/1+label=DIR_` | `abcdef` | `DIR_f/DIR_e/abcdef` |
 //!
-//! With `+from=2+under=2000` the depth grows: 2 levels at first, and one more whenever directories would otherwise
-//! hold 2000 files or more on average, assuming that every character is a hex digit. A file may then lie at any of
-//! these depths; [`Layout::placers`] returns them all.
+//! With `+from=2+under=2000` the depth grows: 2 levels at first, and one more whenever directories would
+//! otherwise hold 2000 files or more on average, for hex digits. A file may then have any of these depths;
+//! [`Layout::placers`] returns them all.
 //!
 //! # Guarantees
 //!
-//! Two names that a layout accepts never share a path, at any depth, and no file's path is the directory of another
-//! file. Names that cannot satisfy this are [refused](Refused). A path stays below the top: it has no empty
-//! component, no `.` or `..`, and no component longer than 255 bytes. This also holds if the case of ASCII letters is
-//! ignored, for names that differ in more than case.
+//! Two names that a layout accepts never share a path, at any depth, and no file's path is the directory of
+//! another file. Other names are [refused](Refused). A path stays below the top: it has no empty component,
+//! no `.` or `..`, and no component longer than 255 bytes. This also holds if ASCII case is ignored, for
+//! names that differ in more than case.
 //!
-//! Names are bytes, so a directory's name may be a part of a character. Where names must be Unicode that fails: on
-//! Windows the layout refuses the name, elsewhere the file system does.
+//! Names are bytes, so a directory's name may be a part of a character. Where names must be Unicode, the
+//! layout (on Windows) or the file system refuses such names.
 
 mod component;
 mod count;
@@ -81,14 +80,12 @@ pub enum Source {
     NextToLast,
     /// SHA-256 of the name in lower-case hex.
     ///
-    /// This will not change, because files are only found again by the same digest. SHA-256, because the
-    /// standard library of most languages and the shell tools of every system have it.
+    /// Never changes, because files are found by it. Most languages and shells have SHA-256.
     Digest,
     /// The name as a decimal number, padded with zeros and cut into groups. The last group names the file.
     Decimal,
-    /// The name as a number of 8 upper-case hex digits. Files fill one directory, then the next.
-    ///
-    /// Levels are numbers of directories; the last is also the number of files per directory.
+    /// The name as a number of 8 upper-case hex digits. Files fill one directory, then the next. Levels are
+    /// numbers of directories; the last is also the number of files per directory.
     Sequence,
 }
 
@@ -101,7 +98,6 @@ pub struct Growth {
     pub under_files: u64,
 }
 
-/// Widths or numbers of directories, one per level.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Levels {
     values: [u16; LEVELS_MAX],
@@ -124,7 +120,6 @@ impl Levels {
     }
 }
 
-/// Prefix of every directory's name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Label {
     bytes: [u8; LABEL_BYTES_MAX],
@@ -176,7 +171,7 @@ impl Layout {
     /// All files in one directory.
     pub const FLAT: Self = Self::fixed(Source::Flat, &[]);
 
-    /// Unchecked, for constants that tests check.
+    /// Unchecked: tests check the constants.
     const fn fixed(source: Source, levels: &[u16]) -> Self {
         Self { source, levels: Levels::new(levels), trimmed: false, growth: None, label: Label::NONE }
     }
@@ -231,9 +226,9 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// A source whose directories are numbers; a label that is empty, longer than [`LABEL_BYTES_MAX`], too long
-    /// for the widest level, or has characters other than ASCII letters, digits, `_` and `-`; and `COM` and
-    /// `LPT`, which together with a digit are Windows devices.
+    /// A source whose directories are numbers; a label that is empty, longer than [`LABEL_BYTES_MAX`], too
+    /// long for the widest level, or has characters other than ASCII letters, digits, `_` and `-`; and the
+    /// Windows devices `COM` and `LPT`.
     pub fn labelled(self, label: &str) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new("only prefix, suffix, next-to-last and digest take a label"));
@@ -307,7 +302,7 @@ impl Layout {
         Placer::new(*self, depth)
     }
 
-    /// The layout at each of its depths, the shallowest first; a file may lie at any of them.
+    /// The layout at each of its depths, the shallowest first.
     pub fn placers(&self) -> impl Iterator<Item = Placer> + use<> {
         let layout = *self;
         self.depths().map(move |depth| Placer::new(layout, depth))
@@ -318,7 +313,7 @@ impl Layout {
     /// # Errors
     ///
     /// The reason why the layout refuses the name; [`Refused::Growing`] if the depth depends on the number of
-    /// files: use [`Layout::at`] then.
+    /// files (use [`Layout::at`]).
     pub fn path_for(&self, name: &[u8]) -> Result<PathBuf, Refused> {
         match self.growth {
             Some(_) => Err(Refused::Growing),

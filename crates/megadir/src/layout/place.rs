@@ -1,4 +1,4 @@
-//! Maps a name to its path, without allocating.
+//! Maps a name to its path without allocating.
 
 use std::path::PathBuf;
 
@@ -87,9 +87,7 @@ impl Placer {
         self.depth
     }
 
-    /// Writes the path of a name into a buffer.
-    ///
-    /// A name is accepted at all depths or at none.
+    /// Writes the path of a name into a buffer. A name is accepted at all depths or at none.
     ///
     /// # Errors
     ///
@@ -120,7 +118,7 @@ impl Placer {
         path.map(|path| path.into_owned().into()).map_err(|_| Refused::System("it is not Unicode"))
     }
 
-    /// Returns the file's name. Checks all levels, but writes only the levels of this depth.
+    /// Checks all levels, but writes only the levels of this depth; returns the file's name.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         let Layout { source, label, trimmed, .. } = self.layout;
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
@@ -176,7 +174,7 @@ impl Placer {
         Ok(name)
     }
 
-    /// Padded with zeros and cut into groups.
+    /// Pads with zeros and cuts into groups.
     fn decimal<'a>(&self, name: &[u8], mut path: Path<'a>) -> Result<Placed<'a>, Refused> {
         let digits: usize = self.layout.levels().iter().map(|width| usize::from(*width)).sum();
         let leading = name.len() > 1 && name[0] == b'0';
@@ -194,7 +192,6 @@ impl Placer {
         Ok(path.end(left))
     }
 
-    /// Takes directories from the number.
     fn sequence<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         if name.len() != SEQUENCE_DIGITS {
             return Err(Refused::NotSequence);
@@ -227,8 +224,8 @@ impl Placer {
         (0..self.layout.levels.count).try_for_each(|depth| self.check_at(file, depth))
     }
 
-    /// Impossible at a depth, or the possible name of a directory next to the file. Ignores case, as some file
-    /// systems do.
+    /// Refuses a name that is impossible at a depth or possible for a directory next to the file. Ignores
+    /// case, as some file systems do.
     fn check_at(&self, file: &[u8], depth: usize) -> Result<(), Refused> {
         if self.layout.growth.is_none_or(|growth| depth < growth.from_levels) {
             return Ok(());
@@ -250,7 +247,6 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Up to the depth.
     fn push(&mut self, label: &[u8], digits: &[u8]) {
         if self.depth > 0 {
             self.depth -= 1;

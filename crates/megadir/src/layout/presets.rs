@@ -9,7 +9,7 @@ pub struct Preset {
     pub name: &'static str,
     /// Layout.
     pub layout: Layout,
-    /// Files of the program that have this layout, and differences if any.
+    /// Files of the program with this layout, and differences if any.
     pub about: &'static str,
     /// Reference: source or documentation of the program.
     pub source: &'static str,

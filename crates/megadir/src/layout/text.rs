@@ -1,4 +1,4 @@
-//! Text form of layouts: parsing, printing, and errors with their position.
+//! Text form of layouts: parsing, printing, and errors.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ impl LayoutError {
         Self { piece: Some(piece), ..self }
     }
 
-    /// Byte offset of the wrong part; `None` if no text was parsed.
+    /// Byte offset of the wrong part; `None` without a text.
     pub fn offset(&self) -> Option<usize> {
         self.piece.as_ref().map(|piece| piece.at)
     }
@@ -140,7 +140,7 @@ fn parse(text: &str) -> Result<Layout, LayoutError> {
     parse_options(Layout::new(*source, &levels)?, pieces)
 }
 
-/// With the nearest name or else all names.
+/// Suggests the nearest name or else all names.
 fn unknown(word: &str, has_levels: bool) -> LayoutError {
     let sources = SOURCES.iter().map(|(name, _)| *name);
     let others = std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name));
@@ -161,7 +161,7 @@ fn parse_levels(source: Source, text: Piece<&str>) -> Result<Vec<u16>, LayoutErr
         let Some(level) = number(piece.text) else {
             return Err(LayoutError::new("a level is a whole number, as in 2/2").at(piece));
         };
-        // A level that does not fit is refused below as too large.
+        // A width that does not fit is refused as too large.
         levels.push(u16::try_from(level).unwrap_or(0));
         check_levels(source, &levels).map_err(|error| error.at(piece))?;
     }

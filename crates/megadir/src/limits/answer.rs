@@ -1,5 +1,4 @@
-//! The answer for a directory: the model's judgement and the free space of the file system, nearest limit
-//! first.
+//! The answer for a directory: the model's judgement and the free space, nearest limit first.
 
 use super::basis::Span;
 use super::facts::Facts;
@@ -17,7 +16,7 @@ pub struct Limits {
     pub facts: Facts,
     /// Model of the file system; `None` if there is none.
     pub model: Option<&'static dyn Model>,
-    /// The model's judgement of the directory, with the traps of the directory and of its file system.
+    /// The model's judgement, with the traps of the directory and its file system.
     pub judgement: Judgement,
     /// Limits that can be reached, nearest first.
     pub ceilings: Vec<Ceiling>,

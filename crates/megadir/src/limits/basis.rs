@@ -12,7 +12,7 @@ pub enum Known {
     Read,
     /// Given by the caller.
     Given,
-    /// No source available: the usual case is assumed.
+    /// Assumed: the usual case, because no source is available.
     Assumed,
 }
 
@@ -43,7 +43,7 @@ impl Basis {
         Self { known, how: how.into() }
     }
 
-    /// Basis of a value computed from several inputs, described by `how`.
+    /// Basis of a value computed from several inputs.
     pub fn of(from: &[&Self], how: impl Into<Cow<'static, str>>) -> Self {
         let known = from.iter().map(|basis| basis.known).max().unwrap_or(Known::Assumed);
         Self::new(known, how)

@@ -1,19 +1,17 @@
-//! btrfs: a directory has no limit of its own, but names of one crc32c share an item (`btrfs_insert_dir_item`);
-//! after 301 crafted names of 24 characters a create fails with `EOVERFLOW`. Ordinary names do not collide that
-//! often.
+//! btrfs: a directory has no limit of its own, but names of one crc32c share an item
+//! (`btrfs_insert_dir_item`): after 301 crafted names of 24 characters a create fails with `EOVERFLOW`.
 
 use super::facts::Facts;
 use super::model::{Judgement, Model};
 use crate::file_system::FileSystem;
 
-/// Inode item, reference and two directory items with headers of 25 bytes; without the name, which is added
-/// three times.
+/// Inode item, reference and two directory items with headers of 25 bytes; the name is added three times.
 const ITEMS_BYTES: f64 = 345.0;
-/// Filled share of the tree's leaves: neighbours take names in random order before a leaf splits. Three fills
-/// of 128 MiB images with names of 32 bytes took 466 to 473 bytes per entry.
+/// Filled share of the tree's leaves: random order fills leaves before they split. Three fills of 128 MiB
+/// images with names of 32 bytes took 466 to 473 bytes per entry.
 const FILLED: f64 = 0.94;
 
-/// Without contents, one copy.
+/// One copy, without contents.
 pub(super) fn entry_bytes(facts: &Facts) -> f64 {
     (ITEMS_BYTES + 3.0 * facts.names.value.mean()) / FILLED
 }

@@ -39,7 +39,7 @@ pub(super) fn large_dir(facts: &Facts) -> Cure {
     )
 }
 
-/// Re-creating a directory releases its size.
+/// Recreating a directory releases its size.
 pub(super) fn renew(facts: &Facts) -> Cure {
     let text = "recreate the directory by renaming its entries while nothing uses it (keeps owner and mode, but not ACLs; \
                 avoid e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
@@ -61,7 +61,6 @@ pub(super) fn renew(facts: &Facts) -> Cure {
     }
 }
 
-/// Only directories created later get an index.
 pub(super) fn dir_index(facts: &Facts) -> Cure {
     Cure::with(
         "enable dir_index, then recreate the directory: only new directories get an index",
@@ -140,7 +139,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Never an option; `None` with characters that a terminal cannot show.
+/// Cannot become an option; `None` with characters that a terminal cannot show.
 fn quoted(path: &Path) -> Option<String> {
     let text = path
         .to_str()

@@ -1,5 +1,4 @@
-//! Reads the facts about a directory on Windows, by its handle, without privileges; the cost does not grow with
-//! the directory.
+//! Reads the facts about a directory on Windows, by its handle, without privileges, at a bounded cost.
 
 use std::os::windows::io::AsHandle;
 
@@ -24,7 +23,7 @@ const NAME_UNITS_MAX: u64 = 255;
 ///
 /// # Errors
 ///
-/// If the directory cannot be read or its volume cannot be queried. Write permission is not needed. Other
+/// If the directory cannot be read or its volume cannot be queried; write permission is not needed. Other
 /// missing facts are assumed and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))

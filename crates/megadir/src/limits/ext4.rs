@@ -11,14 +11,15 @@
 //!             w = 1 / L; E[d^2] / E[d] / cap for a mix
 //! ```
 //!
-//! About half of the naive product, because nodes split in waves of doublings; once the root is full, the first
-//! full node refuses an entry (`ext4_dx_add_entry`). The factors are fitted to a simulator of the split rule.
-//! Checked on Linux 6.18 against 53 fills in 23 configurations (mean error 1.3 %, worst 3.1 %, single fills up
-//! to 10 %) and 70 fills of mixes (means within 3 %, single fills -10 to +12 %).
+//! About half of the naive product, because nodes split in waves of doublings; once the root is full, the
+//! first full node refuses an entry (`ext4_dx_add_entry`). The factors are fitted to a simulator of the split
+//! rule, and checked on Linux 6.18 against 53 fills in 23 configurations (mean error 1.3 %, worst 3.1 %,
+//! single fills up to 10 %) and 70 fills of mixes (means within 3 %, single fills -10 to +12 %).
 //!
-//! **Names that come and go** make the index grow: leaves are never merged, and only names with a nearby hash
-//! reuse space. The model's growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB blocks
-//! (4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25); growth never ends. With `large_dir` the index has three
+//! **Names that come and go** make the index grow without end: leaves are never merged, and only names with a
+//! nearby hash reuse space. The growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB
+//! blocks (4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25). With `large_dir` the index has three levels:
+//! 0.52 to 0.61 times P N² L in fills.
 //! levels: 0.52 to 0.61 times P N² L in fills.
 
 mod traps;
@@ -35,8 +36,8 @@ use crate::file_system::FileSystem;
 /// No fill ended below this share of the formula ...
 pub(crate) const LOW: f64 = 0.85;
 pub(crate) const HIGH: f64 = 1.15;
-/// The legacy hash places similar names side by side: sequential names ended at 1.1 to 1.3 times the formula,
-/// others may crowd in a few blocks.
+/// The legacy hash crowds similar names: sequential names ended at 1.1 to 1.3 times the formula, others may
+/// end earlier.
 const LEGACY: (f64, f64) = (0.5, 1.4);
 /// Planned share if entries stay: a margin below [`LOW`].
 const GROWING: f64 = 0.75;
@@ -44,8 +45,7 @@ const GROWING: f64 = 0.75;
 const CHURNING: f64 = 0.45;
 /// From here on, entries and size show when a directory is full, whatever the names ...
 pub(crate) const GAUGE_ENTRIES_MIN: u64 = 20_000;
-/// ... if it has this many blocks: with fewer, leaves split in waves, and the gauge was 5 % off for names of 8
-/// bytes.
+/// ... if it has this many blocks: with fewer, leaves split in waves, and the gauge was 5 % off.
 const GAUGE_BLOCKS_MIN: u64 = 1000;
 /// A directory with less than this share of the entries expected at its size has shrunk.
 const GROWN_MIN: f64 = 0.8;
@@ -60,7 +60,6 @@ const BLOCK_BYTES_TRIED_MAX: u64 = 4096;
 
 pub(super) struct Ext4Model;
 
-/// Everything that the size of an index depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) block_bytes: u64,
@@ -74,7 +73,6 @@ pub(crate) struct Shape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Capacity {
     pub(crate) entries: f64,
-    /// Size of the directory, bytes.
     pub(crate) bytes: f64,
     /// Entries that survive 20 turnovers of all names.
     pub(crate) churning: f64,
@@ -184,9 +182,8 @@ struct Index {
     capacity: Capacity,
     gauge: Gauge,
     past: Past,
-    /// Evidence for the formula's inputs.
     inputs: Basis,
-    /// Range of fills, as factors of the formula.
+    /// Factors of the formula.
     scatter: (f64, f64),
 }
 
@@ -206,7 +203,6 @@ impl Index {
         Self { capacity, gauge, past, inputs, scatter }
     }
 
-    /// Entries at the first refusal, with bounds.
     fn bounds(&self) -> Span {
         let entries = self.capacity.entries;
         Span::rounded(entries, self.scatter.0 * entries, self.scatter.1 * entries)
@@ -216,7 +212,6 @@ impl Index {
         Basis::of(&[&self.inputs], how.to_owned())
     }
 
-    /// `true` if the size shows when the directory is full.
     fn reads_gauge(&self, facts: &Facts, now: Span) -> bool {
         let blocks = self.gauge.bytes / facts.space.block_bytes.max(1);
         now.high >= GAUGE_ENTRIES_MIN && blocks >= GAUGE_BLOCKS_MIN
@@ -227,7 +222,7 @@ impl Index {
         let all = self.capacity.entries;
         let now = facts.entries.as_ref();
         let left = (1.0 - used).max(0.0);
-        // For other names only the current size is evidence.
+        // The length of other names is no evidence, but the current size is.
         let own_names = facts.names.basis.known == Known::Measured;
         let (more, basis) = match now {
             _ if churn => {
@@ -266,7 +261,6 @@ impl Index {
     }
 }
 
-/// History of the directory from its size and entries.
 fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     let Some(entries) = &facts.entries else { return Past::Grown };
     // Few leaves have no meaningful mean, and the length of other names is no evidence.
@@ -281,7 +275,6 @@ fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     }
 }
 
-/// Mount option.
 fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
     let kib: u64 = facts.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)?;
     let max_bytes = kib.saturating_mul(1024) as f64;
@@ -291,7 +284,6 @@ fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
         _ => 1.0 / entry_bytes,
     };
     let entries = (max_bytes - now_bytes).max(0.0) * per_byte;
-    // Allocated blocks have space for some entries.
     let slack = facts.space.block_bytes as f64 * per_byte;
     let more = Span::rounded(entries, 0.8 * entries, 1.2 * entries + slack);
     let basis = Basis::of(&[&facts.names.basis], "mount option, and the bytes per entry");

@@ -1,4 +1,4 @@
-//! Facts about a directory and its file system: plain data that the models judge, independent of its source.
+//! Facts about a directory and its file system: plain data, independent of its source.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct Facts {
     pub path: PathBuf,
     /// File system; on overlayfs, the upper layer's if it is visible.
     pub file_system: FileSystem,
-    /// File system that is visible, if `file_system` is another, as the caller stated.
+    /// Visible file system, if the caller stated another as `file_system`.
     pub seen_as: Option<FileSystem>,
     /// `true` if the facts are of the upper layer of an overlayfs.
     pub is_upper_layer: bool,
@@ -21,7 +21,7 @@ pub struct Facts {
     pub details: Details,
     /// Size of the directory itself, bytes.
     pub directory_bytes: u64,
-    /// Hard links of the directory: on most file systems two, plus one for each subdirectory.
+    /// Hard links of the directory: on most file systems two, plus one per subdirectory.
     pub links: u64,
     /// Inode number of the directory.
     pub inode: u64,
@@ -65,7 +65,7 @@ pub struct BtrfsSpace {
     pub metadata_copies: u64,
     /// Free in data chunks, bytes.
     pub data_free_bytes: u64,
-    /// Unallocated, without the first MiB of each device, which chunks never use, bytes.
+    /// Unallocated, without the first MiB of each device, bytes.
     pub unallocated_bytes: u64,
     /// Data and metadata share chunks (`mkfs.btrfs --mixed`); then `data_free_bytes` is 0.
     pub is_mixed: bool,
@@ -131,7 +131,7 @@ impl Contents {
     }
 }
 
-/// Blocks and inodes of a file system from statfs(2), which accounts for a project quota if one is set.
+/// Blocks and inodes of a file system from statfs(2), which accounts for a project quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
     /// Block size, bytes; on ext4 also the size of a directory block.
@@ -150,9 +150,9 @@ pub struct Space {
     pub inodes_free: u64,
     /// Longest name, bytes.
     pub name_bytes_max: u64,
-    /// Contents up to this size always fit in the inode and take no block, bytes (ext4's `inline_data`).
+    /// Contents up to this size fit in the inode and take no block, bytes (ext4's `inline_data`).
     pub inline_bytes_max: u64,
-    /// Contents up to this size are stored in the metadata instead of in blocks, bytes (btrfs's `max_inline`).
+    /// Contents up to this size are stored in the metadata, bytes (btrfs's `max_inline`).
     pub packed_bytes_max: u64,
 }
 
@@ -189,7 +189,7 @@ pub struct Mount {
     pub point: String,
     /// File system type in the mount table, e.g. `ext3` or `fuse.sshfs`.
     pub kind: String,
-    /// Device, or the entry in its place in the mount table.
+    /// Device, or the entry in its place.
     pub source: String,
     /// Options of the file system, separated by commas.
     pub options: String,
@@ -206,7 +206,6 @@ impl Mount {
 }
 
 impl Facts {
-    /// The ext4 facts, if the directory is on ext4.
     pub(crate) fn ext4(&self) -> Option<&Ext4> {
         match &self.details {
             Details::Ext4(ext4) => Some(ext4),

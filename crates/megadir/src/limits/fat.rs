@@ -1,8 +1,8 @@
 //! FAT and exFAT: a directory is a file of 32-byte records of limited size. From the sources, not tested.
 //!
-//! FAT below the root: 2 MiB (`FAT_MAX_DIR_SIZE`); a name takes one record plus one for each 13 characters. The
-//! root of FAT12 and FAT16 usually has 512 records. exFAT: 256 MiB (`MAX_EXFAT_DENTRIES`); two records plus one
-//! for each 15 characters. Each byte counts as a character, which errs on the safe side.
+//! FAT below the root: 2 MiB (`FAT_MAX_DIR_SIZE`), one record plus one for each 13 characters. The root of
+//! FAT12 and FAT16 usually has 512 records. exFAT: 256 MiB (`MAX_EXFAT_DENTRIES`), two records plus one for
+//! each 15 characters. Each byte counts as a character, to be safe.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::Facts;

@@ -96,7 +96,7 @@ pub struct Ceiling {
 pub struct Gauge {
     /// Current size of the directory, bytes.
     pub bytes: u64,
-    /// Size at which the first entry is refused, bytes.
+    /// Size at which an entry is refused, bytes.
     pub full_bytes: u64,
     /// Evidence for `full_bytes`.
     pub basis: Basis,

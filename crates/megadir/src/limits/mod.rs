@@ -11,7 +11,7 @@
 //! | overlayfs | the upper layer's | looked up if visible |
 //! | NFS | the server's | not visible |
 //!
-//! A model judges [`Facts`], plain data; [`limits`] reads the facts (Linux, Windows). Every answer states its
+//! A model judges [`Facts`], plain data; [`limits`] reads them (Linux, Windows). Every answer states its
 //! [`Basis`].
 
 mod answer;

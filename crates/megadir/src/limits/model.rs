@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::limit::{Ceiling, Gauge};
 use crate::file_system::FileSystem;
 
-/// Model of the directories of one file system. Uses [`Facts`] and nothing else.
+/// Model of the directories of one file system, a function of [`Facts`].
 pub trait Model: Sync {
     /// The file system.
     fn file_system(&self) -> FileSystem;
@@ -14,7 +14,7 @@ pub trait Model: Sync {
     /// Source of the model, in a sentence.
     fn about(&self) -> &'static str;
 
-    /// Judges the directory itself; blocks, inodes and quotas are handled elsewhere.
+    /// Judges the directory itself, without blocks, inodes and quotas.
     fn judge(&self, facts: &Facts, churn: bool) -> Judgement;
 }
 

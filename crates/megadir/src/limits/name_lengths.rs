@@ -56,9 +56,9 @@ impl NameLengths {
         self.shares.first().map_or(0, |first| first.0)
     }
 
-    /// Expected number of records of sizes `of` that fit `capacity` before the first that does not. For a mix,
-    /// the expansion of the renewal function, E\[N(t)\] = t / m + E\[d²\] / (2 m²) - 1 with m = E\[d\] (Feller,
-    /// *An Introduction to Probability Theory*, volume 2, XI.3).
+    /// Expected number of records of sizes `of` that fit `capacity` before the first that does not. For a
+    /// mix, the expansion of the renewal function, E\[N(t)\] = t / m + E\[d²\] / (2 m²) - 1 with m = E\[d\]
+    /// (Feller, *An Introduction to Probability Theory*, volume 2, XI.3).
     pub fn fitting(&self, capacity: f64, of: impl Fn(u16) -> f64) -> f64 {
         let mean = self.mean_of(&of);
         let same = self.shares.iter().all(|(bytes, _)| of(*bytes).to_bits() == of(self.shortest()).to_bits());

@@ -13,7 +13,6 @@ pub(super) struct Ntfs;
 /// ZFS: 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
 pub(super) struct Zfs;
 
-/// overlayfs whose upper layer is not visible.
 pub(super) struct Overlay;
 
 /// NFS: the server's file system decides.
@@ -44,7 +43,7 @@ impl Model for Ntfs {
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
         // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
-        // another one.
+        // another.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
         numbered(facts, u64::from(u32::MAX), "2^32 - 1 files per volume, documented", entry_bytes)
     }

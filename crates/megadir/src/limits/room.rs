@@ -11,7 +11,6 @@ const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 /// Warn from this share of inodes, blocks or a quota.
 const NEARLY_OUT: f64 = 0.9;
 
-/// `entry_bytes` is the space of an entry without its contents.
 pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     let cost = Cost::of(facts, entry_bytes);
     let mut ceilings = Vec::new();
@@ -21,7 +20,6 @@ pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     ceilings
 }
 
-/// Cost of one entry, with bounds.
 struct Cost {
     likely: f64,
     low: f64,
@@ -58,7 +56,7 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes as f64;
     let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; one inode per entry");
     if facts.file_system == FileSystem::Xfs {
-        // statfs derives the number from free blocks; XFS allocates inodes in contiguous chunks of 64.
+        // statfs derives the number from free blocks; XFS allocates chunks of 64 inodes.
         let slack = XFS_CHUNK_INODES.max(space.inodes_free / 100);
         more.low = more.likely.saturating_sub(slack);
         more.high = more.likely.saturating_add(slack);
@@ -71,7 +69,7 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
 const XFS_CHUNK_INODES: u64 = 4 * 64;
 
 /// ext4's own reserve if sysfs does not show it (`ext4_calculate_resv_clusters`): a fiftieth of all blocks,
-/// including metadata blocks, which statfs does not count.
+/// including metadata blocks, which statfs leaves out.
 pub(super) fn ext4_reserve(space: &Space) -> u64 {
     const EXT4_RESERVE_MAX: u64 = 4096;
     (space.blocks / 40).min(EXT4_RESERVE_MAX)
@@ -95,8 +93,8 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
 /// Left unused when btrfs refuses a create, beyond the global reserve: 3.9 MB in all fills of small images.
 const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
 
-/// Entries fill metadata chunks; contents fill data chunks, or metadata chunks if they are small or chunks are
-/// mixed. Both kinds are allocated from unallocated space.
+/// Entries fill metadata chunks; contents fill data chunks, or metadata chunks if they are small or chunks
+/// are mixed. Both are taken from unallocated space.
 fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     let contents = &facts.contents.value;
     let entry_bytes = super::btrfs::entry_bytes(facts);
@@ -205,7 +203,6 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
 /// Encryption lengthens names.
 const ECRYPTFS_BYTES_MAX: u16 = 143;
 
-/// Other file systems would refuse them.
 fn long_names(facts: &Facts) -> Option<Trap> {
     let longest = facts.names.value.longest();
     let here = facts.space.name_bytes_max;

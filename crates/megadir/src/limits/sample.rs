@@ -14,8 +14,8 @@ pub(super) use self::system::of_size;
 
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Entries to examine of a directory that does not fit into the sample. Uncached, each may cost a disk read,
-/// 128 KiB on ext4; the inodes of a small directory lie close together, so all of its entries are examined.
+/// Entries to examine of a directory larger than the sample: uncached, each may cost a disk read, 128 KiB on
+/// ext4. The inodes of a small directory lie close together.
 const EXAMINED_MAX: usize = 32;
 /// Mean size of a file where the file system does not count inodes: Agrawal et al., "A Five-Year Study of
 /// File-System Metadata", FAST 2007 (the mean of 2004).
@@ -33,9 +33,7 @@ pub(super) struct Sample {
 pub(super) struct Sampled {
     lengths: Vec<u64>,
     directories: u64,
-    /// Every name, so that some can be examined.
     names: Vec<Vec<u8>>,
-    /// The directory has no other entries.
     pub(super) is_whole: bool,
 }
 
@@ -101,7 +99,7 @@ impl Sample {
     }
 }
 
-/// Sizes from all entries of a small directory, else from some that are evenly spread over the sample.
+/// Examines all entries of a small directory, else some that are evenly spread over the sample.
 fn contents(directory: &Dir, sampled: &Sampled, known: Known, space: &Space, of: &str) -> Fact<Contents> {
     let names = &sampled.names;
     let examined = if sampled.is_whole { names.len() } else { names.len().min(EXAMINED_MAX) };
@@ -142,9 +140,8 @@ fn typical_bytes(space: &Space) -> f64 {
     }
 }
 
-/// A large sample gives the 95 % interval of the mean, a small one its smallest and largest entry. Both are widened
-/// by the rule of three: `3 / n` of all entries may differ from the `n` examined, and be as large as a file of
-/// `typical_bytes`.
+/// A large sample gives the 95 % interval of the mean, a small one its extremes. Both are widened by the rule
+/// of three: `3 / n` of all entries may differ from the `n` examined, and be as large as `typical_bytes`.
 fn of_sample(sizes: &[f64], typical_bytes: f64) -> Contents {
     let count = sizes.len() as f64;
     let mean_bytes = sizes.iter().sum::<f64>() / count;
@@ -194,8 +191,7 @@ mod system {
         }
     }
 
-    /// Space of an entry's contents, bytes, divided by the file's number of links. `None` if the entry has
-    /// vanished.
+    /// Space of an entry's contents, bytes, divided by its number of links. `None` if the entry has vanished.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let want = StatxFlags::BLOCKS | StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::TYPE;
@@ -227,12 +223,12 @@ mod system {
     use crate::file_type::FileType;
     use crate::limits::facts::Space;
 
-    /// Backend that lists the sample.
     pub(super) const BACKEND: &str = "by-handle";
     /// NTFS stores smaller contents in the file's own 1 KiB record.
     const RESIDENT_BYTES_MAX: u64 = 600;
 
-    /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be opened.
+    /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be
+    /// opened.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
         let entry = directory.open_entry(name, Purpose::Ask).ok()?;
         let told = facts::of_open(entry.as_handle()).ok()?;
@@ -245,7 +241,6 @@ mod system {
         Some(bytes as f64 / f64::from(told.links.max(1)))
     }
 
-    /// Space of contents of this size.
     pub(in crate::limits) fn of_size(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
         match file_system {
             FileSystem::Ntfs if bytes <= RESIDENT_BYTES_MAX => 0,

@@ -1,4 +1,4 @@
-//! A file system that the caller states, because the client cannot see it: the server's behind NFS or Lustre.
+//! A file system that the caller states, such as the server's behind NFS or Lustre.
 
 use std::str::FromStr;
 
@@ -9,15 +9,15 @@ use crate::file_system::FileSystem;
 use crate::nearest::choices;
 use crate::quantity::bytes;
 
-/// Size of the blocks if none is stated: the default of mke2fs and mkfs.xfs for all but tiny file systems.
+/// Default of mke2fs and mkfs.xfs for all but tiny file systems.
 const BLOCK_BYTES: u64 = 4096;
 const HOW: &str = "as stated";
 
 /// File system in place of the one that the client sees, such as `ext4:block=4k,large_dir`.
 ///
-/// The text is a name, then options after a colon, separated by commas: `block=SIZE` (the block size of ext4, the
-/// directory block size of XFS), and features of ext4 by their names in mke2fs. A feature is as mke2fs sets it
-/// unless it is named; `^feature` is one that is missing.
+/// The text is a name, then comma-separated options after a colon: `block=SIZE` (the block size of ext4, the
+/// directory block size of XFS), and features of ext4 by their names in mke2fs; `^feature` is a missing one.
+/// Other features are as mke2fs sets them.
 ///
 /// ```
 /// use megadir::limits::Stated;
@@ -109,7 +109,6 @@ impl FromStr for Stated {
                 _ if !has_blocks => return Err(format!("{name} has no options, so '{option}' says nothing")),
                 _ => {
                     let known = std::iter::once("block=SIZE").chain(features.iter().copied());
-                    // A wrong value is no wrong name.
                     let asked = if key == "block" { "block=SIZE" } else { plain };
                     let choices = choices(asked, known);
                     return Err(format!("unknown option '{option}' of {name}: {choices}"));
@@ -132,8 +131,7 @@ impl Stated {
         self.file_system
     }
 
-    /// Replaces the facts about the file system. Entries and names stay as seen; so do the blocks and inodes of statfs,
-    /// which a client gets from the server.
+    /// Replaces the facts about the file system. Entries, names, blocks and inodes stay as seen.
     pub fn apply(&self, facts: &mut Facts) {
         // A server reports the size that the directory has in its own file system.
         let is_servers = facts.file_system == FileSystem::Nfs;
@@ -141,7 +139,6 @@ impl Stated {
         facts.file_system = self.file_system;
         facts.details = self.details.clone();
         facts.is_upper_layer = false;
-        // Its device and options are the client's.
         facts.mount = None;
         facts.space.inline_bytes_max = 0;
         facts.space.packed_bytes_max = 0;
@@ -155,7 +152,7 @@ impl Stated {
     }
 }
 
-/// Size that the directory would have, bytes, if it had only grown; 0 if the model knows none.
+/// Size of a directory that had only grown, bytes; 0 if the model knows none.
 fn size_of_entries(facts: &Facts) -> u64 {
     let judgement = model_of(facts.file_system).map(|model| model.judge(facts, false));
     let (Some(entries), Some(judgement)) = (&facts.entries, judgement) else { return 0 };

@@ -1,5 +1,5 @@
-//! XFS: the data segment of a directory ends at 32 GiB. At the packing of `xfs_dir2_data_entsize` measured in
-//! filled directories: 704 M names of 32 characters, 117 M of 255.
+//! XFS: the data segment of a directory ends at 32 GiB: 704 M names of 32 characters or 117 M of 255, at the
+//! packing measured in filled directories (`xfs_dir2_data_entsize`).
 
 use super::basis::{Basis, Fact, Span};
 use super::facts::{Details, Facts};

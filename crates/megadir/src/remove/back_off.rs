@@ -1,4 +1,4 @@
-//! Pauses once the calls that remove take longer than at the beginning: a server answers others more slowly then too.
+//! Pauses once removing calls take longer than at first: a server then answers others more slowly too.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 /// Calls of this time are the reference.
 const REFERENCE: Duration = Duration::from_secs(60);
 const WINDOW: Duration = Duration::from_secs(1);
-/// A window needs some calls, or a single slow one would decide.
+/// A single slow call must not decide.
 const CALLS_MIN: u32 = 10;
 const SLOWER: f64 = 1.5;
 const RECOVERED: f64 = 1.2;
 /// Pauses are up to 63 times as long as the calls.
 const SHARE_MIN: f64 = 1.0 / 64.0;
 
-/// Shared by all removals with the same [`Progress`](super::Progress).
 #[derive(Debug, Default)]
 pub(super) struct BackOff {
     state: Mutex<Option<(Instant, State)>>,
@@ -52,7 +51,6 @@ struct State {
     reference: Calls,
     window: Calls,
     window_began: Duration,
-    /// Part of the time that calls may take.
     share: f64,
 }
 
@@ -64,7 +62,6 @@ impl State {
         share: 1.0,
     };
 
-    /// Pause after a call that ended `at`, since the first one began.
     fn pause(&mut self, at: Duration, call: Duration) -> Duration {
         if at < REFERENCE {
             self.reference.add(call);

@@ -1,4 +1,4 @@
-//! Selects the entries to remove, by the conditions of [`RemoveOptions`].
+//! Selects the entries to remove.
 
 use super::RemoveOptions;
 
@@ -31,7 +31,7 @@ mod checks {
             self.conditions.is_none_or(|conditions| conditions.accepts_type(kind))
         }
 
-        /// Attributes to query just before a removal, besides the type.
+        /// Attributes to query just before a removal, in addition to the type.
         pub(in crate::remove) fn want(&self) -> StatMask {
             let newest = if self.keep_newest.is_some() { self.by().want() } else { StatMask::NOTHING };
             newest | self.conditions.map_or(StatMask::NOTHING, crate::Conditions::want)
@@ -41,7 +41,7 @@ mod checks {
             self.conditions.map_or_else(TimeKind::default, |conditions| conditions.by)
         }
 
-        /// The listing does not decide: an attribute or the type has to be queried just before the removal.
+        /// The listing does not decide: an attribute or the type is queried just before the removal.
         pub(in crate::remove) fn needs_look(&self) -> bool {
             self.want() != StatMask::NOTHING
                 || self.conditions.is_some_and(|conditions| !conditions.types.is_empty())
@@ -59,7 +59,7 @@ mod checks {
             self.conditions.is_none_or(|conditions| !conditions.hides_all(place))
         }
 
-        /// `true` if the subdirectory may be opened. At the greatest depth that is to find it empty.
+        /// `true` if the subdirectory may be opened; at the greatest depth only to see if it is empty.
         pub(in crate::remove) fn opens(&self, place: &Place, name: &[u8]) -> bool {
             self.conditions.is_none_or(|conditions| conditions.sees(place, name))
         }

@@ -12,31 +12,31 @@
 //! * File systems mounted below (bind mounts included) are not entered unless [`RemoveOptions::cross_mounts`]
 //!   is set. btrfs subvolumes are removed like directories (Linux 4.18 and later, for users with the mount
 //!   option `user_subvol_rm_allowed`).
-//! * One `unlinkat` per file. Only conditions on types, times, sizes and owners, [`RemoveOptions::dry_run`] and
-//!   unknown types cost a `statx` per entry, just before the removal.
+//! * One `unlinkat` per file. Only conditions on types, times, sizes and owners, [`RemoveOptions::dry_run`]
+//!   and unknown types cost a `statx` per entry, just before the removal.
 //! * One worker empties a directory, because the kernel locks it for each removal; workers share the
 //!   directories of a tree.
-//! * Memory and descriptors are bounded for any tree; each level of depth costs about 300 bytes, and two
-//!   descriptors are enough.
-//! * A failure at one entry is reported and the removal continues. Directories above it are counted
-//!   ([`Counts::directories_kept`]) but are not failures of their own.
+//! * Memory is bounded for any tree except for about 300 bytes per level of depth; two descriptors are
+//!   enough.
+//! * A failure at one entry is reported and the removal continues. Directories above it count in
+//!   [`Counts::directories_kept`].
 //! * A removal may be cancelled or killed at any moment; run it again to continue.
 //!
 //! On Windows:
 //!
 //! * An entry is opened relative to its directory, checked, and removed by its handle. With POSIX semantics
-//!   (Windows 10 1607 and later, NTFS) the name is free at once; otherwise with the last handle, which the
-//!   engine waits for up to a second.
+//!   (Windows 10 1607 and later, NTFS) the name is free at once, otherwise with the last handle; the engine
+//!   waits up to a second.
 //! * Read-only entries are removed too; if that still fails, the attribute is restored.
 //! * Reparse points (symbolic links, junctions, mount points, cloud folders) are removed themselves and never
 //!   entered, so [`RemoveOptions::cross_mounts`] is refused.
 //! * Parent directories stay open. A directory with too many subdirectories is read further through its own
-//!   handle, 12 KiB at a time.
-//! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure
-//!   and stays.
+//!   handle.
+//! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a
+//!   failure.
 //!
-//! [`policy`] has the removal order of a directory's entries. [`aside`] puts a directory aside before it is
-//! removed. [`target`] resolves the path of an entry and refuses those that are never removed.
+//! [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
+//! of an entry and refuses protected ones.
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod aside;
@@ -74,54 +74,50 @@ pub const WORKERS_MAX: usize = 256;
 /// Options of a removal.
 #[derive(Clone, Copy)]
 pub struct RemoveOptions<'a> {
-    /// Threads that remove, including the caller's: 1 to [`WORKERS_MAX`]. Started when there is work for them.
+    /// Threads that remove, including the caller's: 1 to [`WORKERS_MAX`].
     pub workers: usize,
-    /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy"). Refused
-    /// on Windows.
+    /// Enter other file systems mounted below. Mount points themselves stay, as failures ("busy"). Refused on
+    /// Windows.
     pub cross_mounts: bool,
-    /// Selects the entries to remove: those meeting every condition; `None` for all. A directory is removed if it
-    /// meets them (by its attributes before the removal) and is empty by then; other directories are entered too,
-    /// except excluded ones. With any condition, the directory named in the call stays. An entry named in the call
-    /// has the place of an entry of a named directory: its path is its name.
+    /// Selects the entries to remove; `None` for all. A directory is removed if it meets the conditions (by
+    /// its attributes before the removal) and is empty by then; others are entered too, except excluded ones.
+    /// With any condition, the directory named in the call stays. The path of an entry named in the call is
+    /// its name.
     pub conditions: Option<&'a Conditions>,
     /// Only entries whose name, without path, this predicate accepts too.
     pub name: Option<NameCondition<'a>>,
-    /// In each directory, this many of the entries that meet the other conditions and are no directories stay, with
-    /// all that have the same time as the last of them: those with the latest [`Conditions::by`]. Conditions on
-    /// times do not count here. Reads each directory and its entries' attributes twice. Refused on Windows.
+    /// In each directory, this many of the entries that meet the other conditions and are no directories
+    /// stay: those with the latest [`Conditions::by`], and all with the same time as the last of them.
+    /// Conditions on times do not count. Reads directories and attributes twice. Refused on Windows.
     pub keep_newest: Option<NonZeroUsize>,
-    /// Remove nothing; count the entries that would be removed, and their bytes. Errors of the system are not
-    /// predicted.
+    /// Remove nothing; count entries and their bytes. Errors of the system are not predicted.
     pub dry_run: bool,
-    /// An entry directly below the directory that stays, with everything in it. Names are compared byte by
-    /// byte, on Windows too.
+    /// Entry directly below the directory that stays, with everything in it. Names are compared byte by byte,
+    /// on Windows too.
     pub keep: Option<&'a [u8]>,
-    /// Most entries removed per second, by all workers together and by all removals with the same [`Progress`].
-    /// A dry run does not wait. Conditions are checked after the wait, and entries that stay do not count.
+    /// Most entries removed per second, by all removals with the same [`Progress`] together. Dry runs and
+    /// entries that stay do not count. Conditions are checked after the wait.
     pub entries_per_second_max: Option<NonZeroU32>,
-    /// Pause when the calls that remove take longer than in the first minute: once their mean time over a second is
-    /// 1.5 times as long, pauses double, up to 63 times the time of the calls; below 1.2 times they shrink by a
-    /// fifth each second.
+    /// Pause when removing calls take longer than in the first minute: from 1.5 times their mean over a
+    /// second, pauses double, up to 63 times the time of the calls; below 1.2 times they shrink by a fifth
+    /// each second.
     pub back_off: bool,
-    /// Order in which a directory's entries are removed; `None` for the order of the file system's row in
-    /// [`policy::ROWS`].
+    /// Order of removal; `None` for the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,
-    /// Give each further worker its own descriptor table, if the system allows it, so that workers do not share
-    /// its lock and counters. Refused on Windows, which has no such tables. Files that the process has open
-    /// when a worker starts stay open until shortly after the removal has ended, even if other threads close
-    /// them. [`NameCondition`] and `on_failure`, which workers call, cannot use descriptors opened later.
+    /// Give each further worker its own descriptor table, if possible, to avoid contention. Refused on
+    /// Windows. Files that are open when a worker starts stay open until shortly after the removal, even if
+    /// other threads close them. [`NameCondition`] and `on_failure`, which workers call, cannot use
+    /// descriptors opened later.
     pub own_tables: bool,
-    /// Called just before an entry is removed (in a dry run: when it is counted) with its path and type, on the
-    /// thread that removes it. An entry may then turn out to stay: its failure is reported, or another process has
-    /// removed or replaced it. `false` ends the removal, and the entry stays.
+    /// Called on the removing thread just before an entry is removed (in a dry run: when it is counted). The
+    /// entry may then turn out to stay. `false` ends the removal, and the entry stays.
     pub on_removal: Option<RemovalObserver<'a>>,
     /// Called with each failure, on the thread where it happens. [`Failures`] keeps a bounded number of them.
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
 
 impl<'a> RemoveOptions<'a> {
-    /// Removes everything on one file system, as fast as possible and in the policy's order. The workers share one
-    /// descriptor table.
+    /// Removes everything on one file system, in the policy's order, with one descriptor table.
     pub fn new(workers: usize, on_failure: &'a (dyn Fn(Error) + Sync)) -> Self {
         Self {
             workers,
@@ -146,9 +142,8 @@ impl<'a> RemoveOptions<'a> {
 pub struct Removed {
     /// Counts of this call.
     pub counts: Counts,
-    /// Everything requested is gone (with [`RemoveOptions::dry_run`]: would be, as far as is known). `false`
-    /// after a failure or if cancelled. Entries kept by conditions or [`RemoveOptions::keep`] were not
-    /// requested.
+    /// Everything requested is gone (in a dry run: would be). `false` after a failure or if cancelled.
+    /// Entries kept by conditions or [`RemoveOptions::keep`] were not requested.
     pub complete: bool,
     /// [`Progress::cancel`] ended the removal.
     pub cancelled: bool,
@@ -174,7 +169,6 @@ impl std::fmt::Debug for RemoveOptions<'_> {
 
 #[cfg(not(any(target_os = "linux", windows)))]
 mod unavailable {
-    //! Systems on which removal is not supported.
 
     use super::{Progress, RemoveOptions, Removed};
     use crate::dir::Dir;

@@ -14,31 +14,29 @@ pub struct Counts {
     pub entries: u64,
     /// Directories removed.
     pub directories: u64,
-    /// Allocated size of the removed entries, bytes, if examined: with `dry_run` or `older_than`, else 0.
-    /// Excludes files with other links, whose blocks may stay in use.
+    /// Allocated size of the removed entries, bytes, if examined; else 0. Excludes files with other links.
     pub bytes: u64,
     /// Removed entries with other links, if examined.
     pub linked: u64,
     /// Entries that could not be removed; each was reported.
     pub failures: u64,
-    /// Directories among these on which another file system is mounted and was not entered.
+    /// Directories among these that are mount points and were not entered.
     pub mounts: u64,
-    /// Directories that stay because an entry below them could not be removed; not counted as failures.
+    /// Directories that stay because an entry below could not be removed; no failures.
     pub directories_kept: u64,
 }
 
-/// Counts of a running removal, and the flag that cancels it. One value may serve several removals in turn.
+/// Counts of a running removal, and the flag that cancels it. One value may serve several removals.
 #[derive(Debug, Default)]
 pub struct Progress {
     counters: Counters,
     cancelled: Flag,
-    /// Time slots of the rate limit, shared by all removals with the same progress.
+    /// Shared by all removals with the same progress.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) slots: Slots,
     /// Runs while a worker waits, in place of other processes.
     #[cfg(test)]
     pub(super) meanwhile: tests::Meanwhile,
-    /// Pauses by the time of the calls.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) back_off: super::back_off::BackOff,
 }
@@ -80,8 +78,8 @@ impl Progress {
         }
     }
 
-    /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may call
-    /// it.
+    /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may
+    /// call it.
     pub fn cancel(&self) {
         self.cancelled.0.store(true, Ordering::Relaxed);
     }
@@ -112,7 +110,6 @@ impl Progress {
 
 #[cfg(any(target_os = "linux", windows))]
 impl Counts {
-    /// Difference to an earlier value.
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             entries: self.entries - before.entries,
@@ -132,7 +129,6 @@ pub(super) mod tests {
     use std::fmt;
     use std::sync::Mutex;
 
-    /// Called whenever a worker waits for a slot.
     type Call = Box<dyn FnMut(&Progress) + Send>;
 
     /// Hook that runs while a worker waits for a slot, however short the wait.
@@ -154,8 +150,8 @@ pub(super) mod tests {
     }
 }
 
-/// Collects failures: keeps the first ones and drops the rest ([`Counts::failures`](super::Counts) counts all).
-/// A message has a path of 16 KiB at most, which bounds the memory.
+/// Keeps the first failures and drops the rest ([`Counts::failures`](super::Counts) counts all). Messages
+/// have paths of at most 16 KiB.
 #[derive(Debug)]
 pub struct Failures {
     kept_max: usize,

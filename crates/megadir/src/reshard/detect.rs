@@ -1,4 +1,4 @@
-//! Layout of a tree, from a sample of its paths; and the files that do not fit a layout.
+//! Layout of a tree, from a sample, and the files that do not fit a layout.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const FILES: [usize; 2] = [1000, 40];
 /// Subdirectories of the top, of its subdirectories, and of each deeper directory.
 const BELOW: [usize; 3] = [32, 4, 2];
 const DIRECTORIES_MAX: usize = 1000;
-/// Longer directories are names rather than beginnings of names.
+/// Longer directories are names, not beginnings of names.
 const SHORTENED_MAX: u16 = 4;
 
 /// Result of [`detect`].
@@ -27,13 +27,13 @@ pub struct Detected {
     pub sampled: u64,
     /// Sampled files that fit the layout.
     pub fit: u64,
-    /// Sampled files that fit the layout only if names were shortened by the characters of their directories, which any
-    /// name fits: the layout is a guess.
+    /// Sampled files that fit the layout only if names were shortened by the characters of their directories:
+    /// the layout is a guess, since any name fits.
     pub is_guess: bool,
 }
 
-/// Determines the layout of a tree from a sample of its files, within milliseconds. Files that fit `besides` do not
-/// count: they were moved there.
+/// Determines the layout of a tree from a sample, within milliseconds. Files that fit `besides` do not count:
+/// they were moved there.
 ///
 /// # Errors
 ///
@@ -62,7 +62,8 @@ pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess })
 }
 
-/// Layouts with the directories of most paths: those that a path can contradict, and those that any path fits.
+/// Layouts with the directories of most paths: those that a path can contradict, and those that any path
+/// fits.
 fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
     let mut widths: BTreeMap<Vec<u16>, usize> = BTreeMap::new();
     for path in paths {
@@ -112,7 +113,7 @@ impl Sample {
             if self.directories >= DIRECTORIES_MAX || level > crate::layout::LEVELS_MAX {
                 break;
             }
-            // Directories that vanish or may not be read are no part of the sample.
+            // Directories that vanish or are unreadable are left out.
             let Ok(Some(child)) = directory.open_below_on_this_mount(name) else { continue };
             let length = path.len();
             path.extend_from_slice(name);
@@ -134,16 +135,16 @@ fn spread(items: &[Vec<u8>], most: usize) -> impl Iterator<Item = &Vec<u8>> {
 pub struct Fit {
     /// Files that lie where the layout has them.
     pub fit: u64,
-    /// Files that do not. Each was reported.
+    /// Files elsewhere. Each was reported.
     pub misfits: u64,
-    /// Directories that the layout does not have, with everything in them. Each was reported.
+    /// Directories that the layout does not have. Each was reported.
     pub directories: u64,
     /// Directories that could not be read.
     pub failures: u64,
 }
 
-/// Compares the path of every file with a layout. `on_misfit` gets the relative path of each file and directory that
-/// does not fit.
+/// Compares the path of every file with a layout. `on_misfit` gets the relative paths of files and
+/// directories that do not fit.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
-//! Decision about an entry, counted.
+//! Decides about an entry, and counts.
 
 use super::route::{Place, Route};
 use crate::conditions::Globs;
 use crate::file_type::FileType;
 use crate::layout::{NameBuffer, PathBuffer, Placed};
 
-/// Hidden name of a new directory until it has its owner and mode; see [`Targets`](super::targets::Targets).
+/// Temporary name of a directory without its owner and mode; see [`Targets`](super::targets::Targets).
 pub(super) const NEW: &str = ".megadir-reshard-new";
 
 /// Result of moving a directory's files.
@@ -13,9 +13,9 @@ pub(super) const NEW: &str = ".megadir-reshard-new";
 pub struct Counts {
     /// Files moved.
     pub moved: u64,
-    /// Files that stay because another entry has their new path. Each was reported.
+    /// Files that stay because their new path is taken. Each was reported.
     pub conflicts: u64,
-    /// Files that stay, and directories not searched, because the system refused. Each was reported.
+    /// Files and directories that the system refused. Each was reported.
     pub failures: u64,
     /// Files that stay because the new layout has no path for their names.
     pub unplaced: u64,
@@ -25,7 +25,7 @@ pub struct Counts {
     pub excluded: u64,
     /// Entries that stay because they are neither files nor directories.
     pub others: u64,
-    /// Directories that neither layout has, with everything in them.
+    /// Directories that neither layout has.
     pub directories: u64,
     /// Directories made for the new layout.
     pub directories_made: u64,
@@ -33,7 +33,6 @@ pub struct Counts {
     pub directories_removed: u64,
 }
 
-/// Judges entries of a tree.
 pub(super) struct Judge<'a> {
     pub(super) route: Route,
     exclude: Option<&'a Globs>,

@@ -6,17 +6,17 @@
 //!
 //! Guarantees:
 //!
-//! * Each file is moved by one `renameat2(RENAME_NOREPLACE)` from a name in an open directory to a name in an open
-//!   directory, so it is at all times at its old path or at its new one, and no file is ever replaced. Directories are
-//!   opened by one name below an open directory, without following links or entering mounts.
-//! * Nothing else is changed: directories of the new layout are made, with the owner, mode, ACLs and project of the
-//!   directory, before files are moved into them, and emptied directories of the old layout are removed.
-//! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path alone says
-//!   whether it was moved; pairs of layouts for which that is not so are [refused](Route::new).
+//! * Each file is moved by one `renameat2(RENAME_NOREPLACE)` between open directories, so it is always at its
+//!   old or its new path, and no file is ever replaced. Directories are opened by one name below an open
+//!   directory, without following links or entering mounts.
+//! * Directories of the new layout are made, with the owner, mode, ACLs and project of the directory, and
+//!   emptied directories of the old layout are removed. Nothing else changes.
+//! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path
+//!   shows if it was moved; pairs of layouts without this property are [refused](Route::new).
 //! * Memory is bounded by [`ReshardOptions::window_bytes`] and one buffer per level.
 //!
-//! Files are moved with `rename` rather than linked and unlinked: a program that replaces a file in between would have
-//! its new file unlinked.
+//! Files are renamed rather than linked and unlinked: if a program replaces a file in between, its new file
+//! would be unlinked.
 
 mod detect;
 mod judge;
@@ -45,7 +45,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 
-/// Default of [`ReshardOptions::window_bytes`]: about 200 000 files with names of 32 bytes.
+/// About 200 000 files with names of 32 bytes.
 pub const WINDOW_BYTES: usize = 16 << 20;
 
 /// Options of [`reshard`].
@@ -65,7 +65,7 @@ pub struct ReshardOptions<'a> {
     pub window_bytes: usize,
     /// Remove the old layout's directories once they are empty.
     pub remove_emptied: bool,
-    /// Called with each failure. Files that stay because a name is taken are failures too.
+    /// Called with each failure, also for files that stay because a name is taken.
     pub on_failure: &'a dyn Fn(Error),
 }
 
@@ -87,14 +87,14 @@ impl<'a> ReshardOptions<'a> {
 
 /// Moves the files of a directory to the places of another layout.
 ///
-/// Files that appear meanwhile may or may not be moved. Symbolic links, devices and other entries that are no files
-/// stay, because a relative link would lead elsewhere.
+/// Files that appear meanwhile may or may not be moved. Symbolic links, devices and other entries stay,
+/// because a relative link would lead elsewhere.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`] if another process
-/// holds the directory's lock (flock), or the file system cannot rename without replacing; if the directory cannot be read.
-/// Failures below it are reported to [`ReshardOptions::on_failure`].
+/// [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`] if
+/// another process holds the directory's lock (flock), or the file system cannot rename without replacing; if
+/// the directory cannot be read. Other failures are reported to [`ReshardOptions::on_failure`].
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();

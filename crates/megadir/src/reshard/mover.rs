@@ -34,16 +34,13 @@ pub(super) struct Mover<'a> {
     window: Window,
     targets: Targets,
     sources: Vec<Arc<Dir>>,
-    /// Target directories of the group that is being moved.
     open: Vec<Result<Arc<Dir>>>,
-    /// Most old and most target directories that are open at a time.
     open_max: usize,
-    /// Old directories to be removed once the window is empty, the deepest first: parent and name.
+    /// Old directories to remove once the window is empty, the deepest first: parent and name.
     left: Vec<(Arc<Dir>, Box<[u8]>)>,
     /// Digests of the paths of target directories that exist.
     known: HashSet<u64>,
     hasher: RandomState,
-    /// Ends the work.
     fatal: Option<Error>,
 }
 
@@ -86,7 +83,7 @@ impl<'a> Mover<'a> {
         self.fatal.is_some() || self.progress.is_cancelled()
     }
 
-    /// Moves the files of the window, and removes the directories that were left and are empty.
+    /// Also removes directories that were left and are empty.
     fn flush(&mut self) {
         self.window.sort();
         self.make_directories();
@@ -104,7 +101,8 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Before any file of the window is moved. Failures are reported when a file needs the directory.
+    /// Called before any file of the window moves. Failures are reported with the first file for the
+    /// directory.
     fn make_directories(&mut self) {
         let mut index = 0;
         while index < self.window.len() && !self.is_ended() {
@@ -120,14 +118,13 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Index after the files with the same target directory.
     fn end_of_run(&self, start: usize) -> usize {
         let directory = self.window.get(start).directory;
         let same = |index: &usize| self.window.get(*index).directory == directory;
         (start..self.window.len()).take_while(same).last().map_or(start + 1, |last| last + 1)
     }
 
-    /// Moves the files of a group of target directories, which are open meanwhile; returns the index after them.
+    /// Moves the files of a group of target directories; returns the index after them.
     fn move_group(&mut self, start: usize) -> usize {
         let (targets, open) = (&mut self.targets, &mut self.open);
         let end = self.window.group(start, self.open_max, |directory| open.push(targets.open(directory)));

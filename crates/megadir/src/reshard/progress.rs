@@ -1,4 +1,4 @@
-//! Number of files moved so far, for another thread to read, and the flag that cancels the work.
+//! Number of files moved so far, and the flag that cancels the work.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -6,9 +6,9 @@
 //! exchange each ab           DIR/ab is the directory, and the hidden link ab leads back to it
 //! ```
 //!
-//! `.megadir-reshard-other` is a link from each of the two directories to the other one, so that a process that has read a
-//! link when the directory is moved, or that has the old directory open, still gets to the file. Each step is one atomic
-//! call, and after a kill the same call completes the work or undoes it ([`complete`]).
+//! `.megadir-reshard-other` is a link from each of the two directories to the other, so that a process that
+//! has read a link before the move, or has the old directory open, still reaches the file. Each step is one
+//! atomic call, and after a kill the same call completes the work or undoes it ([`complete`]).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,21 +27,21 @@ use crate::layout::Layout;
 use crate::likeness::make_alike;
 use crate::remove::aside::can_be_copied;
 
-/// Link from the old directory to the new one, and back.
+/// Links old and new directory.
 const OTHER: &str = ".megadir-reshard-other";
 /// Names of directories are held in memory.
 const DIRECTORIES_MAX: usize = 1 << 17;
 
-/// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs and other
-/// extended attributes. Paths through it work at any moment, but meanwhile lead through symbolic links; processes that
-/// have the old directory open must open it again afterwards.
+/// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs
+/// and other extended attributes. Paths through it always work, if meanwhile through symbolic links;
+/// processes that have the old directory open must open it again.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unavailable`] if it has any other entry, another process holds its lock (flock), the file system cannot
-/// exchange two entries atomically, and for btrfs subvolumes and encrypted directories;
-/// [`ErrorKind::MountPoint`]; an error of copying the metadata. Until the exchange, the directory is unchanged after an
-/// error; later, the same call continues.
+/// [`ErrorKind::Unavailable`] if it has any other entry, another process holds its lock (flock), the file
+/// system cannot exchange entries atomically, and for btrfs subvolumes and encrypted directories;
+/// [`ErrorKind::MountPoint`]; an error of copying the metadata. Before the exchange, an error leaves the
+/// directory unchanged; later, the same call continues.
 pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
     let place = Place::new(parent, name)?;
     let old = place.open(name)?;
@@ -68,7 +68,7 @@ pub fn complete(parent: &Dir, name: &[u8]) -> Result<bool> {
     place.complete(&now)
 }
 
-/// A directory's name in its parent, and the hidden name beside it.
+/// A directory's name in its parent, and its hidden name.
 struct Place<'a> {
     parent: &'a Dir,
     name: &'a [u8],
@@ -125,7 +125,6 @@ impl<'a> Place<'a> {
         Ok(names)
     }
 
-    /// The hidden directory, with a link for each name.
     fn make(&self, old: &Dir, names: &[Box<[u8]>]) -> Result<Dir> {
         let failed = |error| self.failed(error);
         rustix::fs::mkdirat(self.parent, &*self.hidden, Mode::RWXU).map_err(failed)?;
@@ -174,7 +173,6 @@ impl<'a> Place<'a> {
         self.refuse(ErrorKind::NotFound, "replaced by another directory while it was being renamed")
     }
 
-    /// Before the exchange.
     fn undo(&self, old: &Dir) -> Result<()> {
         self.complete(old).map(drop)
     }
@@ -191,8 +189,8 @@ impl<'a> Place<'a> {
         self.finish(now, &other)
     }
 
-    /// Moves each directory from the hidden directory to the new one, and removes the links and the hidden directory.
-    /// `true` if there was one.
+    /// Moves each directory from the hidden directory to the new one, and removes the links and the hidden
+    /// directory; `false` without one.
     fn finish(&self, new: &Dir, old: &Dir) -> Result<bool> {
         let mut moved = false;
         let mut links = Vec::new();
@@ -228,13 +226,11 @@ impl<'a> Place<'a> {
         Ok(moved)
     }
 
-    /// The link to the other directory.
     fn unlink_other(&self, at: &Dir) -> Result<()> {
         let texts = [beside(self.hidden.as_bytes()), beside(self.name)];
         self.unlink_if(at, OTHER.as_bytes(), |text| texts.contains(text))
     }
 
-    /// A link, if its text is as expected.
     fn unlink_if(&self, at: &Dir, name: &[u8], is_ours: impl Fn(&Vec<u8>) -> bool) -> Result<()> {
         if !leads(at, name).is_some_and(|text| is_ours(&text)) {
             return Ok(());
@@ -246,7 +242,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Text of a link; `None` for any other entry.
 fn leads(at: &Dir, name: &[u8]) -> Option<Vec<u8>> {
     rustix::fs::readlinkat(at, name, Vec::new()).ok().map(std::ffi::CString::into_bytes)
 }

@@ -1,11 +1,11 @@
-//! New path of a file, from its present path alone.
+//! New path of a file, from its present path.
 
 use crate::layout::{Layout, NameBuffer, PathBuffer, Placed, Placer, Refused, Source};
 
-/// New layout at its depth, and the directory it is for.
+/// New layout at its depth.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
-    /// The directory that has the old layout, so that files may have been moved before.
+    /// In the directory with the old layout, so that files may have been moved before.
     Inside(Placer),
     /// Another directory.
     Elsewhere(Placer),
@@ -18,7 +18,6 @@ pub struct Route {
     way: Way,
 }
 
-/// Place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place<'a> {
     /// Has this path in the new layout.
@@ -36,8 +35,8 @@ impl Route {
     ///
     /// # Errors
     ///
-    /// The reason if a path in the same directory may belong to both layouts with different names, so that a run could not
-    /// be continued: both put files on the same level, and one of them shortens names.
+    /// The reason if a path in the same directory may belong to both layouts with different names: both put
+    /// files on the same level, and one of them shortens names.
     pub fn new(from: &Layout, way: &Way) -> Result<Self, String> {
         let Way::Inside(placer) = way else { return Ok(Self { from: *from, way: *way }) };
         let to = placer.layout();
@@ -94,7 +93,7 @@ impl Route {
     }
 }
 
-/// The file's own name is not the name that the layout was asked for.
+/// `true` if the file's own name is not the name in the layout.
 fn changes_names(layout: &Layout) -> bool {
     layout.is_trimmed() || layout.source() == Source::Decimal
 }

@@ -1,4 +1,4 @@
-//! Counts what a run would do, and changes nothing.
+//! Counts the effects of a run without changes.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -28,8 +28,8 @@ pub struct Survey {
     pub stay: Counts,
 }
 
-/// Counts what a run would do. Ends early once more than `enough` files would be moved. For a new layout whose depth
-/// grows, `to_move` and `in_place` together decide the depth.
+/// Counts the effects of a run. Ends early once more than `enough` files would be moved. For a new layout
+/// whose depth grows, `to_move` and `in_place` together decide the depth.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Directories of the new layout: opened and made by one name at a time below the directory.
+//! Directories of the new layout, reached one name at a time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Removes the new directory of a run that was killed.
+    /// Removes the new directory of a killed run.
     pub(super) fn new(top: Arc<Dir>) -> Result<Self> {
         match rustix::fs::unlinkat(&*top, NEW, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -29,12 +29,11 @@ impl Targets {
         Ok(Self { top, open: Vec::new(), is_plain: false, made: 0 })
     }
 
-    /// Closes all directories.
     pub(super) fn close(&mut self) {
         self.open.clear();
     }
 
-    /// Opens a directory, relative to the top; makes those that are missing.
+    /// Makes missing directories; `path` is relative to the top.
     pub(super) fn open(&mut self, path: &[u8]) -> Result<Arc<Dir>> {
         let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).peekable();
         let mut depth = 0;
@@ -69,7 +68,7 @@ impl Targets {
         open(parent, name)
     }
 
-    /// Under a hidden name first, so that no other process sees it with another owner or mode.
+    /// Under a hidden name first, so that no process sees it with another owner or mode.
     fn make(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
         let is_first = self.made == 0;
         // The first one shows if `mkdir` alone is enough.

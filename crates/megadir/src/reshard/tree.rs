@@ -1,4 +1,4 @@
-//! Reads a directory and those below it that a visitor enters, depth first, with one buffer per level.
+//! Reads a directory and those that a visitor enters, depth first, with one buffer per level.
 
 use std::sync::Arc;
 
@@ -17,14 +17,13 @@ pub(super) trait Visit {
     /// Any other entry. `path` is relative to the top and ends in `name`. `false` ends the visit.
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool;
 
-    /// A directory that was entered and read to its end, or could not be.
+    /// A directory that was entered.
     fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _level: usize) {}
 
     /// A directory below the top that cannot be read. The visit goes on.
     fn fail(&mut self, failure: Error);
 }
 
-/// Where an entry was found.
 pub(super) struct At<'a> {
     pub(super) directory: &'a Arc<Dir>,
     /// Level of the entry.
@@ -51,7 +50,7 @@ impl Frame {
     }
 }
 
-/// Never enters the directory `except`.
+/// Never enters `except`.
 pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) -> Result<()> {
     let mut frames = vec![Frame::open(top.again()?, 0)?];
     let mut path = Vec::new();

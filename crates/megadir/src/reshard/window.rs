@@ -1,8 +1,8 @@
-//! Files that were read and wait to be moved, in bounded memory: in groups of target directories, by inode in each.
+//! Files that wait to be moved, in bounded memory: in groups of target directories, by inode in each.
 
 use crate::layout::Placed;
 
-/// Bytes of an entry beside its path.
+/// Size without the path.
 const ITEM_BYTES: usize = size_of::<Item>();
 /// Share of the memory for paths: as much as for items, which suits names of 32 bytes.
 const PATHS_SHARE: usize = 2;
@@ -11,10 +11,10 @@ const LONGEST: usize = crate::layout::PATH_BYTES_MAX + crate::layout::NAME_BYTES
 
 #[derive(Clone, Copy)]
 struct Item {
-    /// First bytes of the target directory: most comparisons need no more.
+    /// First bytes of the target directory; most comparisons end here.
     key: u64,
     inode: u64,
-    /// New path, then the old name if it differs from the new one.
+    /// New path, then the old name if it differs.
     at: u32,
     source: u32,
     path_bytes: u16,
@@ -41,14 +41,13 @@ pub(super) struct Window {
     bytes: Vec<u8>,
 }
 
-/// File that waits.
 pub(super) struct Waiting<'a> {
     /// Number of the target directory in its group.
     pub(super) target: usize,
-    /// Number that `push` was given.
+    /// As given to `push`.
     pub(super) source: usize,
     pub(super) name: &'a [u8],
-    /// New directory; empty for the top.
+    /// Empty for the top.
     pub(super) directory: &'a [u8],
     pub(super) file: &'a [u8],
 }
@@ -71,7 +70,7 @@ impl Window {
         self.bytes.clear();
     }
 
-    /// Not if it is full.
+    /// `false` if it is full.
     pub(super) fn push(&mut self, source: usize, name: &[u8], inode: u64, placed: &Placed<'_>) {
         let (at, path) = (self.bytes.len() as u32, placed.path());
         self.bytes.extend_from_slice(path);
@@ -94,7 +93,6 @@ impl Window {
         });
     }
 
-    /// By target directory.
     pub(super) fn sort(&mut self) {
         let Self { items, bytes } = self;
         items.sort_unstable_by(|a, b| {
@@ -102,8 +100,8 @@ impl Window {
         });
     }
 
-    /// Numbers the target directories from `start`, at most `targets_max`, and sorts their files by inode. Calls
-    /// `begin` with each target directory, and returns the end of the group.
+    /// Numbers the target directories from `start`, at most `targets_max`, and sorts their files by inode.
+    /// Calls `begin` with each target directory, and returns the end of the group.
     pub(super) fn group(&mut self, start: usize, targets_max: usize, mut begin: impl FnMut(&[u8])) -> usize {
         let Self { items, bytes } = self;
         let (mut end, mut targets) = (start, 0);

@@ -1,5 +1,4 @@
-//! Stat backends: ways to read attributes, as backends are ways to list. A new one is a file in this folder and two
-//! lines here.
+//! Stat backends: ways to read attributes. A new one is a file here and two lines below.
 
 #[cfg(target_os = "linux")]
 mod bulk;
@@ -21,7 +20,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nearest::choices;
 
-/// Stat backends of this system. The first is the reference that the conformance suite compares with.
+/// The first is the reference of the conformance suite.
 pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     &std_metadata::StdMetadata,
     #[cfg(target_os = "linux")]
@@ -29,9 +28,9 @@ pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     #[cfg(unix)]
     &fstatat::Fstatat,
     #[cfg(target_os = "linux")]
-    &bulk::XfsBulkstat,
+    &bulk::XFS_BULKSTAT,
     #[cfg(target_os = "linux")]
-    &bulk::BtrfsSearch,
+    &bulk::BTRFS_SEARCH,
     #[cfg(windows)]
     &listed::Listed,
     #[cfg(windows)]
@@ -51,7 +50,7 @@ pub trait StatBackend: Sync {
     /// Checks that the stat backend works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
 
-    /// `true` if it takes attributes from the listing, so that the directory must be opened by
+    /// `true` if attributes come from the listing, by
     /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
     fn is_listed(&self) -> bool {
         false
@@ -71,8 +70,8 @@ pub trait StatBackend: Sync {
     /// the system calls.
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
-    /// Prepares `threads` threads for a directory, or for it and those below it. Returns one value per thread.
-    /// Work needed once per listing is done here. Errors: As [`StatBackend::start`].
+    /// Prepares `threads` threads for a directory, or for a tree, and does what is needed once per listing.
+    /// Errors: As [`StatBackend::start`].
     fn start_threads(
         &self,
         directory: &Dir,
@@ -85,10 +84,9 @@ pub trait StatBackend: Sync {
 
 /// Reads attributes in one thread.
 pub trait Examine: Send {
-    /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order. An entry whose
-    /// attributes cannot be read gets a row with its error; the call itself succeeds. Errors:
-    /// [`ErrorKind::Unavailable`] if the stat backend does not work in this directory; it may work in others. Any
-    /// other error means that further calls are useless.
+    /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order; an unreadable
+    /// entry gets a row with its error. Errors: [`ErrorKind::Unavailable`] if the stat backend does not work
+    /// in this directory; after any other error further calls are useless.
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
 }
 
@@ -139,15 +137,14 @@ impl<'a> AttributeBatch<'a> {
         self.len() == 0
     }
 
-    /// Iterates over entries and their attributes. Entries that were removed since the listing are included
+    /// Iterates over entries and their attributes, including entries removed since the listing
     /// ([`Attributes::has_vanished`]).
     pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
         self.batch.entries().zip(self.rows)
     }
 }
 
-/// Reads a batch's attributes. Fails if the stat backend did not return one row per entry, because names would get
-/// wrong attributes.
+/// Fails unless the stat backend returned one row per entry, because names would get wrong attributes.
 pub(crate) fn examine(
     examine: &mut dyn Examine,
     directory: &Dir,
@@ -163,7 +160,6 @@ pub(crate) fn examine(
 }
 
 pub(crate) trait AttributeReader: Send {
-    /// Returns the next batch, or `None` at the end.
     fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
 }
 
@@ -189,7 +185,7 @@ impl Dir {
 
 #[cfg(windows)]
 mod listed {
-    //! StatBackend `listed`: attributes that came with the listing. Entries of other batches, such as names of an
+    //! StatBackend `listed`: attributes from the listing. Entries of other batches, such as names of an
     //! inventory, are opened one by one.
 
     use crate::attributes::{Attributes, StatMask};

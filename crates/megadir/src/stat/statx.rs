@@ -1,5 +1,5 @@
-//! StatBackend `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from the
-//! cache that the listing has just filled.
+//! StatBackend `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from
+//! the cache.
 
 use std::ffi::CStr;
 
@@ -55,7 +55,7 @@ impl StatBackend for Statx {
     }
 }
 
-/// Unit of `stx_blocks`, whatever the block size of the file system.
+/// Whatever the block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
 pub(crate) struct StatxRequest {

@@ -1,4 +1,4 @@
-//! Stat backends `attributes-each` and `open-each`: a system call per entry, for comparison with the listing's
+//! Stat backends `attributes-each` and `open-each`: a system call per entry, to compare with the listing's
 //! attributes.
 
 use std::os::windows::io::AsHandle;

@@ -7,7 +7,7 @@ const HOUR_S: i64 = 60 * MINUTE_S;
 const DAY_S: i64 = 24 * HOUR_S;
 const YEAR_S: i64 = 365 * DAY_S;
 
-/// Upper bounds in seconds, except of the last; the first bucket is for times in the future.
+/// In seconds; the first bucket is for times in the future.
 const OLDEST_S: [i64; 10] =
     [-1, MINUTE_S, HOUR_S, DAY_S, 7 * DAY_S, 30 * DAY_S, 90 * DAY_S, YEAR_S, 2 * YEAR_S, 5 * YEAR_S];
 
@@ -52,8 +52,8 @@ impl Ages {
         self.entries
     }
 
-    /// Buckets from the first to the last non-empty one, newest first; buckets in between may be empty. A
-    /// bucket includes its upper bound; a year has 365 days.
+    /// Buckets from the first to the last non-empty one, newest first. A bucket includes its upper bound; a
+    /// year has 365 days.
     pub fn buckets(&self) -> Vec<AgeBucket> {
         let bucket = |(index, total): (usize, Total)| {
             let (from_s, to_s) = bounds(index);
@@ -64,7 +64,6 @@ impl Ages {
     }
 }
 
-/// Number of buckets.
 pub(crate) const BUCKETS: usize = OLDEST_S.len() + 1;
 
 #[inline]
@@ -73,7 +72,6 @@ pub(crate) fn bucket_of(age_s: i64) -> usize {
     OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum()
 }
 
-/// Lowest and highest age of a bucket, as in [`AgeBucket`].
 pub(crate) fn bounds(bucket: usize) -> (Option<i64>, Option<i64>) {
     (bucket.checked_sub(1).map(|before| OLDEST_S[before] + 1), OLDEST_S.get(bucket).copied())
 }

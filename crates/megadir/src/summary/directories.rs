@@ -57,7 +57,7 @@ pub struct DirectoryRow {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DirectorySummary {
-    /// Without the current one. Strings, because comparing and hashing paths splits them into components.
+    /// Without the current one. Comparing and hashing paths would split them into components.
     unfinished: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
     /// Fewest entries on top.
@@ -67,7 +67,6 @@ pub struct DirectorySummary {
     directories: u64,
 }
 
-/// A directory among those with the most entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Candidate(DirectoryRow);
 
@@ -138,7 +137,6 @@ impl DirectorySummary {
         }
     }
 
-    /// Kept if it is among those with the most entries.
     fn close(&mut self, path: OsString, totals: DirectoryTotals) {
         self.directories += 1;
         self.total.merge(totals.total);
@@ -158,7 +156,7 @@ impl DirectorySummary {
         }
     }
 
-    /// Counts unfinished directories and takes out those with the most entries, largest first. Ties are in byte
+    /// Counts unfinished directories and returns those with the most entries, largest first. Ties are in byte
     /// order of their paths. Empty directories are left out.
     pub fn finish(&mut self) -> Vec<DirectoryRow> {
         let unfinished = std::mem::take(&mut self.unfinished).into_iter().chain(self.current.take());
@@ -179,7 +177,6 @@ impl DirectorySummary {
     }
 }
 
-/// Most entries first.
 fn rank(entries: u64, path: &OsStr) -> (Reverse<u64>, &OsStr) {
     (Reverse(entries), path)
 }

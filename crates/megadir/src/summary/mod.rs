@@ -29,8 +29,7 @@ use crate::file_type::FileType;
 pub struct Total {
     /// Number of entries.
     pub entries: u64,
-    /// Sum of their apparent sizes (the lengths in the inodes, not the space on disk), bytes. Entries of
-    /// unknown size add nothing.
+    /// Sum of their apparent sizes (not the space on disk), bytes. Entries of unknown size add nothing.
     pub bytes: u128,
 }
 
@@ -56,9 +55,9 @@ fn from_first_to_last<B>(mut buckets: Vec<B>, total: impl Fn(&B) -> Total) -> Ve
 
 /// Figures about entries: types, sizes, ages, and the entries that stand out.
 ///
-/// Sizes are apparent sizes: the length of a file, the length of a symbolic link's target, and for a directory
-/// what the file system reports. Each hard link counts as an entry with its full size. An age is the time from
-/// the last modification to a reference time, in whole seconds.
+/// Sizes are apparent: the length of a file, of a symbolic link's target, and for a directory what the file
+/// system reports. Each hard link counts with its full size. An age is the time from the last modification to
+/// a reference time, in whole seconds.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -92,12 +91,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Attributes needed. If one is missing, the figures that need it leave the entry out.
+    /// Attributes needed. Figures omit entries without theirs.
     pub const WANT: StatMask =
         StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED).union(StatMask::LINKS);
 
-    /// Creates an empty summary. `now_s` is the reference time for ages, in seconds since 1970-01-01 UTC. `top`
-    /// is the number of largest, newest and oldest entries to list.
+    /// Creates an empty summary. `now_s` is the reference time for ages, in seconds since 1970-01-01 UTC.
+    /// `top` is the number of largest, newest and oldest entries to list.
     pub fn new(now_s: i64, top: usize) -> Self {
         Self {
             now_s,
@@ -113,8 +112,8 @@ impl Summary {
         }
     }
 
-    /// Adds an entry. `prefix` precedes its name in lists: the path of its directory with a trailing slash, or
-    /// nothing. Skips entries that were removed since the listing.
+    /// Adds an entry. `prefix` precedes its name in lists: the path of its directory with a trailing slash,
+    /// or nothing. Skips entries removed since the listing.
     #[inline]
     pub fn add(&mut self, prefix: &[u8], entry: &Entry<'_>, attributes: &Attributes) {
         if attributes.has_vanished() {
@@ -144,8 +143,7 @@ impl Summary {
         self.linked += u64::from(linked);
     }
 
-    /// Adds the entries of another summary. Both should have the same reference time: ages are not
-    /// recalculated.
+    /// Adds the entries of another summary, which should have the same reference time.
     pub fn merge(&mut self, other: &Self) {
         self.total.merge(other.total);
         for (own, other) in self.types.iter_mut().zip(&other.types) {
@@ -173,13 +171,12 @@ impl Summary {
         types
     }
 
-    /// Number of entries, except directories, with more than one hard link. Each counts with its full size.
+    /// Number of entries, except directories, with more than one hard link.
     pub fn linked(&self) -> u64 {
         self.linked
     }
 
-    /// Number of entries whose attributes could not be read. They count only by the type that the directory
-    /// stores.
+    /// Number of entries whose attributes could not be read; they count by type only.
     pub fn unexamined(&self) -> u64 {
         self.unexamined
     }

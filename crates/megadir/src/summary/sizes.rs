@@ -1,6 +1,6 @@
-//! Distribution of sizes. Quantiles come from counts by size, 128 for each power of two from 256 on: the layout
-//! of Tene's HdrHistogram, 58 KiB. A count is reported by its smallest size, at most 1/128 below any other,
-//! because many files have 4096 bytes and none 4112.
+//! Distribution of sizes. Quantiles come from counts by size, 128 for each power of two from 256 on: the
+//! layout of Tene's HdrHistogram, 58 KiB. A count is reported by its smallest size, because many files have
+//! 4096 bytes and none 4112.
 
 use super::{Total, from_first_to_last};
 
@@ -76,8 +76,8 @@ impl Sizes {
         self.entries
     }
 
-    /// Buckets from the first to the last non-empty one; buckets in between may be empty. Lower bounds are 0,
-    /// 1, 1 KiB, 4 KiB, 16 KiB and so on, each included in its bucket.
+    /// Buckets from the first to the last non-empty one. Lower bounds are 0, 1, 1 KiB, 4 KiB, 16 KiB and so
+    /// on, each included in its bucket.
     pub fn buckets(&self) -> Vec<SizeBucket> {
         let bucket = |(index, total)| {
             let (from, to) = bounds(index);
@@ -87,8 +87,8 @@ impl Sizes {
         from_first_to_last(all, |bucket: &SizeBucket| bucket.total)
     }
 
-    /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank, bytes;
-    /// `None` without entries. At most [`Sizes::QUANTILE_ERROR`] below the true quantile, never above.
+    /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank,
+    /// bytes; `None` without entries. At most [`Sizes::QUANTILE_ERROR`] below the true quantile, never above.
     /// Extremes, sizes below 256 bytes and multiples of large powers of two are exact.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         if self.entries == 0 {
@@ -116,7 +116,6 @@ pub(crate) fn bucket_of(bytes: u64) -> usize {
     }
 }
 
-/// Smallest and largest size of a bucket, bytes.
 pub(crate) fn bounds(bucket: usize) -> (u64, u64) {
     let to = if bucket + 1 < BUCKETS { bucket_start(bucket + 1) - 1 } else { u64::MAX };
     (bucket_start(bucket), to)

@@ -1,4 +1,4 @@
-//! Highest-ranking entries; only these are kept.
+//! Highest-ranking entries.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -52,7 +52,6 @@ impl<K: Ord + Copy> Top<K> {
         if key == lowest.key && joined_cmp(prefix, name, &lowest.path).is_ge() {
             return;
         }
-        // Reuse the path's memory: ascending entries replace each other all the time.
         let candidate = &mut *lowest;
         candidate.key = key;
         candidate.path.clear();
@@ -68,7 +67,6 @@ impl<K: Ord + Copy> Top<K> {
         }
     }
 
-    /// Entries, highest first.
     pub(super) fn ranked<V>(&self, value: impl Fn(K) -> V) -> Vec<Ranked<'_, V>> {
         let mut candidates: Vec<_> = self.heap.iter().collect();
         candidates.sort_unstable();
@@ -77,7 +75,7 @@ impl<K: Ord + Copy> Top<K> {
     }
 }
 
-/// Compares the concatenation of the first two with the third.
+/// Compares `prefix` and `name`, joined, with `path`.
 fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
     if prefix.is_empty() {
         // An empty slice may point to unmapped memory, and then the masked loads of memcmp take 80 ns.
@@ -88,7 +86,6 @@ fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
 }
 
 impl<K: Ord> Ord for Candidate<K> {
-    /// Reversed, so that the lowest is on top of the heap.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key).then_with(|| self.path.cmp(&other.path))
     }

@@ -1,5 +1,5 @@
-//! Files with several hard links. Their bytes count in the directory whose path and name are the first in byte order,
-//! whichever is read first, so that threads give the same answer in each run.
+//! Files with several hard links. Their bytes count in the directory whose path and name are the first in
+//! byte order, so that every run gives the same answer.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,7 +15,6 @@ pub(super) struct Links {
     names: u64,
 }
 
-/// A file and the first of its names seen so far.
 #[derive(Debug)]
 pub(super) struct Linked {
     pub(super) root: u32,

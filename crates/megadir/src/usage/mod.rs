@@ -1,13 +1,12 @@
 //! Space and entries of every subtree: which directory holds the inodes.
 //!
-//! [`read`] walks a tree, [`Tally::add`] takes entries from elsewhere, e.g. from an inventory, in any order of
-//! directories; the [`Report`] is the same. Memory grows with [`UsageOptions::top`], with the depth of the tree and the
-//! number of threads, and with the number of files that have several hard links (about 150 bytes each), not with the
-//! number of entries.
+//! [`read`] walks a tree, [`Tally::add`] takes entries from elsewhere, e.g. from an inventory; the [`Report`]
+//! is the same. Memory grows with [`UsageOptions::top`], the depth of the tree, the number of threads, and
+//! the number of files with several hard links (about 150 bytes each).
 //!
-//! * The figures of a directory cover everything below it, not the directory itself, which counts in its parent.
-//! * An entry is a name. Inodes and bytes count each hard link once, in the directory whose path and name are the first
-//!   in byte order.
+//! * The figures of a directory cover everything below it, not the directory itself.
+//! * An entry is a name. Inodes and bytes count each hard link once, in the directory whose path and name are
+//!   the first in byte order.
 
 mod links;
 mod read;
@@ -126,7 +125,7 @@ fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     [one, other].into_iter().flatten().min()
 }
 
-/// Entry to be counted; `None` for what is not known.
+/// Entry to be counted; `None` for unknown values.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     /// Name.
@@ -196,7 +195,6 @@ pub struct Usage {
     tables: Tables,
 }
 
-/// Shared by all threads.
 #[derive(Debug)]
 struct Shared {
     top: Mutex<Top>,
@@ -208,7 +206,6 @@ struct Shared {
 pub struct Tally {
     shared: Arc<Shared>,
     tables: Tables,
-    /// Sum over the current directory since the last flush.
     sum: Gathering,
     files: u64,
 }
@@ -318,12 +315,12 @@ impl Tally {
         self.tables.add(item, is_first);
     }
 
-    /// Passes the counts on to the subtree that they belong to.
+    /// Passes the counts on to their subtree.
     pub fn flush(&mut self, directory: &Subtree) {
         directory.add(&std::mem::take(&mut self.sum), std::mem::take(&mut self.files));
     }
 
-    /// Counts a directory that was read completely among those with its number of files.
+    /// Counts a completely read directory by its number of files.
     pub fn end(&mut self, directory: &Subtree) {
         self.tables.directory(directory.files());
     }
@@ -369,7 +366,7 @@ pub struct Report {
     pub roots: Vec<Root>,
     /// Everything below all roots.
     pub total: Sum,
-    /// Listed directories. The parent of each is a root or precedes it; the highest-ranking of each parent come first.
+    /// Listed directories, each after its parent; the highest-ranking of each parent come first.
     pub directories: Vec<Directory>,
     /// Names of files that are counted under another name.
     pub linked_entries: u64,
@@ -417,7 +414,7 @@ impl Report {
         self.tables.unexamined
     }
 
-    /// `false` if the space on disk of some entries is not known, e.g. in an inventory of an older version.
+    /// `false` if the space on disk of some entries is unknown, e.g. in an older inventory.
     pub fn has_allocated(&self) -> bool {
         self.tables.without_allocated == 0
     }

@@ -1,4 +1,4 @@
-//! Reads a tree: each thread counts the entries that it reads and sends events to the caller's thread.
+//! Reads a tree: each thread counts its entries and sends events to the caller's thread.
 
 use std::collections::HashSet;
 use std::io;
@@ -44,13 +44,12 @@ struct Reader<'r> {
     messages: Sender<Message>,
     conditions: Option<&'r Conditions>,
     new_tally: &'r (dyn Fn() -> Tally + Sync),
-    /// Could not be opened or read completely.
     failed: HashSet<PathBuf>,
 }
 
-/// Reads the tree below a directory by [`WalkOptions::threads`] threads, including other mounts if the options request
-/// it. The options need a stat backend for [`Item::WANT`] and what the conditions need; only entries that meet the conditions
-/// count. Breaks if `watch` requested a stop.
+/// Reads the tree below a directory by [`WalkOptions::threads`] threads, including other mounts if requested.
+/// The options need a stat backend for [`Item::WANT`] and the conditions; only entries that meet the
+/// conditions count. Breaks if `watch` requested a stop.
 ///
 /// ```
 /// use megadir::usage::{By, Item, Usage, UsageOptions, read};
@@ -84,7 +83,7 @@ pub fn read(
         return walk(usage, (root, subtree), &options, watch);
     }
     let (flow, below) = listing(usage, (&root, &subtree), &options, watch)?;
-    // None, but for those that were made meanwhile, and on file systems that count no links for them.
+    // Made meanwhile, or not counted as links by the file system.
     for name in below {
         let opened = match options.cross_mounts {
             true => root.open_below(&name).map(Some),
@@ -103,13 +102,13 @@ pub fn read(
     Ok(flow)
 }
 
-/// `true` if a directory probably has no subdirectories. A walk would read it with one thread.
+/// `true` if a directory probably has no subdirectories, so that a walk would use one thread.
 fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
     let links = root.attributes(StatMask::LINKS);
     options.threads > 1 && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
 }
 
-/// Counts the entries of a directory that several threads read. Returns the names of the subdirectories to enter.
+/// Returns the names of the subdirectories to enter.
 fn listing(
     usage: &mut Usage,
     (root, subtree): (&Dir, &Subtree),
@@ -154,7 +153,6 @@ fn listing(
     Ok((flow, below))
 }
 
-/// Reads the tree below a directory, each directory by one of several threads.
 fn walk(
     usage: &mut Usage,
     (root, subtree): (Dir, Subtree),
@@ -178,7 +176,7 @@ fn walk(
     let tallies = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for reader in readers {
-            // Dropping the unstarted readers ends the walk for the others.
+            // Dropping the unstarted readers ends the walk.
             threads.push(reader.start(scope)?);
         }
         loop {
@@ -296,7 +294,6 @@ impl Counted {
     }
 }
 
-/// Counts the entries that meet the conditions.
 fn count<'e>(
     tally: &mut Tally,
     directory: (&Subtree, &TreePath),

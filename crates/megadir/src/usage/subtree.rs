@@ -1,5 +1,5 @@
-//! Subtrees that are being read. Each holds its parent, so that the last user of a subtree closes it: then its figures
-//! are complete, and are added to its parent's.
+//! Subtrees that are being read. Each holds its parent; the last user of a subtree adds its complete figures
+//! to its parent's.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,6 @@ use super::{Shared, Sum, lock};
 use crate::tree_path::TreePath;
 use crate::walk::WalkContext;
 
-/// Figures of an unfinished subtree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gathering {
     /// Without the bytes of files with several hard links.
@@ -34,7 +33,7 @@ pub struct Subtree {
     files: AtomicU64,
 }
 
-/// Directory that may be listed; stands also for the directories below the listed levels.
+/// Directory that may be listed; also stands for those below the listed levels.
 #[derive(Debug)]
 struct Node {
     shared: Arc<Shared>,
@@ -92,7 +91,7 @@ impl WalkContext for Subtree {
 }
 
 impl Node {
-    /// Adds the figures to the parent's and offers them for the list. Returns the parent.
+    /// Adds the figures to the parent's and offers them for the list.
     fn close(&mut self) -> Option<Arc<Self>> {
         let parent = self.parent.take()?;
         let gathered = *lock(&self.sum);
@@ -104,7 +103,7 @@ impl Node {
     }
 }
 
-/// In a loop: recursion could overflow the stack in deep trees.
+/// Iterative: recursion could overflow the stack in deep trees.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut next = self.close();

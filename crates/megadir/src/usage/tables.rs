@@ -1,4 +1,4 @@
-//! Distributions over a whole tree: owners, extensions, ages, sizes, files per directory.
+//! Distributions over a whole tree.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use crate::attributes::Time;
 use crate::file_type::FileType;
 use crate::summary::{ages, sizes};
 
-/// Rows of a table with an open number of keys; later keys count as the rest.
+/// Later keys count as the rest.
 const ROWS_MAX: usize = 4096;
 /// Longer extensions count as [`Extension::Other`].
 const EXTENSION_BYTES_MAX: usize = 7;
@@ -127,7 +127,7 @@ pub(super) struct Tables {
 #[derive(Debug)]
 struct Table<K> {
     rows: HashMap<K, Amount>,
-    /// Most often the same as before.
+    /// Most often the next one too.
     last: Option<(K, Amount)>,
     rest: K,
 }
@@ -193,7 +193,7 @@ impl Tables {
         }
     }
 
-    /// Counts an entry; the inode and its bytes only if `is_first` of its names.
+    /// Counts the inode and its bytes only if `is_first` of its names.
     #[inline]
     pub(super) fn add(&mut self, item: &Item<'_>, is_first: bool) {
         let inodes = u64::from(is_first);
@@ -297,7 +297,7 @@ fn age_rows(buckets: &[Amount]) -> Vec<AgeRow> {
     filled(buckets, |amount| amount.entries).map(row).collect()
 }
 
-/// Buckets from the first to the last that is not empty, with their indices.
+/// From the first to the last that is not empty, with indices.
 fn filled<B: Copy>(buckets: &[B], count: impl Fn(&B) -> u64) -> impl Iterator<Item = (usize, B)> {
     let has = |bucket: &B| count(bucket) > 0;
     let first = buckets.iter().position(has).unwrap_or(0);

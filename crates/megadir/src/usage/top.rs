@@ -1,4 +1,4 @@
-//! Directories with the highest ranks. While trees are read, only those that may still be listed are kept.
+//! Directories with the highest ranks.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use super::subtree::Gathering;
 use super::{Amount, By, Directory, Sum, UsageOptions};
 use crate::tree_path::TreePath;
 
-/// Candidates beyond those to be listed, before the list is shortened.
+/// Extra candidates before the list is shortened.
 const SLACK: usize = 64;
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Top {
         Self { by: options.by, top: options.top, kept: Vec::new(), shorten_at, least: None }
     }
 
-    /// Offers a directory whose figures are complete but for files with several hard links.
+    /// Offers a directory whose figures are complete except for files with several hard links.
     pub(super) fn offer(&mut self, (root, path, depth): (u32, &TreePath, u32), gathered: &Gathering) {
         let high = rank(self.by, &gathered.sum, (gathered.linked_allocated, gathered.linked_apparent));
         if self.top == 0 || self.least.is_some_and(|least| high < least) {
@@ -69,7 +69,6 @@ impl Top {
         }
     }
 
-    /// Drops directories that `top` others certainly precede.
     fn shorten(&mut self) {
         let mut lows: Vec<Rank> = self.kept.iter().map(|kept| kept.low).collect();
         let (_, least, _) = lows.select_nth_unstable_by(self.top - 1, |a, b| b.cmp(a));
@@ -77,7 +76,6 @@ impl Top {
         self.least = Some(least);
         self.kept.retain(|kept| kept.high >= least);
         if self.kept.iter().all(|kept| kept.low == kept.high) {
-            // Equal ranks.
             self.kept.sort_unstable_by(|a, b| order((a.low, &a.directory), (b.low, &b.directory)));
             self.kept.truncate(self.top);
         }
@@ -89,7 +87,7 @@ impl Top {
     }
 }
 
-/// Highest rank first; equal ones by level and path.
+/// Highest rank first, then by level and path.
 fn order(a: (Rank, &Directory), b: (Rank, &Directory)) -> Ordering {
     let place = |one: &Directory, other: &Directory| {
         (one.depth, one.root, &one.path).cmp(&(other.depth, other.root, &other.path))
@@ -97,7 +95,7 @@ fn order(a: (Rank, &Directory), b: (Rank, &Directory)) -> Ordering {
     b.0.cmp(&a.0).then_with(|| place(a.1, b.1))
 }
 
-/// The `top` highest ranks, as a tree: each directory after its parent, the highest first among siblings.
+/// The `top` highest ranks, each after its parent, the highest first among siblings.
 pub(super) fn best(all: &[Directory], by: By, top: usize) -> Vec<&Directory> {
     let ranked = |one: &Directory| rank(by, &one.sum, (0, 0));
     let mut best: Vec<&Directory> = all.iter().collect();

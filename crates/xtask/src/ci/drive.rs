@@ -1,4 +1,4 @@
-//! Runs the selected stages and prints a summary.
+//! Runs the selected stages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,6 @@ struct Ended {
     report: Report,
 }
 
-/// Runs the stages; the error names the failed ones.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.list {
         for stage in STAGES {
@@ -53,8 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     close(&ended, started.elapsed(), &context)
 }
 
-/// Runs the stages and returns those that ended, in order. Stages aside start after the stages before them and run in a
-/// thread of their own.
+/// Returns the stages that ended, in order. Stages aside run in a thread, one after another.
 fn run_stages<'a>(
     stages: impl Iterator<Item = &'a Stage>,
     context: &Context,
@@ -90,7 +88,6 @@ fn run_stages<'a>(
     ended.into_iter().map(|(_, ended)| ended).collect()
 }
 
-/// `true` if `--only` and `--skip` select the stage.
 fn chosen(name: &str, only: &[String], skip: &[String]) -> bool {
     let named = |list: &[String]| list.iter().any(|word| word == name);
     (only.is_empty() || named(only)) && !named(skip)
@@ -131,7 +128,7 @@ fn run_stage(stage: &Stage, context: &Context) -> Ended {
     Ended { name: stage.name, elapsed: started.elapsed(), report }
 }
 
-/// Turns skipped parts into failures if everything is required.
+/// If everything is required, skipped parts are failures.
 fn judge(mut report: Report, require_all: bool) -> Report {
     if require_all && !report.not_run.is_empty() {
         report.failures.push(format!("{} not run, and MEGADIR_REQUIRE_ALL=1", report.not_run.len()));
@@ -173,15 +170,11 @@ fn print_report(stage: &Ended) {
     }
 }
 
-/// Named step of `cargo xtask ci`.
 pub(crate) struct Stage {
-    /// Word for `--only` and `--skip`.
     pub(crate) name: &'static str,
-    /// One line for `--list`.
     pub(crate) about: &'static str,
-    /// `true` if it runs beside the stages after it, except in the full tier. Such stages run one after another.
+    /// `true` if it runs beside the stages after it, except in the full tier.
     pub(crate) aside: bool,
-    /// Runs the stage; an error is a failure without a report.
     pub(crate) run: Run,
 }
 
@@ -199,9 +192,9 @@ pub(crate) struct Context {
 
 #[derive(Default)]
 pub(crate) struct Report {
-    /// Lines to print verbatim: results, figures.
+    /// Printed verbatim.
     pub(crate) lines: Vec<String>,
-    /// Any failure fails the stage; its other lines are still shown.
+    /// Any failure fails the stage.
     pub(crate) failures: Vec<String>,
     /// `NAME: why`, for parts that could run here with the right setup.
     pub(crate) not_run: Vec<String>,
@@ -214,7 +207,6 @@ impl Report {
         Self { lines: vec![text.into()], ..Self::default() }
     }
 
-    /// Reports a part that cannot run here, as `NAME: why`.
     pub(crate) fn not_run(text: impl Into<String>) -> Self {
         Self { not_run: vec![text.into()], ..Self::default() }
     }

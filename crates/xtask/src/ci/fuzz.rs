@@ -1,6 +1,6 @@
-//! Fuzzes each target of `fuzz/` for a while, with the compiler flags of `cargo fuzz build` (its `project.rs`)
-//! but a stable toolchain (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. `fuzz/` is a workspace
-//! of its own; committed examples are in `fuzz/seeds/TARGET/`.
+//! Fuzzes each target of `fuzz/` for a while, with the compiler flags of `cargo fuzz build` but a stable
+//! toolchain (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. Committed examples are in
+//! `fuzz/seeds/TARGET/`.
 
 use crate::ci::drive::{Context, Report};
 use crate::{process, workspace};
@@ -17,7 +17,7 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
-/// Time limit for the build; normally a fraction is needed.
+/// Time limit for the build.
 const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
     let names = targets(&workspace::metadata(&manifest)?);
     let mut report = Report::default();
-    // One for each processor: a target is a single thread.
+    // A target is a single thread.
     for some in names.chunks(process::processors()) {
         for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {
             match ended {
@@ -74,7 +74,7 @@ fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     command.args(["build", "--locked", "--release", "--bins", "--target", host.trim()]);
     command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
-    // Printed at its end: other stages print at the same time.
+    // Printed at its end, because other stages print at the same time.
     let (status, printed) = process::run_at_most(&mut command, BUILD_LIMIT)?;
     println!("{}", printed.trim_end());
     process::judge(&command, status)?;
@@ -89,7 +89,7 @@ fn targets(metadata: &Value) -> Vec<String> {
     binaries.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
 }
 
-/// Runs one target on its corpus and the committed seeds, and keeps its findings.
+/// Keeps its findings.
 fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
     let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts").join(name));
     for made in [&corpus, &artifacts] {

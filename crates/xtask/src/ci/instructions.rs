@@ -1,5 +1,5 @@
-//! Counts the instructions of the measurement loop for an operation: Callgrind runs `megadir bench null` with
-//! two numbers of operations, whose difference excludes the startup. Exact on any machine and at any load.
+//! Counts the instructions of the measurement loop per operation with Callgrind: the difference of two runs
+//! of `megadir bench null` excludes the startup, and is exact on any machine.
 
 use crate::ci::drive::{Context, Report};
 use crate::process;
@@ -11,7 +11,6 @@ use std::time::Duration;
 const INSTRUCTIONS_MAX: f64 = 200.0;
 /// Fewer instructions mean that the operations were not run at all.
 const INSTRUCTIONS_MIN: f64 = 1.0;
-/// Numbers of operations in the two runs.
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
@@ -45,12 +44,10 @@ pub(crate) fn optimised_binary(context: &Context) -> Result<std::path::PathBuf, 
     Ok(context.workspace.target.join(profile).join("megadir"))
 }
 
-/// `true` if the binary has the command, that is, prints help for it.
 pub(crate) fn knows(binary: &Path, words: &[&str]) -> bool {
     process::output(Command::new(binary).args(words)).is_ok_and(|help| !help.trim().is_empty())
 }
 
-/// Returns the instructions of one run of `operations` operations.
 fn count(binary: &Path, operations: u64, file: &Path) -> Result<u64, String> {
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
@@ -62,7 +59,7 @@ fn count(binary: &Path, operations: u64, file: &Path) -> Result<u64, String> {
     total(&text).ok_or_else(|| format!("{} has no line `totals:`", file.display()))
 }
 
-/// Returns the total from callgrind's output: `Ir` is the first event.
+/// In callgrind's output, `Ir` is the first event.
 fn total(text: &str) -> Option<u64> {
     let after = |key| text.lines().find_map(|line: &str| line.strip_prefix(key)?.split_whitespace().next());
     if after("events:")? != "Ir" {

@@ -1,5 +1,5 @@
-//! Finds the tools for the other stages and the tests, and installs missing ones on Debian. A tool is present
-//! if its file is found, whatever its source. The report lists what will not run.
+//! Finds the tools of the other stages and the tests by their files, and installs missing ones on Debian. The
+//! report lists what will not run.
 
 use crate::ci::drive::{Context, Report};
 use crate::process;
@@ -10,7 +10,6 @@ struct Tool {
     /// Name of the command, or an absolute path if no other file will do.
     file: &'static str,
     package: &'static str,
-    /// Parts that do not run without it.
     parts: &'static str,
 }
 
@@ -54,7 +53,7 @@ static TOOLS: &[Tool] = &[
     tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
-/// Additional tools of the long tier: for timed tests, and network file systems with servers on this machine.
+/// Additional tools of the long tier.
 static TOOLS_OF_FULL: &[Tool] = &[
     tool("gcc", "gcc", "cost of measuring a command, compared with a loop in C"),
     tool("musl-gcc", "musl-tools", "stage package: the static program"),
@@ -69,7 +68,6 @@ static TOOLS_OF_FULL: &[Tool] = &[
     tool("glusterfs", "glusterfs-client", "tests on GlusterFS"),
 ];
 
-/// Installs missing tools if possible, and reports the rest.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let tools: Vec<&Tool> = TOOLS.iter().chain(if context.full { TOOLS_OF_FULL } else { &[] }).collect();
     let missing = || -> Vec<&Tool> { tools.iter().copied().filter(|tool| !is_present(tool.file)).collect() };
@@ -95,7 +93,6 @@ fn is_present(file: &str) -> bool {
     if Path::new(file).is_absolute() { Path::new(file).is_file() } else { process::find_tool(file).is_some() }
 }
 
-/// `true` on a machine with apt-get, as root.
 fn can_install() -> bool {
     let user = process::output(Command::new("id").arg("-u"));
     user.is_ok_and(|user| user.trim() == "0") && process::find_tool("apt-get").is_some()
@@ -114,7 +111,7 @@ fn install(packages: &[&str]) {
     }
 }
 
-/// Returns apt-get in non-interactive mode, waiting for its lock.
+/// Non-interactive; waits for the lock.
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive").args([

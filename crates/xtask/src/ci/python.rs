@@ -1,5 +1,5 @@
-//! Builds the wheel, installs it into a bare virtual environment, and tests it there: with nothing else, then by pytest (which
-//! also runs the examples of docstrings and docs/python.md) and mypy.
+//! Builds the wheel and tests it in a bare virtual environment: alone, then by pytest (with the examples of
+//! docstrings and docs/python.md) and mypy.
 
 use std::process::Command;
 
@@ -7,7 +7,6 @@ use crate::ci::drive::{Context, Report};
 use crate::process;
 use crate::wheel::{self, Environment};
 
-/// Programs and libraries of the tests.
 const TOOLS: &[&str] = &["pytest==9.2.0", "mypy==2.4.1", "pyarrow==26.0.1", "typing_extensions>=4.12"];
 
 /// Uses the package without any other.
@@ -15,7 +14,7 @@ const ALONE: &str = "import megadir, os
 assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
 assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == len(os.listdir())";
 
-/// Runs all of it, in the short tier on a build without optimisation, most of which the tests need too.
+/// The short tier uses a build without optimisation, most of which the tests need too.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["python3", "pip3"] {
         if process::find_tool(tool).is_none() {
@@ -44,7 +43,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Lints the extension, which is a workspace of its own.
+/// A workspace of its own.
 fn clippy(context: &Context) -> Command {
     let mut command = context.cargo(&["clippy", "--locked", "--manifest-path"]);
     command.arg(context.root("crates/megadir-python/Cargo.toml")).args(["--", "-D", "warnings"]);
@@ -53,7 +52,7 @@ fn clippy(context: &Context) -> Command {
     command
 }
 
-/// Returns the interpreter of the environment, in a folder without the package's source.
+/// The folder has no source of the package.
 fn python(context: &Context, environment: &Environment, words: &[&str]) -> Command {
     let mut command = Command::new(environment.program("python"));
     command.current_dir(context.root("docs")).args(words).env("PYTHONDONTWRITEBYTECODE", "1");

@@ -1,5 +1,5 @@
-//! Runs every study at its quick size: it must succeed and leave nothing but its record and report. The records
-//! stay in `target/ci/records` for the stage `browser`.
+//! Runs every study at its quick size, which must leave nothing but its record and report. The records stay
+//! in `target/ci/records` for the stage `browser`.
 
 use super::instructions::{knows, optimised_binary};
 use crate::ci::drive::{Context, Report};
@@ -8,9 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Time limit of a study at its quick size.
 const QUICK: Duration = Duration::from_secs(180);
-/// Time limit of a study at its default size, in the full tier.
+/// At the default size, in the full tier.
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
 /// Exit code of a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
@@ -48,7 +47,7 @@ static EXTRA_RUNS: &[ExtraRun] = &[ExtraRun {
     words: &["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"],
 }];
 
-/// Runs each study of `studies/` in an empty folder.
+/// Each study runs in an empty folder.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
     if studies.is_empty() {
@@ -70,7 +69,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Adds the result of a run: `None` if it passed, or the reason why it could not run here.
+/// `None` for a pass, or the reason why the study could not run here.
 fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<Option<String>, String>) {
     match tried {
         Ok(None) => {
@@ -82,7 +81,7 @@ fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<O
     }
 }
 
-/// Performs an additional run; returns the reason if it could not run here.
+/// Returns the reason if the run is impossible here.
 fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Option<String>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(Some("it mounts file systems, which needs root".to_owned()));
@@ -102,7 +101,7 @@ fn studies(folder: &Path) -> Result<Vec<String>, String> {
     Ok(names.iter().filter_map(|name| name.strip_suffix(".toml")).map(str::to_owned).collect())
 }
 
-/// Runs one study; returns the reason if it could not run here.
+/// Returns the reason if the study cannot run here.
 fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
     let folder = tempfile::tempdir_in(context.scratch()?)
         .map_err(|error| format!("cannot create a folder: {error}"))?;
@@ -123,7 +122,8 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     finish(&mut command, limit, folder.path(), study, context)
 }
 
-/// Also checks the files that the command leaves and keeps its record; the reason if it could not run here.
+/// Checks the files that the command leaves and keeps its record; returns the reason if the study cannot run
+/// here.
 fn finish(
     command: &mut Command,
     limit: Duration,
@@ -151,7 +151,7 @@ fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Resu
     std::fs::copy(folder.join(record), kept.join(format!("{study}.jsonl"))).map(|_| ()).map_err(cannot)
 }
 
-/// Checks the folder afterwards: one record and its report, nothing else.
+/// One record and its report, nothing else.
 fn left_behind(names: &[String]) -> Result<(), String> {
     match names {
         [record, report] if record.ends_with(".jsonl") && report == "report.html" => Ok(()),

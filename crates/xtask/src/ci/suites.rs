@@ -1,5 +1,5 @@
-//! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and the kernel.
-//! The output of a suite is printed when the suite ends, so that suites do not mix.
+//! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and
+//! the kernel. Outputs do not mix.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::ci::drive::{Context, Report};
 use crate::process;
 
-/// The longest suites, longest first. They start first, so that none runs alone at the end.
+/// Longest first, so that none runs alone at the end.
 const LONGEST: [&str; 10] = [
     "it",
     "limits",
@@ -27,14 +27,13 @@ const LONGEST: [&str; 10] = [
 
 /// Test program, or the doc tests.
 pub(super) struct Suite {
-    /// Name of the cargo target.
     pub(super) name: String,
     /// Line above its output, as cargo prints it.
     pub(super) title: String,
     pub(super) command: Command,
 }
 
-/// Builds with `command`, a `cargo test` that ends with the words that select tests. The suites keep cargo's order.
+/// `command` is a `cargo test` that ends with the words that select tests.
 pub(super) fn build(command: &mut Command, filters: &[&str], root: &Path) -> Result<Vec<Suite>, String> {
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     println!("$ {}", process::show(command));
@@ -66,7 +65,7 @@ fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
     Some(Suite { name: target["name"].as_str()?.to_owned(), title, command })
 }
 
-/// Runs `at_once` suites at a time, the longest first, and passes the title, the output and the success of each to `ended`.
+/// Runs `at_once` suites at a time, the longest first; `ended` gets title, output and success of each.
 pub(super) fn run(
     mut suites: Vec<Suite>,
     at_once: usize,
@@ -92,7 +91,6 @@ pub(super) fn run(
     })
 }
 
-/// Words of `cargo test`, and the words that select tests.
 struct Run {
     words: &'static [&'static str],
     filters: &'static [&'static str],
@@ -177,7 +175,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Shows a line of the output and keeps it if the summary needs it.
+    /// Keeps lines for the summary.
     pub(super) fn take(&mut self, line: String) {
         if let Some(result) = line.strip_prefix("test result: ") {
             println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
@@ -222,7 +220,6 @@ pub(super) fn read(log: &Path) -> Result<String, String> {
     std::fs::read_to_string(log).map_err(|error| format!("cannot read {}: {error}", log.display()))
 }
 
-/// Notes that one of this tool's own tests could not run.
 #[cfg(test)]
 pub(crate) fn note_not_run(test: &str, why: &str) {
     use std::io::Write;

@@ -1,6 +1,6 @@
 //! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose
-//! library source (`rust-web-src`) is built by `-Zbuild-std`. Building std needs `dlltool`; mingw's gcc
-//! compiles Zstandard. Clippy replaces the compiler through `RUSTC_WORKSPACE_WRAPPER`.
+//! library source (`rust-web-src`) is built by `-Zbuild-std`. Building std needs `dlltool`; Zstandard needs
+//! mingw's gcc.
 
 use crate::ci::drive::{Context, Report};
 use crate::process;
@@ -15,7 +15,7 @@ const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
 pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 
-/// Oldest minor version of Debian's compiler that can build this workspace (edition and `rust-version`).
+/// Oldest minor version of Debian's compiler that builds this workspace.
 const RUSTC_MINOR_MIN: u32 = 95;
 
 /// Includes tests, but not this tool.
@@ -33,12 +33,12 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Target folder of all Windows builds, which share the crates that run on this machine and what C compilers make.
+/// Shared by all Windows builds.
 pub(super) fn target_dir(context: &Context) -> PathBuf {
     context.workspace.target.join("windows")
 }
 
-/// Sets cargo up to build for Windows with the available compiler. With other flags nothing would be shared.
+/// Other flags would share nothing with these builds.
 pub(super) fn build_with(command: &mut Command) {
     command.args(["--target", TARGET]);
     command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines").env("CARGO_PROFILE_DEV_DEBUG", "0");
@@ -48,7 +48,6 @@ pub(super) fn build_with(command: &mut Command) {
     }
 }
 
-/// Returns a missing requirement of Windows builds, if any.
 pub(super) fn lacking_to_build() -> Option<String> {
     if process::find_tool(GCC).is_none() {
         return Some(format!("{GCC} (compiles Zstandard, and links)"));
@@ -57,14 +56,13 @@ pub(super) fn lacking_to_build() -> Option<String> {
     Some(format!("{lacking}, nor the target {TARGET} in the toolchain"))
 }
 
-/// `true` if the toolchain has the standard library for Windows.
 fn own_target_is_there() -> bool {
     let folder =
         process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
     folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
 }
 
-/// Returns a missing requirement of Debian's way, if any.
+/// Missing requirement of Debian's way, if any.
 fn lacking() -> Option<&'static str> {
     let files = [CLIPPY_DRIVER, LIBRARY].into_iter().find(|file| !Path::new(file).is_file());
     let dlltool = Some(DLLTOOL).filter(|tool| process::find_tool(tool).is_none());
@@ -72,13 +70,13 @@ fn lacking() -> Option<&'static str> {
     rustc.or(files).or(dlltool)
 }
 
-/// `true` if `/usr/bin/rustc` is recent: Debian's plain `rustc` has the same path but is old.
+/// Debian's plain `rustc` has the same path but is old.
 pub(crate) fn debian_rustc_is_recent() -> bool {
     let version = process::output(Command::new(RUSTC).arg("--version"));
     version.is_ok_and(|text| minor_version(&text).is_some_and(|minor| minor >= RUSTC_MINOR_MIN))
 }
 
-/// Returns 96 for `rustc 1.96.0 (...)`.
+/// For example 96 for `rustc 1.96.0 (...)`.
 fn minor_version(text: &str) -> Option<u32> {
     text.strip_prefix("rustc 1.")?.split('.').next()?.parse().ok()
 }

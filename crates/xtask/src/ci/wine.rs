@@ -1,8 +1,8 @@
-//! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a library that
-//! Wine 8 lacks, and the large directories, which Wine would take minutes to create.
+//! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a
+//! library that Wine 8 lacks, and large directories, which Wine would take minutes to create.
 //!
-//! Traps: Wine is passed to cargo by `--config`, because child processes would inherit an environment variable;
-//! the server is started before, without streams, because services inherit the first process's; and `LC_ALL=C`
+//! Traps: child processes would inherit an environment variable with Wine, so it is passed by `--config`;
+//! services inherit the first process's streams, so the server is started before, without any; `LC_ALL=C`
 //! mangles names.
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::process;
 const WINE: &str = "/usr/lib/wine/wine64";
 const SERVER: &str = "/usr/lib/wine/wineserver64";
 
-/// Few binaries, because each is built only for this stage. C++ is compiled by mingw if present.
+/// Each binary is built only for this stage.
 const SUITES: &[&str] = &[
     "--package=megadir",
     "--package=megadir-bench",
@@ -30,12 +30,12 @@ const SUITES: &[&str] = &[
     "--test=windows",
 ];
 
-/// Time limits for the prefix, and for building and running the suites; normally a fraction is needed.
+/// Time limits; normally a fraction is needed.
 const PREFIX_LIMIT: Duration = Duration::from_secs(120);
 const SUITES_LIMIT: Duration = Duration::from_secs(15 * 60);
 const SUITES_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
 
-/// The library that Wine 8 lacks: random numbers, from an equivalent function.
+/// Random numbers, from an equivalent function.
 const STUB: &str = "#include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) int ProcessPrng(unsigned char *to, size_t bytes) {
@@ -57,7 +57,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         return Ok(Report::not_run(format!("wine: no {lacking} (package wine64)")));
     }
     let wine = WineDir::make(context)?;
-    // Lives until the end of the stage, also on errors.
     let _server = Server::start(&wine)?;
     let log = context.scratch()?.join("not-run-wine.log");
     std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
@@ -76,7 +75,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     text.lines().for_each(|line| ended.take(line.to_owned()));
     ended.succeeded = status.success();
     let mut report = suites::report_of(ended, &suites::read(&log)?);
-    // The program started by the suites.
     check(&wine, &wine.program("debug"), &mut report);
     if context.full {
         check_release(context, &wine, &mut report);
@@ -85,7 +83,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 }
 
 struct WineDir {
-    /// Target folder of the builds.
     built: PathBuf,
     prefix: PathBuf,
     stub: PathBuf,
@@ -112,13 +109,13 @@ impl WineDir {
             .arg(stub.join("bcryptprimitives.dll"))
             .arg("-ladvapi32");
         process::run(&mut compiler)?;
-        // Of the whole workspace, as in the stage `test`, which has built it.
+        // Of the whole workspace, which the stage `test` has built.
         process::run(&mut context.cargo(&["build", "--locked", "--workspace", "--example=trees"]))?;
         process::run(Command::new(context.workspace.target.join("debug/examples/trees")).arg(&trees))?;
         Ok(Self { built: windows::target_dir(context), prefix, stub, trees })
     }
 
-    /// Maps `\\localhost\C$` to the disk C, as on Windows: Wine looks for servers' shares in this folder.
+    /// Maps `\\localhost\C$` to the disk C: Wine looks for servers' shares in this folder.
     fn share(&self) -> std::io::Result<()> {
         let server = self.prefix.join("dosdevices/unc/localhost");
         std::fs::create_dir_all(&server)?;
@@ -141,7 +138,6 @@ impl WineDir {
             .env("WINEPATH", as_windows(&self.stub));
     }
 
-    /// Returns a command of Wine without any streams.
     fn silent(&self, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
         self.environment(&mut command);
@@ -150,7 +146,7 @@ impl WineDir {
     }
 }
 
-/// Wine's server and its processes; they end with it.
+/// Ends all its processes when dropped.
 struct Server<'a> {
     wine: &'a WineDir,
 }
@@ -187,7 +183,7 @@ fn as_windows(path: &Path) -> String {
 
 const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
 
-/// On every Windows 10, in lower case without `.dll`. Compilers' runtimes must not be among them.
+/// On every Windows 10, in lower case without `.dll`; no compilers' runtimes.
 const OF_WINDOWS: &[&str] = &[
     "advapi32",
     "bcrypt",
@@ -207,7 +203,7 @@ const OF_WINDOWS: &[&str] = &[
     "userenv",
     "ws2_32",
 ];
-/// Prefixes of the names of API sets, which are parts of Windows.
+/// Names of API sets, which are parts of Windows.
 const SETS: &[&str] = &["api-ms-win-", "ext-ms-win-"];
 
 fn check(wine: &WineDir, program: &Path, report: &mut Report) {
@@ -247,7 +243,7 @@ fn check_release(context: &Context, wine: &WineDir, report: &mut Report) {
     }
 }
 
-/// Returns the names of the imported DLLs, without duplicates.
+/// Without duplicates.
 fn imports(program: &Path) -> Result<Vec<String>, String> {
     let text = process::output(Command::new(OBJDUMP).arg("-p").arg(program))?;
     let mut names = imports_of(&text);

@@ -1,7 +1,7 @@
-//! `cargo xtask package`: the files of a release, in `target/package`: a Debian package, a static program, the source with
-//! its dependencies, the list of components, and the checksums of all. Only this machine's architecture is built.
+//! `cargo xtask package`: the files of a release for this architecture, in `target/package`: a Debian
+//! package, a static program, the source with its dependencies, the list of components, and checksums.
 //!
-//! Every file is the same bytes if it is made again from the same commit, compiler and folder: times are the commit's.
+//! Files are reproducible from the same commit, compiler and folder: times are the commit's.
 
 mod programs;
 mod source;
@@ -23,14 +23,10 @@ pub(crate) struct Args {
     profile: String,
 }
 
-/// Paths of the files.
 pub(crate) struct Packages {
     pub(crate) deb: PathBuf,
-    /// Static program with its pages.
     pub(crate) archive: PathBuf,
-    /// Source with vendored dependencies.
     pub(crate) source: PathBuf,
-    /// Components with versions and licences.
     pub(crate) components: Option<PathBuf>,
     pub(crate) sums: PathBuf,
     /// As `megadir version` prints it.
@@ -47,7 +43,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Facts that all files share.
 pub(crate) struct Release<'a> {
     pub(crate) workspace: &'a Workspace,
     profile: &'a str,
@@ -55,7 +50,6 @@ pub(crate) struct Release<'a> {
     /// Seconds since 1970 of the last commit.
     time: String,
     commit: String,
-    /// Folder of the files.
     folder: PathBuf,
 }
 
@@ -77,12 +71,11 @@ impl<'a> Release<'a> {
         })
     }
 
-    /// `true` if the tool for the Debian package is installed.
     pub(crate) fn has_tools(&self) -> bool {
         programs::CARGO_DEB.is_installed(&self.tools())
     }
 
-    /// Installs the tools that [`Self::make`] needs. They are not optimised: compiling them takes longer than running them.
+    /// Tools are not optimised: compiling them takes longer than running them.
     pub(crate) fn install_tools(&self, components: bool) -> Result<(), String> {
         let tools = self.tools();
         programs::CARGO_DEB.install(&tools, &["--debug"])?;
@@ -92,7 +85,7 @@ impl<'a> Release<'a> {
         Ok(())
     }
 
-    /// Makes all files, in an empty folder. The tool for the components takes a minute to build.
+    /// The tool for components takes a minute to build.
     pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
         recreate(&self.folder)?;
         let binary = self.build(None)?;
@@ -108,7 +101,7 @@ impl<'a> Release<'a> {
         Ok(Packages { deb, archive, source, components, sums, commit: self.commit.clone() })
     }
 
-    /// Packs a folder of `parent` with sorted names, the commit's time and no owners.
+    /// Sorts names, and sets the commit's time and no owners.
     fn pack(&self, parent: &Path, name: &str) -> Result<PathBuf, String> {
         let to = self.folder.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");
@@ -118,7 +111,6 @@ impl<'a> Release<'a> {
         Ok(to)
     }
 
-    /// Writes the checksums in the format of `sha256sum`.
     fn sums(&self, files: &[&PathBuf]) -> Result<PathBuf, String> {
         let path = self.folder.join("SHA256SUMS");
         let written = (|| {
@@ -146,7 +138,7 @@ impl<'a> Release<'a> {
         command
     }
 
-    /// Folder of tools in their versions, which `cargo xtask speed` shares.
+    /// Shared with `cargo xtask speed`.
     fn tools(&self) -> PathBuf {
         self.workspace.target.join("tools")
     }
@@ -163,7 +155,6 @@ fn git(workspace: &Workspace, words: &[&str]) -> Result<String, String> {
     process::output(&mut command).map(|printed| printed.trim_end().to_owned())
 }
 
-/// Empties a folder, or creates it.
 fn recreate(folder: &Path) -> Result<(), String> {
     let removed = match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -172,7 +163,7 @@ fn recreate(folder: &Path) -> Result<(), String> {
     removed.map_err(|error| cannot("recreate", folder, &error))
 }
 
-/// Copies a file and creates the folders above it.
+/// Creates missing folders.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
     made.and_then(|()| std::fs::copy(from, to)).map(|_| ()).map_err(|error| cannot("write", to, &error))

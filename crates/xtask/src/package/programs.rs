@@ -1,5 +1,5 @@
-//! The packages of programs: one for Debian, whose program uses the system's C library and so knows the users of every name
-//! service, and one with a static program, which runs on any Linux kernel of its architecture.
+//! Packages of programs: one for Debian with the system's C library, which knows the users of every name
+//! service, and one with a static program for any kernel.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +10,9 @@ use crate::process::{self, CratesIo};
 pub(super) const CARGO_DEB: CratesIo =
     CratesIo { package: "cargo-deb", program: "cargo-deb", version: "3.8.0" };
 
-/// Pages of every package, from the root of the checkout.
+/// From the root of the checkout.
 const PAGES: &[&str] = &["README.md", "CHANGELOG.md", "METHODOLOGY.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// Kinds that `megadir generate` writes, and their folders.
 const GENERATED: &[(&str, &str)] =
     &[("man", "man1"), ("bash", "completions"), ("zsh", "completions"), ("fish", "completions")];
 
@@ -30,7 +29,7 @@ impl Release<'_> {
         Ok(folder.join(self.profile).join("megadir"))
     }
 
-    /// Has the program write man pages, which are compressed, and completions. The folder is one that `Cargo.toml` names to `cargo deb`.
+    /// Man pages are compressed. `Cargo.toml` names the folder to `cargo deb`.
     pub(super) fn generate(&self, binary: &Path) -> Result<PathBuf, String> {
         let pages = self.workspace.target.join(self.profile).join("pages");
         recreate(&pages)?;
@@ -44,7 +43,7 @@ impl Release<'_> {
         Ok(pages)
     }
 
-    /// Makes the Debian package from the built program and pages; what it contains is said in `crates/megadir-cli/Cargo.toml`.
+    /// `crates/megadir-cli/Cargo.toml` describes the contents.
     pub(super) fn deb(&self) -> Result<PathBuf, String> {
         let mut command = self.tool(&CARGO_DEB);
         command.current_dir(&self.workspace.root);
@@ -57,7 +56,6 @@ impl Release<'_> {
             .ok_or_else(|| format!("`cargo deb` names no package: {printed}"))
     }
 
-    /// Packs a static program with its pages.
     pub(super) fn archive_of_program(&self, program: &Path, pages: &Path) -> Result<PathBuf, String> {
         let name = format!("megadir-{}-{}", self.version, static_target());
         let stage = self.workspace.target.join("package-stage");
@@ -75,7 +73,6 @@ impl Release<'_> {
     }
 }
 
-/// Returns what is missing for a static build, if anything.
 pub(crate) fn lacking_to_link() -> Option<String> {
     let target = static_target();
     let printed =

@@ -1,4 +1,4 @@
-//! The source with its dependencies, which builds without a network, and the list of its components.
+//! The source with its dependencies, which builds without a network, and its components.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::process::{self, CratesIo};
 pub(super) const CYCLONEDX: CratesIo =
     CratesIo { package: "cargo-cyclonedx", program: "cargo-cyclonedx", version: "0.5.9" };
 
-/// Records of runs: pages show them, builds do not need them.
+/// Builds do not need records.
 const LEFT_OUT: &str = "records/";
 
 impl Release<'_> {
-    /// Packs the files of the checkout with their dependencies; returns the archive and the packed folder.
+    /// Returns the archive and the packed folder.
     pub(super) fn source(&self) -> Result<(PathBuf, PathBuf), String> {
         let name = format!("megadir-{}-vendored", self.version);
         let stage = self.workspace.target.join("package-source");
@@ -36,7 +36,7 @@ impl Release<'_> {
         Ok((self.pack(&stage, &name)?, tree))
     }
 
-    /// Writes the components of the Debian package's program as CycloneDX. The tool writes one list per crate into the tree.
+    /// CycloneDX, for the Debian package's program. The tool writes one list per crate into the tree.
     pub(super) fn components(&self, tree: &Path) -> Result<PathBuf, String> {
         let manifest = tree.join("crates/megadir-cli");
         let mut command = self.tool(&CYCLONEDX);
@@ -58,7 +58,7 @@ impl Release<'_> {
     }
 }
 
-/// Settings of cargo: the checkout's, where the dependencies are, and the commit, which a tree without git does not know.
+/// Settings of cargo for a tree without git: the checkout's, the dependencies, and the commit.
 fn with_sources(own: &str, sources: &str, commit: &str) -> String {
     format!("{own}\n[env]\nMEGADIR_COMMIT = \"{commit}\"\n\n{sources}")
 }

@@ -1,6 +1,6 @@
-//! Circles of modules: the modules of one folder, each with everything below it, use each other in one
-//! direction only. A module and its children may use each other. A path through a re-export counts for the
-//! defining module; test modules are left out. Paths come from all tokens, so macros' arguments count too.
+//! Circles of modules: the modules of one folder use each other in one direction only; a module and its
+//! children may use each other. A path through a re-export counts for the defining module; test modules are
+//! left out. Macros' arguments count too.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -22,10 +22,9 @@ pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
 
 type Path = Vec<String>;
 
-/// Modules that use each other, with the first place where each does.
+/// With the first place where each module uses the other.
 type Uses<'a> = BTreeMap<(String, String), (&'a Source, usize)>;
 
-/// A path that a module names.
 struct Reference<'a> {
     from: Path,
     to: Path,
@@ -78,7 +77,7 @@ impl<'a> Crate<'a> {
     }
 }
 
-/// Returns a finding for each set of modules of a folder that reach each other: the shortest circle in it.
+/// Finds the shortest circle in each set of modules of a folder that reach each other.
 fn circles_in(folder: &[String], uses: &Uses<'_>) -> Vec<Finding> {
     let mut known: BTreeSet<&str> = BTreeSet::new();
     let mut findings = Vec::new();
@@ -146,7 +145,7 @@ fn module_of(path: &str) -> Path {
     module
 }
 
-/// A word, `::` or another sign, with its line from 1.
+/// With its line, from 1.
 type Token<'t> = (&'t str, usize);
 
 fn tokens(source: &Source) -> Vec<Token<'_>> {
@@ -174,7 +173,7 @@ struct Reader<'r, 'a> {
     source: &'a Source,
     tokens: &'r [Token<'r>],
     at: usize,
-    /// The modules with a body that the place is in, each with the depth of braces around it.
+    /// Modules with a body around the place, each with its depth of braces.
     inline: Vec<(String, usize)>,
     depth: usize,
 }
@@ -216,12 +215,11 @@ impl<'r> Reader<'r, '_> {
         self.tokens.get(self.at + ahead).map(|(token, _)| *token)
     }
 
-    /// `true` if the token just read continues a path, as `B` does in `<A>::B::C`.
     fn is_after_path(&self) -> bool {
         self.at >= 2 && self.tokens[self.at - 2].0 == "::"
     }
 
-    /// Reads what follows `use`, up to and with the `,`, `}` or `;` that ends it.
+    /// Reads up to and with the `,`, `}` or `;` that ends it.
     fn tree(&mut self, prefix: &[String], line: usize) {
         let (mut path, mut alias) = (prefix.to_vec(), None);
         let mut nested = false;
@@ -240,7 +238,7 @@ impl<'r> Reader<'r, '_> {
                 "," | ";" => break,
                 _ => {}
             }
-            // The end of a nested tree belongs to the tree around it.
+            // The end of a nested tree belongs to the outer tree.
             if self.peek(0) == Some("}") {
                 break;
             }
@@ -250,7 +248,7 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Notes a path that was named, and what an import calls it.
+    /// Notes a path and its name in an import.
     fn name(&mut self, path: &[String], import: Option<Option<String>>, line: usize) {
         let own = module_of(&self.source.path);
         let mut base = own.clone();

@@ -2,7 +2,7 @@
 
 use super::source::{Finding, Source};
 
-/// Finds dependencies without a comment on their line or the line above, except for the workspace's own crates.
+/// A comment may be on the line or above it; the workspace's own crates need none.
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     let manifests = sources.iter().filter(|source| source.path.ends_with("/Cargo.toml"));
     manifests.flat_map(find_in).collect()
@@ -14,7 +14,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
         let line = line.trim();
         let comment = comment_at(line);
         let content = line[..comment.unwrap_or(line.len())].trim();
-        // A dependency on several lines is judged by its first.
+        // Several lines are judged by the first.
         let continued = open > 0;
         open =
             (open + content.matches(['[', '{']).count()).saturating_sub(content.matches([']', '}']).count());
@@ -41,7 +41,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Notes if a table header starts a list of dependencies; returns the name if the table is one dependency.
+/// Returns the name if the table is one dependency.
 fn header<'a>(content: &'a str, inside: &mut bool) -> Option<&'a str> {
     let table = content.trim_matches(['[', ']']);
     let last = table.rsplit_once('.').map_or(table, |(_, last)| last);
@@ -50,13 +50,12 @@ fn header<'a>(content: &'a str, inside: &mut bool) -> Option<&'a str> {
     Some(own.trim_matches('"'))
 }
 
-/// Returns the name before `=` or `.`.
 fn key(content: &str) -> &str {
     let end = content.find(['=', '.', ' ']).unwrap_or(content.len());
     content[..end].trim_matches('"')
 }
 
-/// Returns the position of the comment: the first `#` outside quotes.
+/// The first `#` outside quotes.
 fn comment_at(line: &str) -> Option<usize> {
     let mut quoted = false;
     line.char_indices().find_map(|(at, letter)| {

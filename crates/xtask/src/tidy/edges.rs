@@ -1,9 +1,8 @@
-//! Crates that each crate may use. The table is the architecture; `cargo metadata` is the reality.
+//! Crates that each crate may use: the table is checked against `cargo metadata`.
 
 use super::source::Finding;
 use serde_json::Value;
 
-/// A crate, the crates it may use, and whether it is for tests only.
 struct Allowed {
     name: &'static str,
     uses: &'static [&'static str],
@@ -13,7 +12,6 @@ const fn allowed(name: &'static str, uses: &'static [&'static str]) -> Allowed {
     Allowed { name, uses }
 }
 
-/// Every crate of the workspace stands here.
 static ALLOWED: &[Allowed] = &[
     allowed("megadir-sys", &[]),
     allowed("megadir-stats", &[]),
@@ -39,10 +37,9 @@ static ALLOWED: &[Allowed] = &[
     allowed("xtask", &[]),
 ];
 
-/// For tests of any crate, and for nothing else.
+/// For tests only.
 const TESTKIT: &str = "megadir-testkit";
 
-/// Finds edges between crates of the workspace that the table does not have.
 pub(crate) fn find(metadata: &Value) -> Vec<Finding> {
     let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
     let ours: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();

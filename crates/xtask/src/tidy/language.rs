@@ -1,7 +1,6 @@
 //! Unidiomatic phrases in comments, messages and pages.
 //!
-//! A short list of common offenders, so that rewritten text does not slide back. It cannot judge style;
-//! CONTRIBUTING.md has the rules.
+//! The list is short and cannot judge style; CONTRIBUTING.md has the rules.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -57,7 +56,6 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Returns the word of [`BEGINNINGS`] that begins a doc comment on this line.
 fn beginning(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
     let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim_start();
@@ -65,7 +63,7 @@ fn beginning(line: &str) -> Option<&'static str> {
     BEGINNINGS.iter().copied().find(|&beginning| beginning == word)
 }
 
-/// `true` if the line has the phrase as whole words.
+/// Whole words only.
 fn has_phrase(line: &str, phrase: &str) -> bool {
     line.match_indices(phrase).any(|(at, _)| {
         let before = line[..at].chars().next_back();

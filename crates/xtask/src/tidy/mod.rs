@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: rules for files beyond compiler and linter. Each check is a pure function from files to
+//! `cargo xtask tidy`: rules for files beyond compiler and linter. A check is a pure function from files to
 //! findings; a new one is a file here and a line in [`CHECKS`].
 
 mod circles;
@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 
 type Check = fn(&[Source]) -> Vec<Finding>;
 
-/// Checks of files. The check of crate edges needs `cargo metadata` and is separate, in [`edges`].
+/// The check of crate edges needs `cargo metadata` and is separate, in [`edges`].
 static CHECKS: &[Check] = &[
     find_sizes,
     modules::find_names,
@@ -41,7 +41,7 @@ pub(crate) fn run(_: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Prints all findings; returns the number of good files, or an error with the number of findings.
+/// Returns the number of good files; the error has the number of findings.
 pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     let sources = sources(&workspace.root)?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|find| find(&sources)).collect();
@@ -58,7 +58,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     Ok(format!("tidy: {} files checked, {notes} hints", sources.len()))
 }
 
-/// Tracked and new text files, without files that git ignores.
+/// Tracked and new, without ignored ones.
 fn sources(root: &Path) -> Result<Vec<Source>, String> {
     let mut command = Command::new("git");
     // The checkout may belong to another user.
@@ -76,7 +76,6 @@ const LINES_USUAL: usize = 600;
 /// Hard limit, except for tests and tables.
 const LINES_MAX: usize = 900;
 
-/// Finds Rust files that are too long.
 fn find_sizes(sources: &[Source]) -> Vec<Finding> {
     let rust = sources.iter().filter(|source| source.is_rust());
     rust.filter_map(size_of).collect()

@@ -1,10 +1,9 @@
-//! Dead files: Rust files that no `mod` and no target reaches, and that the compiler therefore never sees.
+//! Dead files: Rust files that no `mod` and no target reaches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tidy::source::{Finding, Source, is_word};
 
-/// Finds Rust files of `crates/` and `fuzz/` that are part of no target.
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     let rust: BTreeMap<&str, &Source> = sources
         .iter()
@@ -30,7 +29,6 @@ fn in_a_crate(path: &str) -> bool {
     path.starts_with("crates/") || path.starts_with("fuzz/")
 }
 
-/// Cargo finds the file as the root of a target.
 fn is_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let inside = match parts.as_slice() {
@@ -48,7 +46,7 @@ fn is_root(path: &str) -> bool {
     )
 }
 
-/// Returns the roots that a `Cargo.toml` names with `path = "....rs"`.
+/// Declared by `path = "....rs"`.
 fn declared_roots(source: &Source) -> Vec<String> {
     let Some(folder) = source.path.strip_suffix("Cargo.toml") else { return Vec::new() };
     let paths = source
@@ -59,7 +57,6 @@ fn declared_roots(source: &Source) -> Vec<String> {
     paths.map(|value| normal(&format!("{folder}{value}"))).collect()
 }
 
-/// Returns the files that a file may declare as its modules or include.
 fn children(source: &Source) -> Vec<String> {
     let (folder, name) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
     let stem = name.trim_end_matches(".rs");
@@ -79,7 +76,6 @@ fn children(source: &Source) -> Vec<String> {
     files
 }
 
-/// Returns the names in `mod name;`.
 fn modules(code: &str) -> Vec<&str> {
     let starts =
         code.match_indices("mod ").filter(|&(at, _)| !code[..at].chars().next_back().is_some_and(is_word));
@@ -88,7 +84,6 @@ fn modules(code: &str) -> Vec<&str> {
     names.map(|name| name.trim_start_matches("r#")).filter(|name| name.chars().all(is_word)).collect()
 }
 
-/// Resolves `..` in a path with `/`.
 fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -101,7 +96,6 @@ fn normal(path: &str) -> String {
     parts.join("/")
 }
 
-/// File names without a subject.
 const EMPTY_NAMES: &[&str] = &["imp.rs", "util.rs", "utils.rs", "helper.rs", "helpers.rs", "misc.rs"];
 
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
@@ -112,14 +106,13 @@ pub(crate) fn find_names(sources: &[Source]) -> Vec<Finding> {
     sources.iter().filter(empty).map(|source| source.finding(1, message)).collect()
 }
 
-/// Finds Rust files without a header.
 pub(crate) fn find_headers(sources: &[Source]) -> Vec<Finding> {
     let without = |source: &&Source| source.is_rust() && !source.text.starts_with("//!");
     let message = "no header: begin with `//! ` and the file's purpose";
     sources.iter().filter(without).map(|source| source.finding(1, message)).collect()
 }
 
-/// Finds paths that exist on one machine only. Lines with `tidy: example path` are exempt.
+/// Lines with `tidy: example path` are exempt.
 pub(crate) fn find_machine_paths(sources: &[Source]) -> Vec<Finding> {
     sources.iter().flat_map(machine_paths_in).collect()
 }
@@ -136,7 +129,7 @@ fn machine_paths_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// `true` if a line names the folder at the root, not a folder of that name elsewhere.
+/// The folder is at the root.
 fn names(line: &str, folder: &str) -> bool {
     let below = |letter: char| is_word(letter) || matches!(letter, '.' | '-' | '}' | '>' | ')' | '*');
     let path = format!("/{folder}/");

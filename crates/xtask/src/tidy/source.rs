@@ -3,14 +3,14 @@
 use std::fmt;
 
 pub(crate) struct Source {
-    /// Path from the root of the checkout, with `/`.
+    /// From the root of the checkout, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// Rust only: the text without comments and string contents, line for line.
+    /// Rust only: without comments and string contents, line for line.
     pub(crate) code: String,
-    /// Rust only: the comments, line for line.
+    /// Rust only: line for line.
     pub(crate) comments: String,
-    /// Rust only: `true` for each line inside a `#[cfg(test)]` module.
+    /// Rust only: inside a `#[cfg(test)]` module.
     pub(crate) test_lines: Vec<bool>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Finding {
     /// From 1; 0 for the whole file.
     pub(crate) line: usize,
     pub(crate) message: String,
-    /// `true` if it fails the check, `false` for a hint.
+    /// `false` for a hint.
     pub(crate) fails: bool,
 }
 
@@ -36,14 +36,13 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// `true` if this file holds only tests, benchmarks or examples.
+    /// `true` for a file with nothing but tests, benchmarks or examples.
     pub(crate) fn is_test(&self) -> bool {
         let mut folders = self.path.split('/');
         folders.any(|part| ["tests", "benches", "examples", "tests.rs"].contains(&part))
             || self.path.ends_with("_tests.rs")
     }
 
-    /// `true` if the file belongs to one of these folders of `crates/`.
     pub(crate) fn in_crates(&self, names: &[&str]) -> bool {
         let name = self.path.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
         name.is_some_and(|name| names.contains(&name))
@@ -60,10 +59,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Marks the lines from a `#[cfg(test)]` (or `all(test, ...)`) to the end of the following item.
+/// From a `#[cfg(test)]` (or `all(test, ...)`) to the end of the following item.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
-    // Depth of braces inside the item; `None` outside.
+    // Braces inside the item; `None` outside.
     let mut inside: Option<usize> = None;
     for line in code.lines() {
         let begins = ["#[cfg(test)]", "#[cfg(all(test"];
@@ -85,7 +84,6 @@ fn test_lines(code: &str) -> Vec<bool> {
 
 #[derive(Default)]
 pub(crate) struct Views {
-    /// Without comments and the content of strings.
     pub(crate) code: String,
     pub(crate) comments: String,
 }
@@ -112,7 +110,7 @@ enum Kind {
 }
 
 impl Views {
-    /// Adds a piece to its view, and its line ends to both.
+    /// Line ends go to both views.
     fn push(&mut self, piece: &[char], kind: Kind) {
         for (index, &letter) in piece.iter().enumerate() {
             let edge = index == 0 || index + 1 == piece.len();
@@ -129,7 +127,7 @@ impl Views {
     }
 }
 
-/// Returns the length and the kind of the first piece of `rest`.
+/// Length and kind of the first piece.
 fn piece(rest: &[char], before: Option<char>) -> (usize, Kind) {
     let next = rest.get(1).copied();
     match (rest[0], next) {
@@ -144,12 +142,10 @@ fn piece(rest: &[char], before: Option<char>) -> (usize, Kind) {
     }
 }
 
-/// `true` for characters of identifiers.
 pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Returns the position of `what` in `rest`, from `start` on.
 fn find(rest: &[char], start: usize, what: &[char]) -> Option<usize> {
     rest.get(start..)?.windows(what.len()).position(|window| window == what).map(|index| index + start)
 }
@@ -181,7 +177,7 @@ fn string(rest: &[char]) -> usize {
     rest.len()
 }
 
-/// Returns the length of a character literal; `None` for a lifetime.
+/// `None` for a lifetime.
 fn character(rest: &[char]) -> Option<usize> {
     if rest.get(1) == Some(&'\\') {
         return find(rest, 3, &['\'']).map(|end| end + 1);
@@ -189,7 +185,6 @@ fn character(rest: &[char]) -> Option<usize> {
     (rest.get(2) == Some(&'\'')).then_some(3)
 }
 
-/// Returns the length of a raw string at the start of `rest`.
 fn raw_string(rest: &[char]) -> Option<usize> {
     let hashes = rest[1..].iter().take_while(|&&letter| letter == '#').count();
     if rest.get(1 + hashes) != Some(&'"') {

@@ -1,5 +1,4 @@
-//! Words that are forbidden in the source, or in parts of it. Words of code are searched outside comments and
-//! strings, words of comments only in comments.
+//! Words that are forbidden in code, outside comments and strings, or in comments.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -13,14 +12,12 @@ enum Place {
 struct Rule {
     word: &'static str,
     place: Place,
-    /// `true` if the rule applies to `tests/` folders and test modules too.
     in_tests: bool,
-    /// `true` if the rule applies to a file.
     holds: fn(&Source) -> bool,
     advice: &'static str,
 }
 
-/// Crates that do input and output; all other crates get everything from their callers.
+/// All other crates get everything from their callers.
 const OUTER: &[&str] = &["megadir-cli", "megadir-testkit", "xtask"];
 
 fn everywhere(_: &Source) -> bool {
@@ -102,7 +99,6 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// `true` if a line contains the word as a whole word.
 fn has_word(line: &str, word: &str) -> bool {
     let edge =
         |letter: Option<char>, end: Option<char>| !(letter.is_some_and(is_word) && end.is_some_and(is_word));

@@ -3,14 +3,15 @@
 //! ```text
 //! run                        launcher                         program
 //! starts it, output set ---> finds the program
-//! go (1 byte) -------------> clock, fork, exec -------------> runs
+//! go (1 byte) -------------> drops its pages
+//!                            clock, clone, exec ------------> runs
 //!                            wait4, clock <------------------ ends
 //! reads the output           result (56 bytes)
 //! ```
 //!
-//! The kernel counts the memory that a process had before it executed its program as the program's, so the program
-//! is started by a fork of a process without data instead of the run's own. The launcher and its program are a
-//! process group, which is killed as a whole. Both end with the run's thread.
+//! The program is started as by vfork(2), which copies nothing. The kernel counts the resident set of the process
+//! that starts a program as the program's, so it is the launcher's instead of the run's, and made small before. The
+//! launcher and its program are a process group, which is killed as a whole. Both end with the run's thread.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use megadir_sys::child::{ReadyProgram, dies_with_parent};
 use megadir_sys::clock::monotonic_ns;
+use megadir_sys::resident::drop_file_pages;
 use megadir_sys::usage::Usage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -40,7 +42,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
-    /// From before the fork until the end was seen.
+    /// From before the process is made until its end was seen.
     pub(super) elapsed_ns: u64,
     pub(super) usage: Usage,
     pub(super) peak_bytes: u64,
@@ -64,6 +66,8 @@ pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
     // The program's standard input. The socket that was there has been duplicated.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     run.read_exact(&mut [0; GO.len()])?;
+    // Where the kernel cannot do this, peak memory includes that of this process, some megabytes.
+    let _ = drop_file_pages();
     let started_ns = monotonic_ns();
     let ended = program.run();
     let elapsed_ns = monotonic_ns() - started_ns;

@@ -1,6 +1,8 @@
 //! Hidden subcommands: `bench null`, the measured loop without work, for counting its instructions; `bench
 //! worker`, started by a run.
 
+#[cfg(target_os = "linux")]
+use std::ffi::OsString;
 use std::time::Duration;
 
 use megadir_bench::WorkerCommand;
@@ -38,13 +40,8 @@ pub(crate) fn run_null(args: &NullArgs) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// Work for a run that started this process; of no use by hand
-#[derive(clap::Args)]
-pub(crate) struct WorkerArgs {
-    /// Program that a run measures, with its arguments
-    #[arg(last = true)]
-    program: Vec<std::ffi::OsString>,
-}
+/// Arguments of a worker process.
+const WORKER: [&str; 2] = ["bench", "worker"];
 
 pub(super) fn worker_command() -> Option<WorkerCommand> {
     let program = match cfg!(target_os = "linux") {
@@ -53,18 +50,25 @@ pub(super) fn worker_command() -> Option<WorkerCommand> {
         // Windows does not allow replacing the file of a running program.
         false => std::env::current_exe().ok()?,
     };
-    Some(WorkerCommand { program, arguments: ["bench", "worker"].map(Into::into).into() })
+    Some(WorkerCommand { program, arguments: WORKER.map(Into::into).into() })
 }
 
-pub(crate) fn run_worker(args: &WorkerArgs) -> Result<u8, CliError> {
-    let served = match args.program.is_empty() {
-        true => megadir_bench::serve(),
-        #[cfg(target_os = "linux")]
-        false => megadir_bench::launch(&args.program, std::env::var_os("PATH").as_deref()),
-        #[cfg(not(target_os = "linux"))]
-        false => Err(std::io::ErrorKind::Unsupported.into()),
-    };
-    match served {
+/// Serves a run that started this process.
+pub(crate) fn run_worker() -> Result<u8, CliError> {
+    ended(megadir_bench::serve())
+}
+
+/// Starts and times a program for a run, if the arguments are those of a launcher ([`megadir_bench::launch`]). They are
+/// not parsed with all others: the memory for that would count as the program's.
+#[cfg(target_os = "linux")]
+pub(crate) fn launched(words: &[OsString]) -> Option<Result<u8, CliError>> {
+    let [_, bench, worker, end, program @ ..] = words else { return None };
+    let is_launcher = bench == WORKER[0] && worker == WORKER[1] && end == "--";
+    is_launcher.then(|| ended(megadir_bench::launch(program, std::env::var_os("PATH").as_deref())))
+}
+
+fn ended(work: std::io::Result<()>) -> Result<u8, CliError> {
+    match work {
         Ok(()) => Ok(exit::DONE),
         Err(error) => Err(CliError::nothing_ran(format!(
             "{error}; 'megadir bench worker' is started by 'megadir bench run', not by hand"

@@ -18,6 +18,8 @@ mod run;
 mod volumes;
 mod work;
 
+#[cfg(target_os = "linux")]
+pub(crate) use internal::launched;
 pub(super) use options::drawn_seed;
 pub(super) use progress::Progress;
 pub(super) use run::program;
@@ -43,7 +45,8 @@ enum Command {
     #[command(hide = true)]
     Null(internal::NullArgs),
     #[command(hide = true)]
-    Worker(internal::WorkerArgs),
+    /// Work for a run that started this process; of no use by hand
+    Worker,
 }
 
 impl Args {
@@ -52,7 +55,7 @@ impl Args {
             Command::Report(args) => args.output.is_none(),
             Command::Clean(args) => args.dry_run,
             Command::Compare(args) => !args.quiet,
-            Command::Worker(_) => false,
+            Command::Worker => false,
             Command::List(_)
             | Command::Run(_)
             | Command::Commands(_)
@@ -72,6 +75,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Command::Filesystems(args) => filesystems::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Null(args) => internal::run_null(args),
-        Command::Worker(args) => internal::run_worker(args),
+        Command::Worker => internal::run_worker(),
     }
 }

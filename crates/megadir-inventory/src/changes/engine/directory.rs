@@ -1,4 +1,4 @@
-//! Directory being compared: old facts, names to examine, rows to compare with.
+//! Directory being compared.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -19,7 +19,6 @@ use crate::row::Facts;
 pub(super) struct Live {
     pub(super) root: u32,
     pub(super) path: TreePath,
-    /// Open for a root.
     pub(super) at: At,
     /// `None` if it was no directory.
     pub(super) old: Option<Facts>,
@@ -27,11 +26,9 @@ pub(super) struct Live {
     pub(super) is_same: bool,
     /// The inventory has all its entries.
     pub(super) was_read: bool,
-    /// Current facts.
     pub(super) new: Facts,
 }
 
-/// Way to reach a directory.
 #[derive(Debug)]
 pub(super) enum At {
     Open(Arc<Dir>),
@@ -40,7 +37,6 @@ pub(super) enum At {
     Recorded(Option<Box<str>>),
 }
 
-/// Result of opening.
 pub(super) enum Opened {
     Here(Arc<Dir>),
     Vanished,
@@ -51,12 +47,11 @@ pub(super) enum Opened {
 impl Live {
     pub(super) fn root(root: u32, tree: &Tree) -> Self {
         let at = At::Open(Arc::clone(&tree.directory));
-        // The block of its entries has the facts; this only says that the directory existed.
         let old = Some(tree.facts);
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
-    /// The block of its entries has the facts.
+    /// Its facts are in the block of its entries.
     pub(super) fn recorded_root(root: u32) -> Self {
         let (path, at, new) = (TreePath::root(), At::Recorded(None), Facts::NOTHING);
         Self { root, path, at, old: Some(new), is_same: true, was_read: true, new }
@@ -91,7 +86,6 @@ fn open_below(parent: &Dir, name: &[u8], cross_mounts: bool) -> Opened {
 #[derive(Debug)]
 pub(super) enum Names {
     OfRows,
-    /// Names of the newer inventory, with their facts.
     Recorded(Arc<Block>),
     /// Listed, with attributes if the listing delivers them, in its order.
     Listed {
@@ -146,7 +140,6 @@ pub(super) fn list(
 }
 
 impl Names {
-    /// Without names that do not exist for the comparison.
     pub(super) fn seen(mut self, conditions: Option<&Conditions>, path: &TreePath) -> Self {
         let Some(conditions) = conditions else { return self };
         let place = conditions.place(path);
@@ -209,7 +202,6 @@ impl Task {
         }
     }
 
-    /// Facts of the newer inventory.
     pub(super) fn recorded(&self, index: usize) -> Option<Facts> {
         match &self.names {
             Names::Recorded(now) => Some(now.facts(index)),

@@ -1,5 +1,5 @@
-//! Threads compare directories with their rows. A thread takes the directory found last; when few are left, one
-//! reads ahead in the inventory. So little more than the directories being compared is in memory.
+//! Threads compare directories with their rows. A thread takes the directory found last; when few are left,
+//! one thread reads ahead in the inventory. This bounds memory.
 
 mod directory;
 mod table;
@@ -44,7 +44,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Refuses a root that is not the directory that was scanned.
+    /// Refuses a root that was not scanned.
     pub(crate) fn check(&self, old: &Facts) -> Result<()> {
         is_scanned_root(self.directory.path(), (old, &self.facts), self.proof)
     }
@@ -66,17 +66,15 @@ fn is_scanned_root(path: &Path, (old, new): (&Facts, &Facts), proof: Proof) -> R
     Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
 
-/// Input of a comparison.
 pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
-    /// `None` for trees that are not compared.
     pub(crate) trees: Vec<Option<Tree>>,
     /// The newer of two inventories, which stands in for the trees.
     pub(crate) now: Option<&'a Metadata>,
     /// By root.
     pub(crate) proofs: Vec<Proof>,
     pub(crate) exclude: Vec<Excluded>,
-    /// Entries that exist for the comparison; the rows are those of such entries.
+    /// Entries that exist for the comparison.
     pub(crate) conditions: Option<&'a Conditions>,
     /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
@@ -97,7 +95,6 @@ pub(crate) struct Found {
     pub(crate) failures: Vec<Error>,
     /// Covered by a mount, with entries in the inventory.
     pub(crate) other_mounts: Vec<PathBuf>,
-    /// Directories that were unreadable before.
     pub(crate) unknown_before: Vec<PathBuf>,
     /// Entries not examined and directories not listed.
     pub(crate) failed: u64,
@@ -108,7 +105,6 @@ pub(crate) struct Found {
     /// Unreadable, and not recorded as such.
     pub(crate) lost: u64,
     pub(crate) listed: u64,
-    /// Examined by the names of the inventory.
     pub(crate) not_listed: u64,
     /// Newest ctime in each root, if rows are kept.
     pub(crate) newest_ns: BTreeMap<u32, i64>,
@@ -137,7 +133,6 @@ impl Found {
 enum Job {
     Directory(Box<Live>, Both),
     Names(Arc<Task>, std::ops::Range<usize>),
-    /// Entries of a directory that is gone.
     Gone(Arc<Block>),
     /// Entries of an unlistable directory.
     Unread(Arc<Block>),
@@ -156,31 +151,27 @@ impl Job {
 struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
-    /// Rows in `ready`.
     ready_rows: usize,
     /// Taken while a thread reads, and at the end.
     source: Option<S>,
-    /// Threads that may still add work.
     working: usize,
     failed: Option<Error>,
 }
 
 struct Shared<'a, S> {
     comparing: &'a Comparing<'a>,
-    /// Takes the current rows.
     keep: Option<&'a Keeping>,
     /// By root: `true` if unchanged directories need no listing.
     may_skip: Vec<bool>,
     /// By root: device number in the inventory, and now.
     root_devices: Vec<OnceLock<(Option<u64>, Option<u64>)>>,
-    /// Translation of device numbers.
     volumes: RwLock<Volumes>,
     state: Mutex<State<S>>,
     changed: Condvar,
 }
 
-/// `keep` takes the current rows. Fails with [`ErrorKind::Io`] of kind "interrupted" when stopped, [`ErrorKind::BadOption`] for a root that
-/// was not scanned.
+/// Compares; `keep` takes the current rows. Fails with [`ErrorKind::Io`] of kind "interrupted" when stopped,
+/// [`ErrorKind::BadOption`] for a root that was not scanned.
 pub(crate) fn compare<S: Source>(
     comparing: &Comparing<'_>,
     keep: Option<&Keeping>,
@@ -234,8 +225,8 @@ pub(crate) fn compare<S: Source>(
     ended.map(|()| found)
 }
 
-/// `true` if a directory's times change with every name and examining names one by one is cheaper than listing
-/// too.
+/// `true` if a directory's times change with every name, and examining names one by one is cheaper than
+/// listing.
 fn skips(file_system: FileSystem) -> bool {
     matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
@@ -386,7 +377,6 @@ impl<S: Source> Shared<'_, S> {
         volumes.iter().find(|volume| volume.device == device).map(|volume| volume.fsid.clone())
     }
 
-    /// Path for messages.
     fn shown(&self, root: u32, path: &TreePath) -> PathBuf {
         let roots = &self.comparing.now.unwrap_or(self.comparing.metadata).roots;
         let mut shown = roots.get(root as usize).map_or_else(Vec::new, |root| root.path.clone());

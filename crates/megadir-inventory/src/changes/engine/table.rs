@@ -1,5 +1,5 @@
-//! Joins directories, found in any order, with their rows, in the order of the inventory; the first to arrive
-//! waits here. A directory that the inventory has passed has no rows.
+//! Joins directories with their rows; whichever arrives first waits here. A directory that the inventory has
+//! passed has no rows.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,6 @@ impl<L> Table<L> {
         }
     }
 
-    /// Returns the directories without rows.
     pub(super) fn passed(&mut self, read_to: Option<Place>) -> Vec<Joined<L>> {
         self.read_to = read_to;
         let passed = match &self.read_to {

@@ -1,4 +1,4 @@
-//! Pairs old paths with new paths of the same file.
+//! Pairs old and new paths of the same file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,6 @@ use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{is_stub, of_stub};
 
-/// Sources and targets of one identity, in path order.
 type Group = (Vec<usize>, Vec<usize>);
 
 pub(super) struct Side<'a> {
@@ -21,7 +20,6 @@ pub(super) struct Side<'a> {
     pub(super) facts: &'a Facts,
     pub(super) suspect: bool,
     pub(super) shared: Option<usize>,
-    /// Same file as before at this path.
     pub(super) stays: bool,
     pub(super) proof: Proof,
 }
@@ -34,16 +32,13 @@ pub(super) struct Sides<'a> {
 }
 
 pub(super) struct Pairs {
-    /// Target of each source.
     pub(super) targets: Vec<Option<usize>>,
-    /// `true` for each target with a source.
     pub(super) taken: Vec<bool>,
-    /// New paths of directories, by their old place.
     pub(super) moved: HashMap<Place, TreePath>,
 }
 
-/// Directories whose path another directory has now, unless it replaced one that is gone: their former entries
-/// are elsewhere or gone unless a change says otherwise.
+/// Directories whose path another directory has now: their former entries are elsewhere or gone unless a
+/// change says otherwise.
 pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
     let mut unsteady: HashSet<Place> = HashSet::new();
     let is_replaced = |side: &Side<'_>| side.shared.is_some() && is_directory(side);
@@ -101,7 +96,6 @@ impl<'a> Sides<'a> {
         Self { sources, targets, shared }
     }
 
-    /// Returns the groups of all other files.
     fn pair_directories(&self) -> (Pairs, Vec<Group>) {
         let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
         // Directories that stayed need no pairing.
@@ -199,7 +193,6 @@ impl Pairs {
     }
 }
 
-/// `true` if it can be renamed.
 fn is_directory(side: &Side<'_>) -> bool {
     side.facts.kind == FileType::Directory && !side.is_stub()
 }

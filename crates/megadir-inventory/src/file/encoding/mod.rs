@@ -1,6 +1,6 @@
-//! Encodings of values in Parquet pages (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>).
-//! The encoders of the `parquet` crate took two thirds of a scan's time beyond the walk. Decoders return `None`
-//! for malformed input.
+//! Encodings of values in Parquet pages
+//! (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>). The encoders of the `parquet` crate
+//! took two thirds of a scan's time beyond the walk. Decoders return `None` for malformed input.
 
 pub(super) mod delta;
 pub(super) mod runs;

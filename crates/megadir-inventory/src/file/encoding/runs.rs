@@ -1,4 +1,4 @@
-//! Small integers as runs of equal values (`RLE`): definition levels and dictionary indexes.
+//! Small integers as runs (`RLE`): definition levels and dictionary indexes.
 //!
 //! ```text
 //! run: length * 2, value

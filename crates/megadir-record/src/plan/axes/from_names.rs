@@ -1,8 +1,7 @@
-//! Completes the plans of records of earlier programs: their arms, pairs and groups have names only, and their studies no
-//! claims.
+//! Completes the plans of older records, which have names but no axes and no claims.
 //!
-//! This is the only place that takes names apart. An arm's axes come from its work and data set; its name decides which
-//! of them it mentions. A name that the axes do not compose again stays as the arm's label.
+//! An arm's axes come from its work and data set; its name decides which of them it mentions. A name that its
+//! axes do not compose again becomes the arm's label.
 
 use super::{AccessBy, Axes, Operation};
 use crate::claims;
@@ -11,12 +10,10 @@ use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerK
 use crate::plan::{Arm, Plan, Stage, Work};
 use crate::plan::{Group, GroupRule, Pair};
 
-/// Suffix of an A/A arm.
 const ITSELF: &str = " (itself)";
-/// Suffix of the conditions of a pair whose times are wall times.
 const WALL_TIME: &str = ", wall time per file";
 
-/// Completes a plan; a plan whose arms have axes is left alone.
+/// A plan with axes is left alone.
 pub fn complete(plan: &mut Plan) {
     if plan.arms.iter().any(|planned| !planned.axes.is_empty()) {
         return;
@@ -56,7 +53,7 @@ fn complete_pair(pair: &mut Pair, planned_arms: &[Arm]) {
     }
 }
 
-/// Removes a last part after a comma; `true` if it was there.
+/// Removes a last part after a comma; `true` if it was present.
 fn without_suffix(text: &mut String, part: &str) -> bool {
     let rest = text.strip_suffix(part).and_then(|rest| rest.strip_suffix(", ")).map(str::to_owned);
     let found = rest.is_some();
@@ -176,7 +173,6 @@ fn of_files(work: &FileWork, name: &str, entries: Option<u64>) -> Axes {
             ..axes
         };
     }
-    // A layout.
     let spread = spread.unwrap_or_default();
     let when = [MakeDirectories::OnDemand, MakeDirectories::Before];
     let directories = when.into_iter().find(|when| spread.ends_with(super::directories_words(*when)));

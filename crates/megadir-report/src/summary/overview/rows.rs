@@ -1,4 +1,4 @@
-//! The rows of an overview: which arms do the same work, in which order they stand, and what the work is called.
+//! Rows of an overview: which arms do the same work, the order of rows, and their names.
 
 use megadir_record::{
     Access, Arm, ArmId, CacheState, FileOperation, FileWork, FsId, Operation, Plan, Role, SyncPolicy, Work,
@@ -10,16 +10,15 @@ use crate::summary::evidence::Evidence;
 use crate::summary::overview::{Overview, OverviewRow, common, mean_log_ratios};
 use crate::text;
 
-/// The arms of one kind of work, one a column.
 pub(super) struct RowArms<'a> {
     pub(super) first: &'a Arm,
     pub(super) arms: Vec<Option<ArmId>>,
 }
 
-/// Returns the arms that do the same, in the order in which a reader looks for them.
+/// Returns the arms by kind of work, in the order in which a reader looks for them.
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
-    // Writing for the sake of what follows is measured elsewhere.
+    // Writing as a preparation is measured elsewhere.
     let counts = |planned: &&Arm| planned.role != Role::AgainstItself && !planned.groups.is_empty();
     for planned in plan.arms.iter().filter(counts) {
         let Some(on) = plan.data.get(planned.data.0 as usize).and_then(|data| data.on) else { continue };
@@ -60,10 +59,11 @@ fn order(planned: &Arm) -> (u8, Option<usize>, bool, u8, u32) {
     (operation, state, work.access != Access::Directory, sync, work.workers.count)
 }
 
-/// Returns the name of a kind of work, and `true` if it counts in the result over all kinds: work by name repeats work by listing.
+/// Returns section and name of a kind of work, and `true` if it counts in the result over all kinds: work by
+/// name repeats work by listing.
 pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let Work::Files(work) = &planned.work else { return (String::new(), planned.bare_name(), true) };
-    // Steps in the life of files are many; a section for each operation and state keeps them apart.
+    // Steps in the life of files are many, so each operation and state has a section.
     let is_of_life =
         planned.axes.workers.is_some() && planned.axes.operation.is_some_and(Operation::is_of_life);
     if !is_of_life {
@@ -72,7 +72,7 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let state = planned.axes.cache.clone();
     let parts = [Some(workers(work)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    // Cold and warm are apart: times from a device would hide times from memory.
+    // Cold and warm are separate: times from a device would hide times from memory.
     let section =
         [Some(work.operation.word().to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
     (section, what, work.access == Access::Directory)
@@ -101,14 +101,12 @@ fn by_name(work: &FileWork) -> Option<String> {
     (work.access != Access::Directory).then(|| "by name".into())
 }
 
-/// Two columns, in one row or over all.
 struct Pair {
     row: Option<usize>,
     of: usize,
     than: usize,
 }
 
-/// Sets the marks of every row and of the comparisons over all rows.
 pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
     let mut pairs = Vec::new();
     let mut family = Vec::new();
@@ -127,7 +125,6 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
         }
     }
     let shown = megadir_stats::beyond_band(&family, evidence.judging());
-    // For each row, pairs of columns with a shown difference: the faster, then the slower.
     let mut shown_in: Vec<Vec<(usize, usize)>> = vec![Vec::new(); overview.rows.len()];
     for (pair, side) in pairs.iter().zip(shown) {
         let Some(side) = side else { continue };

@@ -1,4 +1,4 @@
-//! Buffers of records, and which of their records lie before a position.
+//! Buffers of records, and their records before a position.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -47,7 +47,6 @@ impl Filled {
         Batch::from_checked(self.bytes(), self.checked, true)
     }
 
-    /// Scans the buffer up to the position `end`.
     pub(super) fn scan(&self, before: Option<i64>, end: i64, path: &Path) -> Result<Scanned> {
         scan(self.bytes(), before, end).map_err(|bad| malformed(path, bad))
     }
@@ -63,12 +62,11 @@ impl Filled {
         crate::stat::examine(examine, directory, batch, &mut self.rows)
     }
 
-    /// Touches the memory, so that the next call is not charged for its page faults.
+    /// Page faults then do not count for the next call.
     pub(super) fn touch(&mut self) {
         self.buffer.fill(1);
     }
 
-    /// Reads at most `want_bytes` from the descriptor's position.
     pub(super) fn fill(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -87,11 +85,10 @@ impl Filled {
 /// Positions found in a buffer. Inside means before the share's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scanned {
-    /// Bytes of the records inside.
+    /// Size of the records inside.
     pub(crate) inside_bytes: usize,
-    /// Records inside, including `.` and `..`.
+    /// Includes `.` and `..`.
     pub(crate) inside_records: usize,
-    /// Entries inside.
     pub(crate) inside: Checked,
     /// A record at or past the end was seen.
     pub(crate) past_end: bool,
@@ -103,9 +100,8 @@ pub(crate) struct Scanned {
     pub(crate) last_offset: i64,
 }
 
-/// Scans a buffer's positions. `before` is the position of its first record, if known.
-///
-/// Offsets may repeat (names of equal hash in ext4) but must not descend.
+/// Scans a buffer's positions. `before` is the position of its first record, if known. Offsets may repeat
+/// (names of equal hash in ext4) but must not descend.
 pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::Result<Scanned, Malformed> {
     let mut records = Records::new(bytes);
     let mut position = before;

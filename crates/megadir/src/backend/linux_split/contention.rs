@@ -1,6 +1,6 @@
 //! Detects threads that slow each other down while they read attributes: XFS looks up uncached names under an
-//! exclusive lock (`xfs_da3_node_lookup_int`), where eight threads are slower than one. Each thread except the
-//! last counts its sleeps and leaves if locks cause them.
+//! exclusive lock (`xfs_da3_node_lookup_int`), where eight threads are slower than one. A thread leaves if
+//! locks make it sleep; one always stays.
 
 use std::time::Duration;
 
@@ -51,8 +51,8 @@ impl Contention {
     }
 }
 
-// Detects threads that only wait for each other. btrfs lists a directory changed since its inode was loaded
-// under an exclusive lock (`btrfs_readdir_get_delayed_items`), which only timing shows.
+// Detects threads that only wait for each other: btrfs lists a changed directory under an exclusive lock
+// (`btrfs_readdir_get_delayed_items`), which only timing shows.
 
 /// While threads start and touch memory for the first time.
 const CALLS_SKIPPED: u32 = 4;
@@ -61,7 +61,6 @@ const CALLS_TO_DECIDE: u32 = 12;
 /// Factor over a call made alone.
 const SLOWER_FROM: f64 = 1.6;
 
-/// Duration of one thread's calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Throughput {
     /// Nanoseconds per byte of a call made alone.
@@ -72,7 +71,6 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Takes a call made alone.
     pub(super) fn new(bytes: usize, elapsed: Duration) -> Self {
         let alone_ns = elapsed.as_nanos() as f64 / bytes.max(1) as f64;
         Self { alone_ns, calls: 0, elapsed: Duration::ZERO, bytes: 0 }

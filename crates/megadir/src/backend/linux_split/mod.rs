@@ -7,8 +7,8 @@
 //! ```
 //!
 //! getdents64 takes the directory's lock shared. Only on the file systems of [`space`] is a position a plain
-//! number. The first batch is read before any thread starts, so that short directories need none and positions
-//! that do not ascend are read serially. [`share`] explains the end of a share.
+//! number. The first batch is read alone, so that short directories need no threads and positions that do not
+//! ascend are read serially. [`share`] explains the end of a share.
 
 mod buffer;
 mod contention;
@@ -60,7 +60,6 @@ impl Backend for Split {
     }
 }
 
-/// Opens a directory whose threads also read the attributes of the entries in their shares.
 pub(crate) fn open_examined(
     directory: &Dir,
     options: &ReadOptions,

@@ -47,7 +47,6 @@ enum Phase {
     Serial {
         directory: Dir,
     },
-    /// Including the caller's thread.
     Shares {
         own: Box<ShareReader>,
         filled: Receiver<Result<Filled>>,
@@ -57,7 +56,6 @@ enum Phase {
 }
 
 impl SplitReader {
-    /// `examination`: stat backend and wanted attributes, if any.
     pub(super) fn open(
         directory: &Dir,
         options: &ReadOptions,
@@ -94,7 +92,6 @@ impl SplitReader {
         })
     }
 
-    /// Reads the first batch and decides how to read the rest.
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.touch();
@@ -154,7 +151,6 @@ impl SplitReader {
         Ok(())
     }
 
-    /// `false` at the end.
     fn advance(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::First { serial, options } => {
@@ -185,7 +181,6 @@ impl SplitReader {
         }
     }
 
-    /// For the caller's own shares or for another thread.
     fn recycle(&mut self, empty: &Sender<Filled>) {
         let done = self.current.take();
         match self.spare {
@@ -194,8 +189,8 @@ impl SplitReader {
         }
     }
 
-    /// From another thread, or else read here, so the caller sleeps only if nothing is left to read; `false` at
-    /// the end.
+    /// Takes a buffer from another thread, or reads here if none is ready, so the caller sleeps only at the
+    /// end; `false` at the end.
     fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
             self.current = Some(next?);

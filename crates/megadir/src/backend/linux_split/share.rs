@@ -1,10 +1,10 @@
 //! Shares of a directory: the entries of a share, and its end.
 //!
-//! A record's offset is the position *after* it, so an entry's own position is the offset of the record before,
-//! within one call. The first record of a call lies at or past the call's position: the entry that was there
-//! may have been unlinked. If the second record lies past the share's end, the reader seeks to the end: if it
-//! finds the first entry from there (not necessarily first, since entries may have been created), the entry
-//! belongs to the next share.
+//! A record's offset is the position *after* it, so an entry's own position is the offset of the record
+//! before, within one call. The first record of a call is at or past the call's position, since the entry
+//! that was there may have been unlinked. If the second record is past the share's end, the reader seeks to
+//! the end: if it finds the first entry from there (perhaps behind newly created ones), that entry belongs to
+//! the next share.
 //!
 //! ```text
 //! call at p (first: start) -> e0 (at p or past it), e1 at e0.offset, e2 at e1.offset ...
@@ -30,12 +30,10 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::stat::Examine;
 
-/// Takes shares until none is left.
 pub(super) struct ShareReader {
     shared: Arc<Shared>,
     /// The position belongs to the open file.
     directory: Dir,
-    /// Reads attributes, if wanted.
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
     /// Present if threads may only wait for each other.
@@ -114,7 +112,6 @@ impl ShareReader {
         Ok(Some(Share { start, before: None, bytes: 0, end }))
     }
 
-    /// The rest of the share; `None` if nothing was left.
     fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
         let started = self.throughput.map(|_| Instant::now());
         let want_bytes = share.expected_bytes();
@@ -169,8 +166,8 @@ impl ShareReader {
         Ok(false)
     }
 
-    /// Seeks like a new descriptor: ext4 remembers its progress among names of equal hash and would continue
-    /// there if it seeks to the current position.
+    /// Seeks like a new descriptor: ext4 would continue among names of equal hash if it seeks to its current
+    /// position.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
         let seek = |directory: &Dir, to| {
@@ -183,9 +180,6 @@ impl ShareReader {
     }
 }
 
-// Shares of a directory that no thread has read yet.
-
-/// State shared by the threads and the caller.
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     pub(super) space: Space,
@@ -201,7 +195,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Takes an unread share: its first position and its end.
+    /// Returns the first position of an unread share, and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);
@@ -214,7 +208,6 @@ impl Shared {
         }
     }
 
-    /// Returns the rest of a share, for another thread.
     pub(super) fn leave(&self, share: Option<Share>) {
         if let Some(Share { before: Some(from), end, .. }) = share {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
@@ -222,8 +215,8 @@ impl Shared {
     }
 }
 
-/// Index of the share taken at a turn. Up to `regions` threads stay far from each other. The inner `None` is a
-/// turn without a share, the outer one the end.
+/// Index of the share taken at a turn. Up to `regions` threads stay far from each other. The inner `None` is
+/// a turn without a share, the outer one the end.
 fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
     let per_region = shares.div_ceil(regions);
     let share = turn % regions * per_region + turn / regions;
@@ -238,7 +231,6 @@ pub(super) struct Share {
     pub(super) start: i64,
     /// Position of the next call; `None` before the first.
     pub(super) before: Option<i64>,
-    /// Bytes of records read so far.
     pub(super) bytes: usize,
     /// End of the share; [`i64::MAX`] for the last one.
     pub(super) end: i64,
@@ -263,7 +255,6 @@ impl Share {
     }
 }
 
-/// Error for positions that stopped ascending after entries had been returned.
 pub(super) fn unreliable(shared: &Shared) -> Error {
     let reason = "positions stopped ascending, so shares overlap and the listing is incomplete: \
                   use backend getdents";

@@ -6,8 +6,8 @@
 //! | XFS | byte offset of the record / 8 | directory size / 8 |
 //! | btrfs | number of the entry in order of creation | found by probing |
 //!
-//! tmpfs positions descend; overlayfs, NFS and FUSE positions are opaque. A new file system needs the property
-//! test on a real mount.
+//! tmpfs positions descend; positions of overlayfs, NFS and FUSE are opaque. A new file system needs the
+//! property test on a real mount.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -24,7 +24,6 @@ use crate::file_system::FileSystem;
 /// `EXT4_INDEX_FL`: positions are hashes.
 const EXT4_INDEX: u32 = 0x1000;
 
-/// Meaning of positions in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// ext4: 63-bit hashes of names, uniform.
@@ -63,11 +62,10 @@ impl Space {
         }
     }
 
-    /// Checks the positions of the first batch.
     pub(super) fn is_plausible(self, first: &Scanned) -> bool {
         match self {
-            // Without the index feature, directories keep their flag but are read by byte offsets, which are
-            // small; hardly any hash is.
+            // Directories without the index feature keep their flag but have byte offsets, which are smaller
+            // than nearly all hashes.
             Self::Hashes => first.last_offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }
@@ -96,7 +94,7 @@ fn has_index(directory: &Dir) -> bool {
     }
 }
 
-/// At least one but few entries follow it; by doubling, then halving.
+/// At least one but few entries follow the result; by doubling, then halving.
 fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
     let has_entry_at = |position: i64| -> Result<bool> {
         calls.fetch_add(1, Ordering::Relaxed);

@@ -234,7 +234,6 @@ impl Reader for EnumerateReader {
 const ERROR_FILE_NOT_FOUND: i32 = 2;
 
 impl EnumerateReader {
-    /// Number of bytes that may hold records, `None` at the end.
     fn fill(&mut self, is_first: bool) -> std::io::Result<Option<usize>> {
         let (handle, buffer) = (self.source.handle(), &mut self.buffer);
         match self.call {

@@ -1,5 +1,5 @@
-//! Backends `find-first-file` and variants: one entry per call, by the current path of the open directory, as
-//! most programs list.
+//! Backends `find-first-file` and variants: one entry per call, by the directory's current path, as most
+//! programs list.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -8,7 +8,6 @@ use crate::batch::{Batch, BatchBuilder};
 use crate::directory_information::Found;
 use crate::names;
 
-/// Records for the batch and, if wanted, attributes.
 struct Gathered {
     builder: BatchBuilder,
     /// Wanted, and returned by the listing.
@@ -17,7 +16,6 @@ struct Gathered {
     name: Vec<u8>,
 }
 
-/// A name that no directory can hold.
 struct BadName;
 
 impl Gathered {

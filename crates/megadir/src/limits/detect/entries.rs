@@ -1,5 +1,5 @@
-//! Number of entries and a sample of the first, at a bounded cost. In a huge ext4 directory that is almost
-//! empty, each full-buffer sample would read the whole directory, so small buffers detect that case first.
+//! Number of entries and a sample of the first, at a bounded cost. Samples with full buffers would read a
+//! huge, almost empty ext4 directory as a whole, so small buffers detect that case first.
 
 use std::os::fd::AsFd;
 
@@ -31,7 +31,6 @@ const HASHES: f64 = i64::MAX as f64;
 pub(super) struct Looked {
     /// `None` without cheap evidence.
     pub(super) entries: Option<Fact<Span>>,
-    /// First entries of a hollow directory, so that they are not read again.
     hollow: Option<Sampled>,
 }
 
@@ -75,7 +74,6 @@ pub(super) fn look(
     }
 }
 
-/// `None` if the directory is not hollow.
 fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looked>> {
     let descriptor = directory.reopen_for_reader()?;
     let mut buffer = [0; LOOK_BYTES];

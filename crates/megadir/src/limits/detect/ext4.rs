@@ -29,7 +29,7 @@ const SUPERBLOCK_BYTES: usize = 256;
 /// `s_def_hash_version`; 0 and 3 are legacy.
 const HASH_AT: usize = 252;
 const HASHES_LEGACY: [u8; 2] = [0, 3];
-/// Contents of this size always fit in the inode; inodes of 256 bytes hold up to 100 bytes more.
+/// Always fit in the inode; inodes of 256 bytes hold up to 100 bytes more.
 pub(super) const INLINE_BYTES: u64 = 60;
 const MAGIC_AT: usize = 56;
 const MAGIC: u16 = 0xef53;
@@ -120,7 +120,6 @@ fn reserved_clusters(device: u64) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Fails unless the directory is on the device.
 fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
     let mut file = block_device::open(source.as_ref(), device)?;
     let mut block = [0; SUPERBLOCK_BYTES];

@@ -1,5 +1,5 @@
 //! Reads the facts about a directory on Linux, with or without privileges. The cost does not grow with the
-//! directory, except if it was huge and is almost empty: the kernel skips its empty blocks.
+//! directory, except that the kernel skips the empty blocks of a hollow one.
 
 mod btrfs;
 mod entries;
@@ -38,7 +38,7 @@ use crate::limits::facts::{Quota, QuotaOf};
 ///
 /// # Errors
 ///
-/// If the directory cannot be opened or read. Write permission is not needed. Other missing facts are assumed
+/// If the directory cannot be opened or read; write permission is not needed. Other missing facts are assumed
 /// and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))
@@ -173,7 +173,7 @@ fn span(estimate: &crate::estimate::Estimate) -> Span {
 }
 
 // Quotas that apply to new entries of this process: on btrfs from sysfs (Linux 5.9 and later), else by
-// quotactl_fd(2) (Linux 5.14 and later). A quota that cannot be read counts as not set.
+// quotactl_fd(2) (Linux 5.14 and later).
 
 const SET_GROUP_ID: u32 = 0o2000;
 

@@ -1,4 +1,4 @@
-//! Finds the overlayfs directory in the upper layer, where new entries are created.
+//! Finds the directory in overlayfs's upper layer, where new entries are created.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::limits::facts::{Details, Facts, Mount};
 
 pub(super) struct Upper {
     pub(super) directory: Dir,
-    /// `false` for the layer's root in its place.
+    /// `false` if the layer's root stands in.
     is_itself: bool,
 }
 
 impl Upper {
-    /// Facts of the layer's root are adjusted to a new directory.
+    /// Adapts facts of the layer's root to a new directory.
     pub(super) fn adjust(&self, facts: &mut Facts) {
         if self.is_itself {
             return;
@@ -65,7 +65,7 @@ fn path_below(directory: &Dir, mount: &Mount) -> Option<PathBuf> {
     Some(root.join(below))
 }
 
-// Mount options of a directory's file system, from the mount table. Reference: proc_pid_mountinfo(5).
+// Mount options of a directory's file system. Reference: proc_pid_mountinfo(5).
 
 pub(super) fn mount_of(directory: &Dir) -> Option<Mount> {
     let id = directory.id().ok()?;

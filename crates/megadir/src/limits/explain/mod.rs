@@ -1,5 +1,5 @@
-//! Finds the limit behind a refused create from evidence, without retrying: exhausted resources first, then the
-//! mount option, then the directory's size.
+//! Finds the limit behind a refused create from evidence: exhausted resources, then the mount option, then
+//! the directory's size.
 
 #[cfg(windows)]
 mod windows;
@@ -70,7 +70,7 @@ const BLOCKS_LEFT_MAX: u64 = 16;
 /// XFS and btrfs keep this share plus some bytes in reserve.
 const PART_KEPT: f64 = 0.02;
 const BYTES_KEPT: u64 = 256 << 20;
-/// No fill ended below 0.85 of the full size.
+/// Minimum share: no fill ended below 0.85 of the full size.
 const INDEX_USED_MIN: f64 = 0.8;
 /// A directory of limited size takes no further block from this share on.
 const SIZE_USED_MIN: f64 = 0.97;
@@ -140,7 +140,6 @@ fn used_blocks(facts: &Facts, privileged: bool) -> Option<Explanation> {
     (space.blocks > 0 && few).then(|| blocks_of(facts, privileged))
 }
 
-/// Root may use its reserve, but not ext4's own.
 fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     let space = &facts.space;
     if !privileged {
@@ -224,7 +223,6 @@ fn size_option(facts: &Facts) -> Option<Explanation> {
     Some(Explanation { limit: Limit::MountOption, evidence, another_name_may_do: true, cures })
 }
 
-/// Directory at its maximum size.
 fn index(limits: &Limits) -> Option<Explanation> {
     let facts = &limits.facts;
     let gauge = limits.judgement.gauge.as_ref()?;
@@ -314,8 +312,8 @@ mod gather {
 
     /// Finds the limit behind a refused create or write; `None` if no limit gives this error.
     ///
-    /// Takes a few milliseconds whatever the directory's size; creates nothing and retries nothing. Call it at
-    /// once: space freed by other processes meanwhile hides the evidence.
+    /// Takes a few milliseconds, creates nothing and retries nothing. Call it at once: space freed by other
+    /// processes hides the evidence.
     ///
     /// ```no_run
     /// use megadir::limits::{Step, explain};

@@ -1,5 +1,5 @@
-//! Explains the error of a create on Windows. NTFS reports "disk full" for a volume and for a quota; free space
-//! for this user and in total distinguish the two.
+//! Explains the error of a create on Windows. NTFS reports "disk full" for a volume and for a quota; free
+//! space for this user and in total tells them apart.
 
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle};
@@ -26,7 +26,7 @@ const CANNOT_MAKE: i32 = 82;
 const CLUSTERS_LEFT_MAX: i64 = 16;
 
 /// Finds the limit behind a refused create or write; `None` if no limit gives this error. Call it at once:
-/// space freed by other processes meanwhile hides the evidence.
+/// space freed by other processes hides the evidence.
 pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
     explain_at(directory.as_handle(), directory.path(), step, error)
 }

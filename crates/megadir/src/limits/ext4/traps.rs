@@ -1,4 +1,4 @@
-//! Traps of ext4 directories: small blocks, no index, churn, hollow directories, full ones.
+//! Traps of ext4 directories.
 
 use super::{GROWN_MIN, Past, Shape, is_linear};
 use crate::limits::cure;
@@ -9,7 +9,7 @@ use crate::sizes;
 
 /// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;
-/// Below this share of the entries that churn leaves at its size, a directory was emptied, not only churned.
+/// A directory with less than this share of the entries that churn leaves at its size was emptied.
 const HOLLOW: f64 = 0.6;
 /// Smaller hollow directories are fast to list.
 const HOLLOW_BYTES_MIN: u64 = 256 << 10;

@@ -30,7 +30,7 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Some(directory)
 }
 
-/// Renames a directory to a hidden name beside it, even if another process holds its lock.
+/// Renames a directory to a hidden name next to it, even if another process holds its lock.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name: aside, why: Why::Detached, _lock: entry.directory })
 }
 
-/// Replaces a directory with an empty one that has the same metadata; the old one is put aside.
+/// Exchanges a directory for an empty one with the same metadata, and puts the old one aside.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("renew", error))?;
     let undo = |error| {
-        // Fails, as it should, if another process created something in it.
+        // Fails if another process created something in it.
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
@@ -92,7 +92,6 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name: aside, why: Why::Renewed, _lock: entry.directory })
 }
 
-/// To be put aside.
 struct Entry<'a> {
     parent: &'a Dir,
     name: CString,
@@ -102,7 +101,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Locked if the lock is free: any process that may read the directory can lock it.
+    /// Locks it if possible: any process that may read the directory can hold the lock.
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
         let path = parent.path().join(crate::names::to_os(name)?);
         let name = component(name, &path)?;
@@ -142,7 +141,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Refuses directories whose copy would be of another kind.
+/// Refuses directories that a copy cannot equal.
 pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
     let refuse = |reason| Err(Error::new("renew", path, ErrorKind::Unavailable, reason));
     let failed = |error: Errno| Error::io("renew", path, error.into());
@@ -160,7 +159,7 @@ pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
     }
 }
 
-/// If the file system supports locks.
+/// File systems without locks are accepted.
 fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
     match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),

@@ -1,13 +1,13 @@
 //! Puts directories aside before removing them, so that their name is free, or empty, at once.
 //!
-//! [`detach`] renames a directory to a hidden name beside it. [`renew`] creates an empty directory with the
-//! same metadata and exchanges the two atomically, so that the name always exists. (An ext4 directory never
-//! shrinks; only a new one is small.) Both return an [`Aside`], which is then to be removed.
+//! [`detach`] renames a directory to a hidden name next to it. [`renew`] exchanges it atomically for an empty
+//! one with the same metadata, so that the name always exists (an ext4 directory never shrinks). Both return
+//! an [`Aside`] to be removed.
 //!
 //! A killed process leaves at most one directory with a hidden name, which [`leftovers`] finds by a digest of
 //! the entry's name. A directory that another process is removing is locked and skipped. Processes that have
-//! the old directory open stay in it. On Windows directories are not replaced, one with open files in it cannot
-//! be put aside, and the lock is a mutex.
+//! the old directory open stay in it. Windows has no exchange, cannot put a directory with open files aside,
+//! and its lock is a mutex.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -33,7 +33,6 @@ pub use self::system::{detach, renew};
 #[cfg(windows)]
 use self::windows as system;
 
-/// Backend used to find leftovers.
 const LISTED_BY: &str = if cfg!(windows) { "by-handle" } else { "getdents" };
 
 /// Reason why a directory was put aside.
@@ -54,7 +53,7 @@ impl Why {
     }
 }
 
-/// A directory that was put aside, to be removed. Locked during the lifetime of this value.
+/// A directory that was put aside, locked until this value is dropped.
 #[derive(Debug)]
 pub struct Aside<'a> {
     parent: &'a Dir,
@@ -74,13 +73,11 @@ impl Aside<'_> {
         self.why
     }
 
-    /// Removes the directory. Entries that cannot be removed stay below the hidden name, for [`leftovers`] to
-    /// find.
+    /// Removes the directory. Entries that cannot be removed stay below the hidden name for [`leftovers`].
     ///
     /// # Errors
     ///
-    /// As [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run: all of it
-    /// must go.
+    /// As [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run.
     pub fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
         if !options.removes_all() || options.keep.is_some() || options.dry_run {
             let path = self.parent.path().join(crate::names::to_os(self.name())?);
@@ -92,7 +89,7 @@ impl Aside<'_> {
 }
 
 /// Finds directories that were put aside for an entry and not removed, because the process was killed or
-/// failed. The entry need not exist. Skips directories that another process is removing.
+/// failed, except those that another process is removing.
 ///
 /// # Errors
 ///
@@ -115,12 +112,11 @@ pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
     Ok(found)
 }
 
-// Hidden names of directories put aside, with a digest of the original name.
+// Hidden names with a digest of the original name.
 
 /// Bytes of the digest in a name.
 const CHECK_BYTES: usize = 8;
 
-/// Different on each call.
 fn fresh(why: Why, of: &[u8]) -> String {
     use std::hash::{BuildHasher, Hasher};
     // Each `RandomState` has random keys.
@@ -128,7 +124,6 @@ fn fresh(why: Why, of: &[u8]) -> String {
     given(why, of, &format!("{random:016x}"))
 }
 
-/// Generated for the entry `of`.
 fn is_of(why: Why, of: &[u8], name: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(why.prefix().as_bytes()) else { return false };
     let Some(random) =

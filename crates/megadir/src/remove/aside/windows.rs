@@ -1,5 +1,4 @@
-//! Puts directories aside on Windows, by handle. The lock is a mutex named after the new name. Windows cannot
-//! exchange two directories atomically, so they are not replaced.
+//! Puts directories aside on Windows, by handle. The lock is a mutex named after the new name.
 
 use std::ffi::{CStr, CString};
 use std::os::windows::io::{AsHandle, OwnedHandle};
@@ -23,17 +22,17 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
 }
 
 fn lock(name: &[u8]) -> Option<Lock> {
-    // For all sessions, since services run in a separate one.
+    // For all sessions, because services have their own.
     let name: Vec<u16> = "Global\\".encode_utf16().chain(names::to_wide(name)?).collect();
     mutex::hold_new(&name)
 }
 
-/// Renames a directory to a hidden name beside it.
+/// Renames a directory to a hidden name next to it.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::NotADirectory`] (also for a reparse point), or the error of opening or renaming it: Windows
-/// refuses to rename it while a file in it is open.
+/// refuses that while a file in it is open.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);
     let entry = component(name, &path)?;

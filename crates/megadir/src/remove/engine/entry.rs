@@ -14,7 +14,6 @@ use crate::file_type::FileType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Became {
-    /// Removed, kept, or reported as a failure.
     Done,
     Directory,
 }
@@ -92,7 +91,7 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    /// `false` if the caller ends the removal; then the entry stays.
+    /// `false` if the caller ends the removal.
     pub(super) fn announce(&self, node: &Node, name: &[u8], kind: FileType) -> bool {
         let Some(announce) = self.shared.options.on_removal else { return true };
         let goes = announce(&node.path(&self.shared.path, name), kind);
@@ -107,7 +106,7 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    /// Reads attributes only if they matter, but always the type: the listing may be hours old.
+    /// Reads attributes only if they matter, but always the type: the listing may be old.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let options = self.shared.options;
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
@@ -144,12 +143,10 @@ impl Worker<'_, '_, '_> {
             node.stay(KEPT);
             return Examined::Stays;
         }
-        // Only then is the size of directories known as well.
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
         Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
-    /// Subdirectory of the directory on top of the stack.
     pub(super) fn enter(&mut self, name: CString) {
         if self.reopen_top().is_err() {
             return;
@@ -172,7 +169,6 @@ impl Worker<'_, '_, '_> {
                     return self
                         .tell_failure(&parent, Error::new("enter", &path, ErrorKind::MountPoint, reason));
                 }
-                // Not a directory, or no longer.
                 Err(Errno::NOTDIR | Errno::LOOP) => {
                     if !self.remove_entry(&parent, &directory, &name, FileType::Unknown).is_directory() {
                         return;
@@ -190,7 +186,7 @@ impl Worker<'_, '_, '_> {
             let (options, want) = (self.shared.options, self.shared.options.want());
             let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
                 && options.accepts_type(FileType::Directory)
-                // A directory that something was removed from is newer, and may be smaller, than it was.
+                // A directory is newer, and may be smaller, after removals from it.
                 && !(self.shared.is_repeated && want != StatMask::NOTHING);
             if goes && (options.dry_run || want != StatMask::NOTHING) {
                 match system::facts_of_open(&opened) {
@@ -213,7 +209,7 @@ impl Worker<'_, '_, '_> {
         if !self.shared.unconditional
             && let Ok(identity) = system::identity(&opened)
         {
-            // Whatever takes its name later has not been checked against the conditions.
+            // Another entry of this name has not been checked against the conditions.
             node.identify(identity);
         }
         self.push(Frame {
@@ -269,7 +265,6 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// The file system does not report an attribute that decides.
 fn unknown(lacks: StatMask) -> std::io::Error {
     let names = [
         (StatMask::MODIFIED, "modification time"),
@@ -282,7 +277,6 @@ fn unknown(lacks: StatMask) -> std::io::Error {
     std::io::Error::other(format!("its {name} is unknown, so it stays"))
 }
 
-/// If examined.
 #[derive(Clone, Copy, Default)]
 struct Space {
     bytes: u64,
@@ -299,7 +293,6 @@ impl Space {
     }
 }
 
-/// Outcome of checking the conditions.
 enum Examined {
     Goes(Space),
     Stays,

@@ -1,4 +1,4 @@
-//! The way up: removes emptied directories and reopens their parents.
+//! Removes emptied directories and returns to their parents.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -11,15 +11,12 @@ use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
-/// Number of times a directory is read again because it was not empty.
 pub(super) const PASSES_MAX: u8 = 10;
 
-/// Reason after [`PASSES_MAX`] with conditions.
 pub(super) const KEEPS_MATCHING: &str =
     "still had entries to remove after 10 passes: another process keeps creating entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
-/// Outcome of removing a directory.
 enum Left {
     Done,
     NotEmpty,
@@ -60,7 +57,6 @@ impl Worker<'_, '_, '_> {
                 return self.read_again(node, descriptor);
             }
             if is_on_stack {
-                // Not the last part: the frame on the stack is one.
                 parent.end_part();
                 return;
             }
@@ -117,7 +113,6 @@ impl Worker<'_, '_, '_> {
         Left::Done
     }
 
-    /// It was not empty.
     fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<Directory>>) {
         node.add_part();
         let frame = Frame {
@@ -132,13 +127,12 @@ impl Worker<'_, '_, '_> {
         self.push(frame);
     }
 
-    /// Reopens the directory on top of the stack if closed. On failure, which has been reported, the directory
-    /// is finished.
+    /// Reopens the directory on top of the stack if closed. On failure, which was reported, the directory is
+    /// finished.
     pub(super) fn reopen_top(&mut self) -> Result<(), ()> {
         self.open_top(None).map(drop)
     }
 
-    /// By way of `..` of a directory in it, if possible.
     fn open_top(&mut self, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(top) = self.stack.last() else { return Err(()) };
         if let Some(descriptor) = &top.descriptor {
@@ -159,7 +153,7 @@ impl Worker<'_, '_, '_> {
         reached
     }
 
-    /// By `..` of a directory in it, or by names from the root; checks the identity and reports a failure.
+    /// By `..` of a directory in it, or by names from the root; checks the identity.
     fn reach(&mut self, node: &Node, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(identity) = node.identity() else {
             unreachable!("closed or returned directories have an identity")
@@ -188,7 +182,7 @@ impl Worker<'_, '_, '_> {
         })
     }
 
-    /// From the parent of the last part if this lies below it, else from the root.
+    /// From the parent of the last part if the node is below it, else from the root.
     fn reach_by_names(&mut self, node: &Node) -> Result<Arc<Directory>, Errno> {
         if let Some((last, descriptor)) = self.last.clone()
             && let Some(names) = node.names_below(&last)
@@ -209,7 +203,7 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// Its identity is recorded first.
+/// Records its identity first.
 fn close(node: &Node, descriptor: &mut Option<Arc<Directory>>) -> Result<(), Errno> {
     let Some(open) = descriptor.take() else { return Ok(()) };
     if node.identity().is_none() {

@@ -1,5 +1,5 @@
-//! System calls of the engine on Linux, relative to descriptors. Moves between directories are checked, so that
-//! renames by other processes cannot divert them.
+//! System calls of the engine on Linux, relative to descriptors. Moves between directories are checked, so
+//! that renames by other processes cannot divert them.
 
 use std::ffi::CStr;
 use std::io;
@@ -20,11 +20,10 @@ pub(in crate::remove) type Directory = OwnedFd;
 
 /// Reading resumes at a record's position, even after closing the directory.
 pub(super) const SEEKS: bool = true;
-/// An open directory can be removed, and by name only.
+/// Open directories can be removed, but only by name.
 pub(super) const GOES_WHILE_OPEN: bool = true;
 /// Per worker.
 pub(super) const OPEN_MAX: usize = 64;
-/// Other file systems mounted below can be entered.
 pub(super) const CROSSES_MOUNTS: bool = true;
 pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 /// Opens a directory again, with a position of its own.
@@ -38,7 +37,6 @@ pub(super) const KEEPS_FILLING: &str =
 /// A longer read would hold the directory's lock for long.
 pub(super) const CALL_BYTES: usize = 128 << 10;
 
-/// Unique for as long as the directory exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Identity {
     device: (u32, u32),
@@ -61,8 +59,8 @@ impl Opener {
         Self { cross_mounts, lacks_openat2: AtomicBool::new(false) }
     }
 
-    /// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory (even the
-    /// same file system), or if that cannot be determined.
+    /// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory, or if that
+    /// cannot be determined.
     pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
         let parent = parent.as_fd();
         if self.lacks_openat2.load(Ordering::Relaxed) {
@@ -147,7 +145,6 @@ fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
     Ok(info.ok().and_then(line))
 }
 
-/// Attributes requested for an entry, only if they matter.
 const WANTED: StatMask = StatMask::TYPE
     .union(StatMask::MODIFIED)
     .union(StatMask::ACCESSED)
@@ -246,7 +243,6 @@ pub(super) fn file_system(directory: &impl Open) -> FileSystem {
 /// On Linux a removed name is gone at once.
 pub(super) fn wait_for_others(_pass: u8) {}
 
-/// Limit on the process's descriptors.
 pub(super) fn handles_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))

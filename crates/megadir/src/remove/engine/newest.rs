@@ -16,7 +16,7 @@ use crate::remove::RemoveOptions;
 const CALL_BYTES: usize = 128 << 10;
 
 impl Worker<'_, '_, '_> {
-    /// `true` if the entry, which meets the conditions, is one of the newest of its directory.
+    /// `true` if the entry is one of the newest of its directory that meet the conditions.
     pub(super) fn is_newest(
         &mut self,
         node: &Node,
@@ -27,14 +27,13 @@ impl Worker<'_, '_, '_> {
         let Some(count) = options.keep_newest else { return false };
         if node.newest.get().is_none() {
             let found = find(node, directory, options, count).unwrap_or_else(|error| {
-                // Unknown: all entries stay.
                 self.fail(node, b"", "find the newest entries of", error);
                 None
             });
             let _ = node.newest.set(found);
         }
         let last = node.newest.get().copied().flatten();
-        // An entry that is newer by now has come since, or has been written to.
+        // Newer entries have come or been written to since.
         last.zip(facts).is_none_or(|(last, facts)| options.by().of(facts) >= last)
     }
 }

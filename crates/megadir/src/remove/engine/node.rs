@@ -10,7 +10,7 @@ use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
 use crate::names;
 
-/// Longest path that is printed in full; of longer paths only the end is.
+/// Longer paths are printed without their beginning.
 const PATH_BYTES_MAX: usize = 16 << 10;
 
 /// An entry below failed.
@@ -18,7 +18,7 @@ pub(super) const FAILED: u8 = 1;
 /// An entry below stays, by the conditions.
 pub(super) const KEPT: u8 = 2;
 
-/// State shared by workers, who hold its descriptors.
+/// Shared by the workers that hold its descriptors.
 #[derive(Debug)]
 pub(super) struct Node {
     /// `None` for the root of the removal.
@@ -30,18 +30,18 @@ pub(super) struct Node {
     stays: AtomicU8,
     /// Read again because it was not empty.
     pub(super) passes: AtomicU8,
-    /// Known for each directory that a worker may return to by `..`, and its ancestors.
+    /// Known for directories that a worker may return to by `..`, and their ancestors.
     identity: OnceLock<Identity>,
     /// 0 if not examined.
     pub(super) bytes: u64,
     /// Entries with this time or a later one stay; `None` inside if all do.
     pub(super) newest: OnceLock<Option<Time>>,
-    /// Made once conditions on paths or depths need it.
+    /// Set if conditions on paths or depths need it.
     place: OnceLock<Box<Place>>,
 }
 
 impl Node {
-    /// One part: the reader's.
+    /// Has one part, the reader's.
     pub(super) fn new(parent: Option<Arc<Self>>, name: CString, stays: u8, bytes: u64) -> Self {
         if let Some(parent) = &parent {
             parent.add_part();
@@ -63,13 +63,12 @@ impl Node {
         self.parts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// `true` if it was the last; then the effects of all other parts are visible.
+    /// `true` for the last part, which sees the effects of all others.
     pub(super) fn end_part(&self) -> bool {
         self.parts.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     pub(super) fn stay(&self, why: u8) {
-        // Avoids the write.
         if self.stays() & why != why {
             self.stays.fetch_or(why, Ordering::Relaxed);
         }
@@ -87,7 +86,6 @@ impl Node {
         let _ = self.identity.set(identity);
     }
 
-    /// Below the root of the removal, as far as the conditions depend on it.
     pub(super) fn place(&self, conditions: Option<&Conditions>) -> &Place {
         match (&self.parent, conditions.filter(|conditions| conditions.needs_places())) {
             // The parent's is known by now: its entries were checked.
@@ -126,7 +124,7 @@ impl Node {
         Some(names)
     }
 
-    /// For a message; of the directory itself if the name is empty.
+    /// Path for a message; of the directory itself if the name is empty.
     pub(super) fn path(&self, root: &Path, name: &[u8]) -> PathBuf {
         let mut parts = vec![name];
         let mut bytes = name.len();
@@ -148,7 +146,7 @@ impl Node {
     }
 }
 
-/// One by one: recursion on a chain of a million directories would overflow the stack.
+/// Iterative: recursion on a chain of a million directories would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut parent = self.parent.take();

@@ -1,4 +1,4 @@
-//! Waits of the workers: the rate limit and the pauses of backing off.
+//! Rate limit and back-off of the workers.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const SLEEP_MAX: Duration = Duration::from_millis(50);
 /// Shorter pauses are added up.
 const SLEEP_MIN: Duration = Duration::from_millis(1);
 
-/// Rate limit whose slots are in [`Progress`].
+/// Its slots are in [`Progress`].
 #[derive(Debug)]
 pub(super) struct Pace {
     interval_ns: u64,
@@ -33,7 +33,7 @@ impl Pace {
 }
 
 impl Worker<'_, '_, '_> {
-    /// Waits if a rate is set and no slot is held; an entry that stays leaves its slot to the next one. `false`
+    /// Waits if a rate is set and no slot is held; an entry that stays leaves its slot to the next. `false`
     /// if the removal is cancelled.
     #[inline]
     pub(super) fn have_place(&mut self) -> bool {
@@ -46,7 +46,6 @@ impl Worker<'_, '_, '_> {
         true
     }
 
-    /// The slot that is held, or a new one; `false` if the removal is cancelled.
     #[inline]
     pub(super) fn take_place(&mut self) -> bool {
         if self.shared.pace.is_none() {

@@ -1,4 +1,4 @@
-//! Jobs between workers: directories listed but not entered, all of one parent.
+//! Jobs between workers: directories listed but not entered.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::node::Node;
 use super::window::Names;
 
-/// Directories of one parent, which count as one part of it ([`Node::end_part`]). Without a descriptor, which
+/// Directories of one parent, which count as one part of it ([`Node::end_part`]). Has no descriptor, which
 /// would mean another file in another worker's table; the taker opens the parent by names and checks its
 /// identity.
 #[derive(Debug)]
@@ -38,7 +38,6 @@ struct State {
 }
 
 impl Pool {
-    /// For one busy worker.
     pub(super) fn new(workers_max: usize) -> Self {
         let state = State { jobs: VecDeque::new(), started: 1, waiting: 0, closed: false };
         Self { workers_max, jobs: AtomicUsize::new(0), state: Mutex::new(state), changed: Condvar::new() }
@@ -61,7 +60,7 @@ impl Pool {
         job
     }
 
-    /// Wakes no worker: most jobs are taken back before another could begin ([`Pool::offer`]).
+    /// Wakes no worker: most jobs are taken back first ([`Pool::offer`]).
     pub(super) fn push(&self, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
@@ -81,7 +80,6 @@ impl Pool {
         start
     }
 
-    /// The worker could not be started.
     pub(super) fn not_started(&self) {
         self.lock().started -= 1;
     }
@@ -108,7 +106,6 @@ impl Pool {
         }
     }
 
-    /// Waiting workers get no more jobs.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

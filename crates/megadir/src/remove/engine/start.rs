@@ -28,15 +28,13 @@ const DESCRIPTORS_MIN: usize = 8;
 /// For checking whether a directory is empty.
 const LOOK_BYTES: usize = 32 << 10;
 
-/// Removes an entry of a directory; a directory with everything in it. A symbolic link is removed, not
-/// followed.
+/// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
 ///
 /// # Errors
 ///
 /// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`], even if
-/// mounts are crossed: it could only be emptied) or is not a single name, or if an option is out of range.
-/// Failures below it are reported to [`RemoveOptions::on_failure`], as is a failure to remove the emptied
-/// directory itself.
+/// mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also to
+/// remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
@@ -74,7 +72,7 @@ pub fn remove_tree(
             return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
         }
         Err(error) => {
-            // An empty directory can be removed even if it cannot be read.
+            // An empty directory can be removed even if it is unreadable.
             let may = !options.dry_run && options.removes_all() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
                 return Ok(finish(progress, &before));
@@ -104,14 +102,12 @@ pub fn remove_tree(
     Ok(finish(progress, &before))
 }
 
-/// Removes everything in a directory and keeps the directory itself, which may be a mount point.
-///
-/// The directory is read again until it is empty, at most ten times; then a failure reports that entries keep
-/// appearing.
+/// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
+/// again until it is empty, at most ten times.
 ///
 /// # Errors
 ///
-/// If the directory cannot be reopened, or an option is out of range. Failures below it are reported to
+/// If the directory cannot be reopened, or an option is out of range. Other failures are reported to
 /// [`RemoveOptions::on_failure`].
 pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
     check(options, directory.path())?;
@@ -121,7 +117,6 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     Ok(finish(progress, &before))
 }
 
-/// The directory named by the caller; `false` ends the removal.
 fn announced(options: &RemoveOptions<'_>, path: &Path, progress: &Progress) -> bool {
     let goes = options.on_removal.is_none_or(|announce| announce(path, FileType::Directory));
     if !goes {
@@ -135,7 +130,6 @@ struct Root<'a> {
     name: &'a CStr,
     path: &'a Path,
     descriptor: Arc<Directory>,
-    /// On systems that remove only the expected directory.
     identity: Option<Identity>,
 }
 
@@ -177,7 +171,6 @@ impl Root<'_> {
     }
 }
 
-/// The directory itself stays.
 fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
     for pass in 0..=PASSES_MAX {
         let before = progress.counts();
@@ -187,7 +180,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
         }
         let left = match options.removes_all() {
             true => holds_any(root, options.keep),
-            // Remaining entries may be kept ones: stop after a pass that removed none.
+            // Only kept entries may remain: stop after a pass that removed none.
             false => {
                 let gone = progress.counts().since(&before);
                 Ok(gone.entries + gone.directories > 0)
@@ -203,7 +196,6 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
 }
 
-/// Other than `keep`.
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     let (mut reader, mut from) = (Reader::new(), Some(0));
     let mut buffer = vec![0; LOOK_BYTES];
@@ -223,13 +215,11 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-/// Reports a failure of the directory named by the caller.
 fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
     progress.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);
 }
 
-/// Returns why entries stay.
 fn empty(
     root: &Arc<Directory>,
     path: &Path,
@@ -255,7 +245,6 @@ fn empty(
     node.stays()
 }
 
-/// No directory.
 fn remove_file(
     directory: Directory,
     path: &Path,

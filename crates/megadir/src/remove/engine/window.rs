@@ -1,4 +1,4 @@
-//! Entries of one directory, read before any of them is removed.
+//! Entries of a directory, read before any is removed.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -9,19 +9,17 @@ use super::system::{self, CALL_BYTES, Directory, Reader};
 use crate::decode::{Record, Records};
 use crate::file_type::FileType;
 
-/// Least free space worth another read.
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
-/// Bytes left for names of subdirectories until these are entered.
+/// Space for names of subdirectories until these are entered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) of_one: usize,
-    /// For all directories together; names of unknown type count only here.
+    /// For all directories together, and names of unknown type.
     pub(super) of_all: usize,
 }
 
 impl Room {
-    /// Counts the names in some records.
     fn add(&mut self, records: &[u8]) {
         for record in Records::new(records) {
             let bytes = record.name.len() + 1;
@@ -37,7 +35,6 @@ impl Room {
     }
 }
 
-/// A worker's memory for the entries it is removing.
 #[derive(Debug)]
 pub(super) struct Window {
     reader: Reader,
@@ -46,7 +43,6 @@ pub(super) struct Window {
     /// Record offsets in removal order; unused in listing order.
     by_inode: Vec<(u64, u32)>,
     order: Order,
-    /// The directory ends here.
     pub(super) is_last: bool,
 }
 
@@ -57,8 +53,8 @@ impl Window {
         Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads from `position`, if given, until the window or the space for names is full, the directory ends, or
-    /// the removal is cancelled: uncached windows take seconds.
+    /// Reads from `position`, if given, until the window or the space for names is full, the directory ends,
+    /// or the removal is cancelled.
     pub(super) fn fill(
         &mut self,
         directory: &Directory,
@@ -95,13 +91,11 @@ impl Window {
         Ok(())
     }
 
-    /// Keeps the first `bytes`.
     pub(super) fn cut(&mut self, bytes: usize) {
         self.filled = bytes;
         self.is_last = false;
     }
 
-    /// Sorts the entries into removal order.
     pub(super) fn sort(&mut self) {
         self.by_inode.clear();
         if self.order == Order::Listed {
@@ -120,12 +114,10 @@ impl Window {
         }
     }
 
-    /// Entries in listing order.
     pub(super) fn listed(&self) -> Records<'_> {
         Records::new(&self.buffer[..self.filled])
     }
 
-    /// Entries in removal order.
     pub(super) fn ordered(&self) -> impl Iterator<Item = Record<'_>> {
         let listed = (self.order == Order::Listed).then(|| self.listed());
         let sorted = self
@@ -136,7 +128,7 @@ impl Window {
     }
 }
 
-/// With their NUL; taken from the front.
+/// NUL-terminated; taken from the front.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
@@ -152,12 +144,10 @@ impl Names {
         self.taken == self.bytes.len()
     }
 
-    /// Memory of names already taken is freed with the last name.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Takes the first name.
     pub(super) fn take(&mut self) -> Option<CString> {
         let name = CStr::from_bytes_until_nul(&self.bytes[self.taken..]).ok()?.to_owned();
         self.taken += name.count_bytes() + 1;
@@ -167,7 +157,6 @@ impl Names {
         Some(name)
     }
 
-    /// Takes up to `few` names from the front.
     pub(super) fn take_few(&mut self, few: usize) -> Self {
         let rest = &self.bytes[self.taken..];
         let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == 0);

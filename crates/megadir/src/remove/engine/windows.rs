@@ -2,9 +2,9 @@
 //!
 //! An entry is opened first and removed by its handle; a directory only if it is the one that was emptied.
 //! Reparse points are opened themselves and never entered. Without POSIX semantics a name goes with the last
-//! handle, so no directory is open while it is removed. Handles have no `..`, so parents stay open (at most 16
-//! 383 in a path). A reader's position is lost with its handle. Under Wine, an entry whose real path differs
-//! from its name stays (`dir/wine.rs`).
+//! handle, so no directory is open while it is removed. Handles have no `..`, so parents stay open (at most
+//! 16 383 in a path), and a reader's position is lost with its handle. Under Wine, an entry whose real path
+//! differs from its name stays (`dir/wine.rs`).
 
 mod reader;
 
@@ -53,7 +53,6 @@ const READ_ONLY: u32 = 1;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
 
-/// Unique for as long as the directory exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Identity {
     volume: u64,
@@ -99,7 +98,7 @@ fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Re
     Ok(opened)
 }
 
-/// `NOTDIR` for a reparse point or an entry that is not a directory.
+/// `NOTDIR` for a reparse point or a file.
 pub(in crate::remove) fn open_directory_to_rename(
     parent: &impl Open,
     name: &CStr,
@@ -133,7 +132,6 @@ pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Er
 
 pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
     let told = facts::of_open(file.as_handle())?;
-    // Its age and size say nothing about its contents.
     if is_folder_of_others(told.attributes, told.reparse_tag) {
         return Err(Errno::LIES_ELSEWHERE);
     }
@@ -143,7 +141,7 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
     Ok(Attributes { have: row.have | StatMask::ALLOCATED, kind, allocated_bytes, links, ..row })
 }
 
-/// Another program provides the entries (a cloud folder); no stand-in for another path.
+/// `true` if another program provides the entries (a cloud folder).
 fn is_folder_of_others(attributes: u32, reparse_tag: u32) -> bool {
     kind(attributes, reparse_tag) == FileType::Symlink
         && Found { attributes, reparse_tag, ..Found::default() }.kind() == FileType::Directory
@@ -175,7 +173,7 @@ pub(super) fn remove_file(directory: &impl Open, name: &CStr, listed: FileType) 
     remove(directory.as_handle(), name, &file)
 }
 
-/// If `still` accepts the entry opened for removal; `false` if it stays.
+/// `false` if `still` refuses the entry opened for removal.
 pub(super) fn remove_examined(
     directory: &impl Open,
     name: &CStr,
@@ -227,7 +225,7 @@ fn remove(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result
     }
 }
 
-/// For systems that refuse read-only entries: clears the attribute, and restores it if the removal still fails.
+/// For systems that refuse read-only entries; restores the attribute if the removal still fails.
 fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
     let (attributes, _) = facts::tag(file.as_handle())?;
     if attributes & READ_ONLY == 0 {
@@ -241,7 +239,7 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
     change::set_attributes(marked.as_handle(), attributes & !READ_ONLY)?;
     let removed = change::remove(marked.as_handle());
     if removed.is_err() || links > 1 {
-        // Other links share the attributes. The result of the removal is returned.
+        // Other links share the attributes.
         let _ = change::set_attributes(marked.as_handle(), attributes);
     }
     removed.map(drop).map_err(Errno::from)

@@ -1,4 +1,4 @@
-//! A worker walks down a tree with its own stack and empties directories.
+//! A worker empties directories down a tree with its own stack.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,26 +18,22 @@ use crate::remove::Counts;
 /// Smaller directories are shared several at a time ([`FEW`]).
 const SMALL_ENTRIES: u64 = 64;
 const FEW: usize = 16;
-/// Entries after which a worker offers jobs that it has not taken back. Waking another worker takes longer than
-/// removing a few: in a chain of directories two workers would wait for each other at each level.
+/// Entries after which a worker offers jobs. Waking another worker takes longer than removing a few: in a
+/// chain of directories two workers would wait for each other at each level.
 const OFFERED_AFTER: u32 = 32;
-/// Entries between updates of the shared progress.
 const TOLD_AFTER: u64 = 128;
 
-/// A directory on a worker's stack.
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
     /// `None` while closed.
     pub(super) descriptor: Option<Arc<Directory>>,
-    /// Neither entered nor shared.
     pub(super) below: Names,
     /// Read to the end.
     pub(super) ended: bool,
     /// After the last entry read.
     pub(super) position: u64,
-    /// The descriptor is elsewhere.
     pub(super) astray: bool,
-    /// The directory's reader has a frame of it too.
+    /// The reader has a frame of this directory too.
     pub(super) is_part: bool,
 }
 
@@ -46,26 +42,22 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) scope: &'scope Scope<'scope, 'env>,
     /// From the top down.
     pub(super) stack: Vec<Frame>,
-    /// Frames below have no names to share.
+    /// Frames below this one have no names to share.
     shareable: usize,
     /// Frames below are closed.
     pub(super) oldest_open: usize,
     pub(super) open: usize,
-    /// The next part is usually of the same parent or below it. `None` where directories must be closed before
-    /// removal.
+    /// The next part is usually near. `None` where directories must be closed before removal.
     pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
-    /// Directories per job: one, or several if handing over costs more than removing.
+    /// Directories per job: several if handing over costs more than removing.
     few: usize,
-    /// Total of all waiting names.
     waiting_bytes: usize,
     window: Option<Window>,
-    /// A slot of the rate limit that was waited for and not used yet.
+    /// An unused slot of the rate limit.
     pub(super) has_place: bool,
-    /// Pause that is due.
     pub(super) owed: Duration,
     pub(super) counts: Counts,
     untold: u64,
-    /// Entries since the last offer of jobs.
     unoffered: u32,
 }
 
@@ -91,7 +83,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// The stack first, then jobs until none are left.
     pub(super) fn run(mut self) {
         let _closes = CloseOnPanic(self.shared);
         self.work();
@@ -123,8 +114,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.stack.clear();
                 break;
             }
-            // Shared jobs first, so that workers stay close to each other: on XFS, consecutive directories lie
-            // in different allocation groups, while those half the tree apart may share one.
+            // Shared jobs first, so that workers stay close: on XFS, consecutive directories are in different
+            // allocation groups.
             if !top.is_part
                 && let Some(job) = self.shared.pool.take_back(&top.node)
             {
@@ -163,7 +154,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         Some(frame)
     }
 
-    /// The one needed last; `false` if only the top is open.
+    /// Closes the directory needed last; `false` if only the top is open.
     pub(super) fn close_oldest(&mut self) -> bool {
         let top = self.stack.len().saturating_sub(1);
         while self.oldest_open < top {
@@ -174,7 +165,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             if !system::SEEKS && !frame.ended {
                 continue;
             }
-            // The identity is needed to find it again.
             if frame.node.identity().is_none() {
                 match system::identity(descriptor) {
                     Ok(identity) => frame.node.identify(identity),
@@ -189,7 +179,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         false
     }
 
-    /// Highest in the tree first, if other workers have few jobs.
+    /// Shares the highest directories first, if other workers have few jobs.
     fn share(&mut self) {
         if self.unoffered >= OFFERED_AFTER {
             self.unoffered = 0;
@@ -217,7 +207,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Identities let other workers find the directories up to `index`.
+    /// Other workers find directories up to `index` by their identities.
     fn identify_to(&self, index: usize) -> Result<(), Errno> {
         // Ancestors of a frame with an identity have one; so do closed frames.
         for frame in self.stack[..=index].iter().rev() {
@@ -286,7 +276,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// If subdirectories exceed the room, the rest of the window is read again later.
+    /// Beyond the room for subdirectories, the window is read again later.
     fn note_directories(&mut self, window: &mut Window) {
         let room = self.shared.room(self.waiting_bytes).of_one;
         let Some(frame) = self.stack.last_mut() else { return };
@@ -322,7 +312,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             window.cut(bytes);
             frame.astray = true;
         }
-        // Nothing in it may go, so that its first entries show as much as all of them.
         let is_seen = self.shared.options.sees_below(frame.node.place(self.shared.options.conditions));
         frame.ended = window.is_last || (!is_seen && holds_any);
         self.waiting_bytes += frame.below.bytes() - before;
@@ -345,8 +334,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             }
             entries += 1;
             self.unoffered += 1;
-            // In a large directory they would wait long for another worker; in a small one they come next
-            // anyway.
+            // In a large directory shared jobs would wait long; in a small one they come next anyway.
             if entries > u64::from(OFFERED_AFTER) {
                 self.share();
             }
@@ -385,7 +373,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// To the shared progress.
     pub(super) fn tell(&mut self) {
         self.shared.progress.add(&self.counts);
         self.counts = Counts::default();

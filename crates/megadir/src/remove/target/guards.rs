@@ -6,8 +6,8 @@ use super::Target;
 use super::refusal::Refusal;
 use super::system::{self, Chain, Protected};
 
-/// Directories that are never removed: the root, the current directory and those above it, and what the caller adds.
-/// Compared by identity, so that no spelling, link or bind mount gets past them.
+/// Directories that are never removed: the root, the current directory and those above it, and what the
+/// caller adds. Compared by identity, so that no spelling, link or bind mount gets past them.
 #[derive(Debug)]
 pub struct Guards(Protected);
 
@@ -17,8 +17,8 @@ impl Guards {
         Self(system::find_protected())
     }
 
-    /// Protects another folder and those above it. `itself` and `above` are the reasons for not removing the folder and one
-    /// above it. A relative path and folders that cannot be listed, and so cannot be emptied, are ignored.
+    /// Protects another folder and those above it. `itself` and `above` are the reasons. A relative path and
+    /// folders that cannot be listed, and so cannot be emptied, are ignored.
     #[must_use]
     pub fn and(mut self, folder: &Path, itself: &'static str, above: &'static str) -> Self {
         self.0.chains.extend(Chain::of(folder, itself, above));
@@ -29,7 +29,7 @@ impl Guards {
     ///
     /// # Errors
     ///
-    /// The reason, if its removal would harm the caller, or if it is a mount point, which cannot be removed.
+    /// The reason, if its removal would harm the caller or it is a mount point.
     pub fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
         if target.is_missing {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Target of a path: the open parent directory and the name in it, resolved once, even if the path leads
-//! elsewhere later.
+//! Target of a path: the open parent directory and the name in it, resolved once.
 //!
 //! ```
 //! use std::path::Path;
@@ -32,7 +31,7 @@ use crate::names;
 /// Entry to remove: a name in an open directory.
 #[derive(Debug)]
 pub struct Target {
-    /// Directory of the entry. It may only be opened for lookups, not for listing.
+    /// Directory of the entry, perhaps opened only for lookups.
     pub parent: Arc<Dir>,
     /// Name in the directory; never `.` or `..`.
     pub name: Vec<u8>,
@@ -47,7 +46,7 @@ pub struct Target {
     pub is_missing: bool,
 }
 
-/// Treatment of symbolic links on the way to the parent directory. The last name is never followed.
+/// Treatment of symbolic links on the way to the parent. The last name is never followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     /// Followed: for paths that the user has given.
@@ -106,8 +105,8 @@ impl Resolver {
         system::parts(path).map(drop)
     }
 
-    /// Opens the directory above the last name of a path and looks the name up. With `may_be_missing`, a missing name is
-    /// no error. A trailing slash requires a directory.
+    /// Opens the directory above the last name of a path and looks the name up. A trailing slash requires a
+    /// directory.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind};
 
-/// Reason for never removing a path, found before anything is changed. Its text is one line without the path.
+/// Reason for never removing a path, one line without the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The path is empty.
@@ -45,7 +45,7 @@ pub enum NoTarget {
 }
 
 impl NoTarget {
-    /// Makes an error with the path: [`ErrorKind::MountPoint`], [`ErrorKind::NotADirectory`] or, for other refusals,
+    /// Makes an error with the path: [`ErrorKind::MountPoint`], [`ErrorKind::NotADirectory`] or else
     /// [`ErrorKind::BadOption`].
     pub fn into_error(self, path: &Path) -> Error {
         match self {

@@ -1,6 +1,6 @@
-//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored between
-//! them. An entry may hold the number of a subvolume, so directories are read by statx. Changed inodes reach
-//! the tree late, new ones at once.
+//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored
+//! between them. Directories are read by statx, because an entry may hold the number of a subvolume. Changed
+//! inodes reach the tree late, new ones at once.
 
 use std::os::fd::AsFd;
 
@@ -8,55 +8,23 @@ use megadir_sys::btrfs_search::{BtrfsDirectory, InodeItem, Search};
 
 use super::worth::Terms;
 use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::{Attributes, StatMask, Time};
+use crate::attributes::{Attributes, Time};
 use crate::dir::Dir;
-use crate::error::Result;
 use crate::mounts::Mount;
-use crate::stat::{Examine, StatBackend};
 
-pub(crate) struct BtrfsSearch;
-
-impl StatBackend for BtrfsSearch {
-    fn name(&self) -> &'static str {
-        "btrfs-search"
-    }
-
-    fn about(&self) -> &'static str {
-        "BTRFS_IOC_TREE_SEARCH_V2: inodes from the tree, after a sync of the file system (btrfs, root)"
-    }
-
-    fn probe(&self, directory: &Dir) -> Result<()> {
-        super::probe::<TreeSearch>(directory)
-    }
-
-    fn lacks(&self) -> StatMask {
-        super::LACKING
-    }
-
-    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        super::start_one::<TreeSearch>(directory, want)
-    }
-
-    fn start_threads(
-        &self,
-        directory: &Dir,
-        want: StatMask,
-        threads: usize,
-    ) -> Result<Vec<Box<dyn Examine>>> {
-        super::start::<TreeSearch>(directory, want, threads)
-    }
-}
-
-pub(super) struct TreeSearch {
+pub(in crate::stat) struct TreeSearch {
     search: Search,
 }
 
 const EMPTY_SUBVOLUME: u64 = 2;
 
-/// Inode, name, contents, extended attributes.
 const ITEMS_PER_INODE: usize = 4;
 
 impl Bulk for TreeSearch {
+    const NAME: &str = "btrfs-search";
+    const ABOUT: &str =
+        "BTRFS_IOC_TREE_SEARCH_V2: inodes from the tree, after a sync of the file system (btrfs, root)";
+    const WORKS_APART: bool = false;
     const NUMBERS_DIRECTORIES: bool = false;
     const ALL_IS_LATE: bool = true;
     // A call costs as much as walking over two inodes, statx as three or four.
@@ -66,7 +34,7 @@ impl Bulk for TreeSearch {
         Self { search: Search::new() }
     }
 
-    fn probe(directory: &Dir, mount: Mount) -> std::result::Result<(), String> {
+    fn probe(directory: &Dir, mount: Mount) -> Result<(), String> {
         let Ok(on_btrfs) = BtrfsDirectory::check(directory.as_fd()) else {
             return Err(format!("btrfs-search is for btrfs, and this is {}", directory.file_system()));
         };

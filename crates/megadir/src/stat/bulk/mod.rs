@@ -1,13 +1,13 @@
 //! Stat backends that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! These calls return an inode by number, in the state on disk or in a transaction. Entries that need more are
-//! read by statx: names of mount points (from the mount table when the listing begins), inodes that are
-//! missing, without links or of another type, and inodes changed after the sync with which the listing begins.
+//! These calls return an inode by number, in the state on disk or in a transaction. Other entries are read by
+//! statx: names of mount points, inodes that are missing, without links or of another type, and inodes
+//! changed after the sync with which the listing begins.
 //!
-//! Limits: on btrfs an entry changed during the listing may have its state at the beginning. On XFS a size may
-//! be as old as the sync if one write began more than a second before and is still running, or if the clock is
-//! set back. A name moved or replaced meanwhile may get the attributes of its former inode. Except for these
-//! sizes no row mixes two states of an inode.
+//! Limits: on btrfs an entry changed during the listing may have its earlier state. On XFS a size may be as
+//! old as the sync if a write has been running for more than a second, or if the clock is set back. A name
+//! moved or replaced meanwhile may get the attributes of its former inode. Except for these sizes no row
+//! mixes two states of an inode.
 
 mod btrfs;
 #[cfg(test)]
@@ -15,15 +15,15 @@ mod tests;
 mod worth;
 mod xfs;
 
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-pub(super) use self::btrfs::BtrfsSearch;
-pub(super) use self::xfs::XfsBulkstat;
-
+use self::btrfs::TreeSearch;
 use self::worth::{Terms, Worth};
-use super::Examine;
+use self::xfs::Bulkstat;
 use super::statx::StatxRequest;
+use super::{Examine, StatBackend};
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::decode::Records;
@@ -41,6 +41,10 @@ const PENDING: i32 = i32::MIN;
 
 /// A call that returns inodes by number, with its memory.
 trait Bulk: Send + Sized + 'static {
+    const NAME: &str;
+    const ABOUT: &str;
+    /// As [`StatBackend::works_apart`].
+    const WORKS_APART: bool;
     /// `true` if a directory entry's number is always an inode number, even for directories.
     const NUMBERS_DIRECTORIES: bool;
     /// `true` if not only sizes lag behind until the file system is synced.
@@ -114,20 +118,48 @@ struct BulkReader<B> {
     singly: u64,
 }
 
-fn probe<B: Bulk>(directory: &Dir) -> Result<()> {
-    Shared::new(directory, StatMask::NOTHING)?.probe::<B>(directory).map(|_| ())
+/// Stat backend that uses a call.
+pub(super) struct InBulk<B>(PhantomData<fn() -> B>);
+
+pub(super) static XFS_BULKSTAT: InBulk<Bulkstat> = InBulk(PhantomData);
+pub(super) static BTRFS_SEARCH: InBulk<TreeSearch> = InBulk(PhantomData);
+
+impl<B: Bulk> StatBackend for InBulk<B> {
+    fn name(&self) -> &'static str {
+        B::NAME
+    }
+
+    fn about(&self) -> &'static str {
+        B::ABOUT
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        Shared::new(directory, StatMask::NOTHING)?.probe::<B>(directory).map(|_| ())
+    }
+
+    fn lacks(&self) -> StatMask {
+        LACKING
+    }
+
+    fn works_apart(&self) -> bool {
+        B::WORKS_APART
+    }
+
+    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
+        Ok(self.start_threads(directory, want, 1)?.remove(0))
+    }
+
+    fn start_threads(
+        &self,
+        directory: &Dir,
+        want: StatMask,
+        threads: usize,
+    ) -> Result<Vec<Box<dyn Examine>>> {
+        Ok(readers::<B>(directory, want, threads)?.into_iter().map(|reader| Box::new(reader) as _).collect())
+    }
 }
 
-fn start_one<B: Bulk>(directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-    let mut one = start::<B>(directory, want, 1)?;
-    Ok(one.remove(0))
-}
-
-/// Prepares `threads` threads. Syncs the file system once for all of them.
-fn start<B: Bulk>(directory: &Dir, want: StatMask, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
-    Ok(readers::<B>(directory, want, threads)?.into_iter().map(|reader| Box::new(reader) as _).collect())
-}
-
+/// Syncs the file system once for all threads.
 fn readers<B: Bulk>(directory: &Dir, want: StatMask, threads: usize) -> Result<Vec<BulkReader<B>>> {
     let shared = Arc::new(Shared::new(directory, want)?);
     let volume = shared.volume::<B>(directory)?;
@@ -197,7 +229,7 @@ impl Shared {
 }
 
 /// Not among the values that are taken from the calls.
-pub(super) const LACKING: StatMask = StatMask::ALLOCATED.union(StatMask::ACCESSED).union(StatMask::SPECIAL);
+const LACKING: StatMask = StatMask::ALLOCATED.union(StatMask::ACCESSED).union(StatMask::SPECIAL);
 
 /// Attributes that identify a device and mount.
 const VOLUME_ID: StatMask = StatMask::DEVICE.union(StatMask::MOUNT);

@@ -1,5 +1,5 @@
-//! Chooses between one call for many inodes and one statx per inode. A call walks over all inodes in between,
-//! and numbers may be unused, so the results of calls count too.
+//! Chooses between one call for many inodes and one statx per inode. A call walks over all inodes between,
+//! used or not.
 
 use super::Wanted;
 
@@ -14,7 +14,7 @@ pub(super) struct Terms {
     pub(super) walked_max: usize,
 }
 
-/// After a call that did not pay; doubled after each further one.
+/// Doubled after each further call that did not pay.
 const SINGLY_FIRST: usize = 64;
 const SINGLY_MAX: usize = 1 << 14;
 
@@ -24,17 +24,15 @@ pub(super) fn run(wanted: &[Wanted], gap: u64) -> usize {
     far.map_or(wanted.len(), |before| before + 1)
 }
 
-/// Results of past calls.
 #[derive(Debug, Default)]
 pub(super) struct Worth {
     /// To be read by statx.
     singly: usize,
-    /// Initial value.
     singly_from: usize,
 }
 
 impl Worth {
-    /// Inodes to read by statx now; 0 means that a call pays.
+    /// Inodes to read by statx now; 0 if a call pays.
     pub(super) fn singly(&mut self, run: usize, terms: &Terms) -> usize {
         if run < terms.run_min {
             return run;
@@ -44,7 +42,6 @@ impl Worth {
         now
     }
 
-    /// Inodes walked over, and wanted ones among them.
     pub(super) fn note(&mut self, walked: usize, wanted: usize, terms: &Terms) {
         if walked <= terms.walked_max * wanted.max(terms.run_min) {
             self.singly_from = 0;

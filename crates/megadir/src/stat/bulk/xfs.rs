@@ -1,6 +1,5 @@
-//! StatBackend `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Numbers of a batch are mostly close
-//! together. The call returns the inode in memory, as statx does, except for the size, which is the one on
-//! disk.
+//! StatBackend `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. The call returns the inode in
+//! memory, as statx does, except for the size on disk.
 
 use std::os::fd::AsFd;
 
@@ -8,56 +7,21 @@ use megadir_sys::xfs_bulkstat::{RECORDS_MAX, Record, Records, XfsDirectory};
 
 use super::worth::Terms;
 use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::{Attributes, StatMask, Time};
+use crate::attributes::{Attributes, Time};
 use crate::dir::Dir;
-use crate::error::Result;
 use crate::mounts::Mount;
-use crate::stat::{Examine, StatBackend};
 
-pub(crate) struct XfsBulkstat;
-
-impl StatBackend for XfsBulkstat {
-    fn name(&self) -> &'static str {
-        "xfs-bulkstat"
-    }
-
-    fn about(&self) -> &'static str {
-        "XFS_IOC_BULKSTAT: hundreds of inodes per call, after a sync of the file system (XFS, root)"
-    }
-
-    fn probe(&self, directory: &Dir) -> Result<()> {
-        super::probe::<Bulkstat>(directory)
-    }
-
-    /// Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in one
-    /// group as in two.
-    fn works_apart(&self) -> bool {
-        true
-    }
-
-    fn lacks(&self) -> StatMask {
-        super::LACKING
-    }
-
-    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        super::start_one::<Bulkstat>(directory, want)
-    }
-
-    fn start_threads(
-        &self,
-        directory: &Dir,
-        want: StatMask,
-        threads: usize,
-    ) -> Result<Vec<Box<dyn Examine>>> {
-        super::start::<Bulkstat>(directory, want, threads)
-    }
-}
-
-pub(super) struct Bulkstat {
+pub(in crate::stat) struct Bulkstat {
     records: Records,
 }
 
 impl Bulk for Bulkstat {
+    const NAME: &str = "xfs-bulkstat";
+    const ABOUT: &str =
+        "XFS_IOC_BULKSTAT: hundreds of inodes per call, after a sync of the file system (XFS, root)";
+    // Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in
+    // one group as in two.
+    const WORKS_APART: bool = true;
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;
     // A call costs as much as walking over four inodes, statx as two or three.
@@ -67,7 +31,7 @@ impl Bulk for Bulkstat {
         Self { records: Records::new() }
     }
 
-    fn probe(directory: &Dir, _mount: Mount) -> std::result::Result<(), String> {
+    fn probe(directory: &Dir, _mount: Mount) -> Result<(), String> {
         let Ok(on_xfs) = XfsDirectory::check(directory.as_fd()) else {
             return Err(format!("xfs-bulkstat is for XFS, and this is {}", directory.file_system()));
         };

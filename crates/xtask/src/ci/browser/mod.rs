@@ -1,6 +1,6 @@
-//! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless Chromium, for
-//! desktop and phone, light and dark, and for print. `check.js` checks the page, and messages in the browser's log are
-//! failures. Driven through Debian's `chromedriver`.
+//! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless
+//! Chromium: desktop and phone, light and dark, and print. `check.js` checks the page; messages in the
+//! browser's log are failures.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,10 +24,9 @@ static VIEWS: &[View] = &[
     View { name: "print", width: 794, height: 1123, dark: false, print: true },
 ];
 
-/// Script that returns the defects of a page, one a line.
+/// Returns the defects of a page, one a line.
 const CHECK: &str = include_str!("check.js");
 
-/// Renders every record, and checks the report in every view.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["chromium", "chromedriver"] {
         if process::find_tool(tool).is_none() {
@@ -55,7 +54,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let page = write_usage(&binary, &context.workspace.root, &folder)?;
     for view in VIEWS {
         let faults = check_page(&browser, &page, view, &folder)?;
-        // The map consists of boxes.
         let faults = faults.into_iter().filter(|fault| fault != "shows no picture");
         report.failures.extend(faults.map(|fault| format!("usage, {}: {fault}", view.name)));
     }
@@ -84,7 +82,6 @@ fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, 
     Ok(page)
 }
 
-/// Writes the page of `megadir usage` about the workspace's sources.
 fn write_usage(binary: &Path, root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let page = folder.join("usage.html");
     let _ = std::fs::remove_file(&page);
@@ -92,7 +89,7 @@ fn write_usage(binary: &Path, root: &Path, folder: &Path) -> Result<PathBuf, Str
     Ok(page)
 }
 
-/// Opens a page in a view, takes screenshots of its first screen and of the whole, and returns its defects.
+/// Takes screenshots of the first screen and of the whole page, and returns the defects.
 fn check_page(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Result<Vec<String>, String> {
     browser.show(view)?;
     browser.open(page)?;
@@ -115,14 +112,13 @@ pub(crate) struct View {
     pub(crate) print: bool,
 }
 
-/// Headless browser; ends when dropped.
+/// Ends when dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
 }
 
-/// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Browser {
@@ -177,7 +173,7 @@ impl Browser {
         Ok(lines.iter().map(|line| line.as_str().unwrap_or_default().to_owned()).collect())
     }
 
-    /// Returns the browser's log messages since the last call.
+    /// Log messages since the last call.
     pub(crate) fn complaints(&self) -> Result<Vec<String>, String> {
         let answer = self.ask(&self.command("se/log"), &json!({ "type": "browser" }))?;
         let lines = answer.as_array().ok_or("the driver has no log")?;
@@ -239,7 +235,7 @@ fn post(port: u16, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     request(port, "POST", path, body)
 }
 
-/// Sends an HTTP/1.1 request and returns status and body.
+/// HTTP/1.1; returns status and body.
 fn request(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;

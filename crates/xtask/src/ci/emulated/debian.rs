@@ -1,5 +1,5 @@
-//! Debian packages, downloaded by apt and unpacked into a folder. Nothing is installed: apt works on lists of its own, checks
-//! their signatures and each package's hash, and the scripts of packages are not run. Root is not needed.
+//! Debian packages, downloaded by apt and unpacked into a folder, without root. apt checks signatures and
+//! hashes with lists of its own; scripts of packages are not run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,9 @@ use crate::process;
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// Programs that unpacking needs, and their packages.
 const TOOLS: &[(&str, &str)] = &[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar")];
 
-/// Dependencies that nothing here uses, by the beginnings of their file names.
+/// Unneeded dependencies, by the beginnings of their file names.
 const UNUSED: &[&str] = &[
     "adduser",
     "base-files",
@@ -29,7 +28,7 @@ const UNUSED: &[&str] = &[
     "udev_",
 ];
 
-/// Folders of each package that nothing here uses.
+/// Unneeded folders of packages.
 const UNUSED_FOLDERS: &[&str] = &["doc", "info", "locale", "man"];
 
 /// Packages of one release in one folder.
@@ -37,7 +36,7 @@ pub(super) struct Tree {
     pub(super) folder: PathBuf,
 }
 
-/// Returns what is missing for unpacking, if anything.
+/// Returns a missing requirement, if any.
 pub(super) fn lacking() -> Option<String> {
     let tool = TOOLS.iter().find(|(tool, _)| process::find_tool(tool).is_none());
     let tool = tool.map(|(tool, package)| format!("no {tool} (package {package})"));
@@ -47,7 +46,7 @@ pub(super) fn lacking() -> Option<String> {
 }
 
 impl Tree {
-    /// Unpacks packages and their dependencies unless an earlier run did. Errors: one line, or apt's message.
+    /// Does nothing if an earlier run did. The error is one line, or apt's message.
     pub(super) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
         let contents = format!("{release}: {}", packages.join(" "));
         let mark = folder.join(".contents");
@@ -78,8 +77,8 @@ impl Tree {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns a command that runs a program of the tree on this machine, with the libraries of the tree. Some programs act by
-    /// the name that they are called by.
+    /// Returns a command that runs a program of the tree with its libraries. Some programs act by the name
+    /// they are called by.
     pub(super) fn command(&self, program: &str, name: &str) -> Result<Command, String> {
         let libraries = self.folder.join("usr/lib/x86_64-linux-gnu");
         let mut command = Command::new(loader(&libraries)?);
@@ -88,7 +87,7 @@ impl Tree {
     }
 }
 
-/// Returns the loader of dynamic programs; before Debian 12 its name contains the version.
+/// Loader of dynamic programs; before Debian 12 its name contains the version.
 pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
     let is_loader = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -128,7 +127,7 @@ fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), Strin
     process::output(apt().args(words).args(packages)).map(drop)
 }
 
-/// Returns the mirror that this machine uses, if it is one of Debian.
+/// This machine's mirror, if it is one of Debian.
 fn mirror() -> String {
     let words = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
     let printed = process::output(Command::new("apt-get").args(words)).unwrap_or_default();
@@ -156,7 +155,7 @@ fn unpack_one(archive: &Path, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns the paths in a folder, sorted.
+/// Sorted.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| cannot("read", folder, &error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));

@@ -1,4 +1,4 @@
-//! The emulated machine: QEMU from Debian's package, with one processor, and a disk on which the first process leaves results.
+//! The emulated machine: QEMU from Debian's package, with one processor and a disk for the results.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ const RELEASE: &str = "trixie";
 const PACKAGES: &[&str] = &["qemu-system-x86", "kmod"];
 
 const MEMORY: &str = "4096M";
-/// Sparse: the file systems of studies and tests.
+/// Sparse disk for studies and tests.
 const LAB_BYTES: u64 = 64 << 30;
-/// Sparse: an archive of the results.
+/// Sparse disk for the archive of results.
 const RESULTS_BYTES: u64 = 1 << 30;
 
 const WORDS: &str =
@@ -29,13 +29,14 @@ pub(super) struct Machine<'a> {
     pub(super) tools: &'a Tree,
     pub(super) kernel: PathBuf,
     pub(super) memory_disk: PathBuf,
-    /// Folder for its disks, which are removed afterwards.
+    /// Removed afterwards.
     pub(super) scratch: &'a Path,
     pub(super) limit: Duration,
 }
 
 impl Machine<'_> {
-    /// Runs the machine until it powers off, with its console on standard output, and unpacks the results into `to`.
+    /// Runs until the machine powers off, with its console on standard output, and unpacks the results into
+    /// `to`.
     pub(super) fn run(&self, to: &Path) -> Result<(), String> {
         let lab = self.disk("lab.img", LAB_BYTES)?;
         let results = self.disk("results.img", RESULTS_BYTES)?;

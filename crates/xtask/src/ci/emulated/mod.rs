@@ -1,6 +1,6 @@
-//! `cargo xtask emulated` and the stage `emulated`: Debian's kernels in QEMU, for the file systems and versions that the kernel
-//! of this machine does not have. Needs neither root nor KVM, and installs nothing. Everything is in `target/emulated`: the
-//! packages are unpacked once, and `out` has the results of the last run.
+//! `cargo xtask emulated` and the stage `emulated`: Debian's kernels in QEMU, for file systems and versions
+//! that this machine's kernel lacks. Needs neither root nor KVM. In `target/emulated`, packages are unpacked
+//! once, and `out` has the results of the last run.
 
 mod debian;
 mod machine;
@@ -16,18 +16,17 @@ use crate::workspace::Workspace;
 use machine::Machine;
 use root::Root;
 
-/// Kernels, with the release of Debian that contains each and its C library, programs and drivers.
+/// Kernels, with the releases of Debian that contain them.
 const KERNELS: [(&str, &str); 3] = [("5.10", "bullseye"), ("6.1", "bookworm"), ("6.12", "trixie")];
 const DEFAULT: &str = "6.1";
 
 /// Suite of the crate `megadir` that runs inside.
 struct Inside {
     name: &'static str,
-    /// Words that select the tests that take seconds without KVM; the others create up to a million files.
+    /// Selects tests that take seconds without KVM; others create up to a million files.
     quick: &'static str,
 }
 
-/// Suites of listing, attributes, limits and removal.
 const SUITES: [Inside; 4] = [
     Inside { name: "conformance", quick: "on_tmpfs without_indices" },
     Inside { name: "stat_backends", quick: "on_mounts_that_write on_overlayfs refused" },
@@ -39,14 +38,14 @@ const SUITES: [Inside; 4] = [
     Inside { name: "remove", quick: "aside:: conditions:: stays::" },
 ];
 
-/// Seconds for a suite; after that its result is missing, and the next suite starts.
+/// Time limit of a suite; its result is then missing.
 const SUITE_S: u64 = 4 * 3600;
 const SUITE_QUICK_S: u64 = 900;
 
-/// Study that runs inside. ReiserFS left Linux in 6.13.
+/// ReiserFS left Linux in 6.13.
 const STUDY: &str = "smallfile --quick --fs ext2,ext3,ext4,xfs,jfs,reiserfs,btrfs,f2fs";
 
-/// Limit for one run, which is only reached if the machine hangs.
+/// Time limit of a run, in case the machine hangs.
 const LIMIT: Duration = Duration::from_secs(20 * 3600);
 
 #[derive(clap::Args)]
@@ -62,7 +61,6 @@ pub(crate) struct Args {
     command: Vec<String>,
 }
 
-/// Runs a command, or the suites and the study, in an emulated machine.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(lacking) = debian::lacking() {
         return Err(lacking);
@@ -80,8 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Runs the suites and the study on the default kernel, with `--full` on all. By default the stage is left out: it takes long
-/// and downloads packages.
+/// Uses the default kernel, with `--full` all. Left out by default, because it downloads packages and takes
+/// long.
 pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     if !context.named && !context.full {
         return Ok(Report::line("emulated: runs by name (--only emulated) and with --full"));
@@ -99,7 +97,6 @@ pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Runs every suite and the study on a kernel; the report has the result of each.
 fn run_all(context: &Context, kernel: &str) -> Result<Report, String> {
     let mut words = vec!["test", "--locked", "--profile=ci", "--package=megadir"];
     let tests = SUITES.map(|suite| format!("--test={}", suite.name));
@@ -126,7 +123,7 @@ fn run_all(context: &Context, kernel: &str) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Returns the script that runs the suites and the study. It continues after failures, so that all results are brought out.
+/// The script continues after failures, so that all results are brought out.
 fn script(full: bool) -> String {
     let mut script = "export MEGADIR_NOT_RUN_LOG=/lab/out/not-run.log\n".to_owned();
     for Inside { name, quick } in SUITES {
@@ -142,7 +139,7 @@ fn script(full: bool) -> String {
     script
 }
 
-/// Boots the kernel and runs a command there; the files that it leaves are then in `target/emulated/out`.
+/// Brings the files out to `target/emulated/out`.
 fn run_inside(
     context: &Context,
     kernel: &str,
@@ -172,7 +169,7 @@ fn run_inside(
     machine.run(&out)
 }
 
-/// Returns the failure that a file with an exit code records: not zero, or no code at all.
+/// Failure that a file with an exit code records; `None` for zero.
 fn status(out: &Path, file: &str, what: &str) -> Option<String> {
     match std::fs::read_to_string(out.join(file)) {
         Ok(code) if code.trim() == "0" => None,

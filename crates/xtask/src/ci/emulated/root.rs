@@ -1,5 +1,5 @@
-//! The initial memory disk of the emulated machine: a Debian kernel's modules, the programs that make file systems, the first
-//! process, and in a second archive after it the files of one run.
+//! The initial memory disk of the emulated machine: modules of a Debian kernel, programs that make file
+//! systems, and the first process; the files of a run are in a second archive.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,6 @@ use crate::process;
 
 const INIT: &str = include_str!("init.sh");
 
-/// Packages in the machine: a kernel, makers of all file systems of the lab, and tools of the tests.
 const PACKAGES: &[&str] = &[
     "linux-image-amd64",
     "btrfs-progs",
@@ -32,13 +31,13 @@ const PACKAGES: &[&str] = &[
     "xfsprogs",
 ];
 
-/// Folders of modules that the machine needs; all others are left out.
+/// Folders of required modules.
 const MODULES: &[&str] =
     &["/kernel/fs/", "/kernel/lib/", "/kernel/crypto/", "/drivers/block/", "/drivers/virtio/"];
 
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
-/// Files of the C library, which must all have one version.
+/// They must all have one version.
 const C_LIBRARY: &[&str] = &[
     "libc.so.6",
     "libdl.so.2",
@@ -56,7 +55,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Unpacks the packages of a Debian release unless an earlier run did. `tools` has a depmod.
+    /// Reuses the packages of an earlier run. `tools` has a depmod.
     pub(super) fn make(folder: &Path, debian: &str, tools: &Tree) -> Result<Self, String> {
         let tree = Tree::unpack(&folder.join(debian), debian, PACKAGES)?;
         let modules = files(&tree.folder.join("usr/lib/modules"))?;
@@ -73,7 +72,7 @@ impl Root {
         self.tree.folder.join("boot").join(format!("vmlinuz-{}", self.release))
     }
 
-    /// Writes the memory disk of a run: the archive of packages, then the files of the folder `own`.
+    /// The archive of packages, then the files of the folder `own`.
     pub(super) fn memory_disk(&self, own: &Path, to: &Path) -> Result<(), String> {
         self.take_c_library(own)?;
         std::fs::copy(self.archive(), to).map_err(|error| cannot("write", to, &error))?;
@@ -88,7 +87,6 @@ impl Root {
         self.tree.folder.with_extension("cpio")
     }
 
-    /// Removes unused modules and packs the tree.
     fn prepare(&self, tools: &Tree) -> Result<(), String> {
         let folder = &self.tree.folder;
         let busybox = folder.join("bin/busybox");
@@ -111,7 +109,7 @@ impl Root {
         std::fs::rename(&part, self.archive()).map_err(|error| cannot("rename", &part, &error))
     }
 
-    /// Removes modules that the machine does not need and uncompresses the others, which is slow inside.
+    /// Removes unneeded modules and uncompresses the others, which is slow inside.
     fn keep_modules(&self, folder: &Path) -> Result<(), String> {
         for path in files(folder)? {
             if path.is_dir() {
@@ -129,7 +127,7 @@ impl Root {
         Ok(())
     }
 
-    /// Packs paths of a folder as the kernel reads them, owned by root.
+    /// Files are owned by root.
     fn pack(&self, folder: &Path, paths: &str, to: &Path) -> Result<(), String> {
         let file = File::create(to).map_err(|error| cannot("create", to, &error))?;
         let script = format!("\"$0\" find {paths} | \"$0\" cpio -o -H newc -R 0:0");
@@ -141,7 +139,7 @@ impl Root {
         process::judge(&command, status)
     }
 
-    /// Adds this machine's C library, which the programs built here need, if it is newer than the tree's.
+    /// Adds this machine's C library, for programs built here, if it is newer than the tree's.
     fn take_c_library(&self, own: &Path) -> Result<(), String> {
         let here = Path::new("/").join(LIBRARIES);
         let (ours, theirs) =
@@ -158,7 +156,6 @@ impl Root {
     }
 }
 
-/// Returns the version of the C library in a folder, which prints it if it is run.
 fn c_library_version(libraries: &Path) -> Result<(u32, u32), String> {
     let mut command = Command::new(loader(libraries)?);
     let printed = process::output(command.arg(libraries.join("libc.so.6")))?;
@@ -171,7 +168,6 @@ fn version(printed: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Writes the first process of the machine and the command that it runs.
 pub(super) fn write_scripts(own: &Path, command: &str) -> Result<(), String> {
     write(&own.join("init"), INIT)?;
     write(&own.join("command"), command)?;

@@ -1,5 +1,5 @@
-//! Makes the files of a release and tries them: the Debian package in a new Debian, as root and as an ordinary user, the
-//! static program in an empty root, and the source without a network.
+//! Makes the files of a release and tries them: the Debian package in a new Debian, the static program in an
+//! empty root, and the source without a network.
 
 mod roots;
 
@@ -14,7 +14,7 @@ use crate::package::{Packages, Release, lacking_to_link};
 use crate::process;
 use roots::{ROOT, Root, USER};
 
-/// Script that a user runs in the root; it ends at the first command that fails.
+/// Script for a root; ends at the first failed command.
 struct Step {
     about: &'static str,
     user: u32,
@@ -63,7 +63,7 @@ const STEPS: &[Step] = &[
     step("remove the package", ROOT, "dpkg --purge megadir; [ -z \"$(command -v megadir)\" ]"),
 ];
 
-/// The same with nothing but the program: no shell, no `/proc`, no temporary folder.
+/// The same with the program alone: no shell, no `/proc`, no temporary folder.
 const ALONE: &[&[&str]] = &[
     &["--version"],
     &["make", "/data/demo", "--entries", "1000"],
@@ -73,7 +73,7 @@ const ALONE: &[&[&str]] = &[
     &["remove", "--yes", "/data/demo"],
 ];
 
-/// Installs the tools in the long tier only, because building them and a second set of dependencies takes minutes.
+/// Installs the tools in the long tier only, because building them takes minutes.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let release = Release::of(&context.workspace, if context.full { "release" } else { "ci" })?;
     if !context.full && !release.has_tools() {
@@ -140,7 +140,7 @@ fn try_alone(scratch: &Path, archive: &Path) -> Result<String, String> {
     Ok(format!("{} steps in an empty root as root and as a user, {program}, packed {archive}", ALONE.len()))
 }
 
-/// In the short tier cargo only finds all crates; building them takes minutes.
+/// In the short tier cargo only resolves all crates, because building takes minutes.
 fn try_source(scratch: &Path, packages: &Packages, full: bool) -> Result<String, String> {
     let folder = unpack(&packages.source, scratch)?;
     let words: &[&str] =
@@ -156,7 +156,7 @@ fn try_source(scratch: &Path, packages: &Packages, full: bool) -> Result<String,
     Ok(format!("`cargo {}` without a network, {}", words[0], size(&packages.source)))
 }
 
-/// Runs cargo on a tree without network and without its own store of crates.
+/// Without network and without cargo's own store of crates.
 fn cargo_offline(tree: &Path, scratch: &Path, words: &[&str]) -> Result<String, String> {
     let mut command = Command::new(process::cargo());
     command.args(words).args(["--offline", "--locked"]).current_dir(tree);
@@ -187,7 +187,6 @@ fn unpack(archive: &Path, scratch: &Path) -> Result<TempDir, String> {
     Ok(folder)
 }
 
-/// Name of the folder in an archive.
 fn stem(archive: &Path) -> String {
     archive.file_name().unwrap_or_default().to_string_lossy().replace(".tar.gz", "")
 }

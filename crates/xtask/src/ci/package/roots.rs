@@ -1,5 +1,5 @@
-//! Root directories to try packages in: a new Debian, and one that is empty. Their processes have own namespaces of mounts and
-//! processes, which end with them, so nothing stays mounted however a run ends.
+//! Root directories to try packages in: a new Debian, and an empty one. Processes have their own namespaces,
+//! so nothing stays mounted however a run ends.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,12 @@ const MIRROR: &str = "http://deb.debian.org/debian";
 const DEBIAN_LIMIT: Duration = Duration::from_secs(600);
 const STEP_LIMIT: Duration = Duration::from_secs(120);
 
-/// Files that the system writes when any package is installed, by their beginnings.
+/// Written by the system when any package is installed; beginnings of file names.
 const OF_THE_SYSTEM: &[&str] = &["./tmp/", "./var/lib/dpkg/", "./var/log/", "./var/cache/man/"];
 
-/// Tools that a new Debian needs.
 const FOR_DEBIAN: &[&str] = &["mmdebstrap", "dpkg", "unshare", "chroot"];
 
-/// Returns what is missing for roots with a new Debian, if anything.
+/// Returns a missing requirement, if any.
 pub(super) fn lacking() -> Option<String> {
     lacking_of(FOR_DEBIAN)
 }
@@ -39,8 +38,8 @@ fn lacking_of(tools: &[&str]) -> Option<String> {
     tool.map(|tool| format!("no {tool}"))
 }
 
-/// Returns the archive of a new Debian, which later runs use again. It is this machine's release, because the package needs
-/// the C library that it was built with, or a later one.
+/// Returns the archive of a new Debian of this machine's release, because the package needs its C library.
+/// Later runs reuse it.
 pub(super) fn debian(scratch: &Path) -> Result<PathBuf, String> {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let release = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
@@ -58,18 +57,17 @@ pub(super) fn debian(scratch: &Path) -> Result<PathBuf, String> {
     Ok(archive)
 }
 
-/// `true` for files that installing and removing any package may leave.
 pub(super) fn of_the_system(file: &str) -> bool {
     OF_THE_SYSTEM.iter().any(|start| file.starts_with(start))
 }
 
-/// Root directory, removed at the end.
+/// Removed at the end.
 pub(super) struct Root {
     folder: tempfile::TempDir,
 }
 
 impl Root {
-    /// Has a folder `data` that everyone may write to, and nothing else.
+    /// Has nothing but a folder `data` that everyone may write to.
     pub(super) fn empty(scratch: &Path) -> Result<Self, String> {
         let root = Self::create(scratch)?;
         let mut command = Command::new("mkdir");
@@ -92,7 +90,6 @@ impl Root {
         Ok(root)
     }
 
-    /// Copies a file of the machine into the root.
     pub(super) fn take(&self, file: &Path, to: &str) -> Result<(), String> {
         let to = self.folder.path().join(to);
         let copied = std::fs::copy(file, &to);
@@ -101,12 +98,12 @@ impl Root {
             .map_err(|error| format!("cannot copy {} to {}: {error}", file.display(), to.display()))
     }
 
-    /// Runs a program in the root; returns what it printed.
+    /// Returns the output.
     pub(super) fn run(&self, user: u32, program: &str, words: &[&str]) -> Result<String, String> {
         self.inside(user, None, program, words)
     }
 
-    /// Runs a script with `/proc`; it ends at the first command that fails.
+    /// Has `/proc`; ends at the first failed command.
     pub(super) fn sh(&self, user: u32, script: &str) -> Result<String, String> {
         let proc = self.folder.path().join("proc");
         self.inside(user, Some(&proc), "/bin/sh", &["-euc", script])

@@ -9,7 +9,6 @@ use crate::changes::racy::Racy;
 use crate::row::device_number;
 
 pub(super) struct Asker {
-    /// Indices of the names in the directory.
     pub(super) asked: Vec<usize>,
     pub(super) rows: Vec<Attributes>,
     batch: BatchBuilder,
@@ -27,7 +26,6 @@ impl Asker {
     pub(super) fn ask(&mut self, examine: Option<&mut (dyn Examine + 'static)>, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
-        // Listings on some systems include the attributes.
         self.rows.extend(self.asked.iter().map_while(|&index| task.brought(index)));
         if self.rows.len() == self.asked.len() {
             return Ok(());

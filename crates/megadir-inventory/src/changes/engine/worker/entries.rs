@@ -1,4 +1,4 @@
-//! Compares the names of a directory with its rows.
+//! Compares names of a directory with its rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl<S: Source> Worker<'_, '_, S> {
         Ok(())
     }
 
-    /// Names known to be unchanged are left out.
+    /// Leaves out names known to be unchanged.
     fn ask(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
         let asker = &mut self.asker;
         asker.asked.clear();
@@ -174,7 +174,6 @@ impl<S: Source> Worker<'_, '_, S> {
             return;
         }
         let changed = fields::of_file(&old, new, proof);
-        // An entry that was unexamined cannot be compared.
         if !changed.is_empty() {
             self.settled(task, name, ChangeKind::Modified, (old, *new), changed);
         } else if racy.is_suspect(new) || old.errno.is_some() {

@@ -27,7 +27,7 @@ const BATCH_NAMES: usize = 512;
 
 pub(super) struct Worker<'a, 'b, S> {
     shared: &'a Shared<'b, S>,
-    /// Reports all attributes; `None` if they are recorded.
+    /// `None` if attributes are recorded.
     examine: Option<Box<dyn Examine>>,
     /// Without birth time.
     brief: Option<Box<dyn Examine>>,
@@ -144,7 +144,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         self.names(live, Some(directory), block, names)
     }
 
-    /// A directory of the newer inventory.
     fn recorded(&mut self, live: Box<Live>, block: Arc<Block>, now: Option<Arc<Block>>) -> Result<()> {
         let shown = self.shared.shown(live.root, &live.path);
         if let At::Recorded(Some(error)) = &live.at {
@@ -194,7 +193,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    /// Refuses a root that was not scanned.
     fn root(&self, live: &mut Live, rows: &Both) -> Result<()> {
         let path = self.shared.tree(live.root).map(|tree| tree.directory.path().to_owned());
         let path = path.unwrap_or_else(|| self.shared.shown(live.root, &live.path));
@@ -217,7 +215,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             checked?;
         }
         (live.old, live.was_read, live.is_same) = (Some(old), error.is_none(), same);
-        // Only this thread sets it, before anything below the root is compared.
         let _ = self.shared.root_devices[live.root as usize].set((old.device, live.new.device));
         if let Some(now) = live.new.device {
             let mut volumes = self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner);
@@ -234,7 +231,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    /// `true` if examining the inventory's names replaces listing.
     fn may_skip(&self, live: &Live, block: &Block) -> bool {
         let Some(old) = &live.old else { return false };
         let (root, _) = self.shared.devices(live.root);
@@ -267,7 +263,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Some(before)
     }
 
-    /// With the inventory's device number.
     fn as_before(&self, task: &Task, name: &[u8], facts: &Facts) -> Facts {
         let root = task.block.root;
         let (Some(now), false) = (facts.device, self.is_stub(root, facts)) else { return *facts };
@@ -288,7 +283,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         is_stub(facts) && self.shared.proof(root).stubs
     }
 
-    /// For a stub only the lasting facts.
+    /// Only lasting facts for a stub.
     fn comparable(&self, root: u32, facts: &Facts) -> Facts {
         if self.is_stub(root, facts) { of_stub(facts) } else { *facts }
     }

@@ -1,4 +1,4 @@
-//! Reads directories by handle and converts the records for the engine.
+//! Reads directories by handle.
 
 use std::io;
 use std::os::windows::io::AsHandle;
@@ -15,7 +15,6 @@ pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
 
 /// Records of 80 bytes plus two per character become at most 27 plus three.
 const LARGE_BYTES: usize = 64 << 10;
-/// If little space is left.
 pub(super) const SMALL_BYTES: usize = 8 << 10;
 
 pub(in crate::remove::engine) struct Reader {
@@ -54,8 +53,8 @@ impl Reader {
         }
     }
 
-    /// From the start if any position is given; returns the number of bytes, 0 at the end. `to` holds one
-    /// call's result: [`CALL_BYTES`], or at least 3/2 of [`SMALL_BYTES`].
+    /// From the start if any position is given; returns the number of bytes, 0 at the end. `to` has
+    /// [`CALL_BYTES`], or at least 3/2 of [`SMALL_BYTES`].
     pub(in crate::remove::engine) fn read(
         &mut self,
         directory: &Directory,
@@ -116,9 +115,8 @@ impl Errno {
     pub(in crate::remove) const LOOP: Self = Self(4395);
     /// Wine has followed a link.
     pub(super) const LED_AWAY: Self = Self(-1);
-    /// The file system does not distinguish this directory from one that takes its name.
+    /// The file system cannot distinguish a directory from another with its name.
     pub(super) const NO_IDENTITY: Self = Self(-2);
-    /// The contents of a folder are elsewhere.
     pub(super) const LIES_ELSEWHERE: Self = Self(-3);
 
     pub(in crate::remove) fn raw_os_error(self) -> i32 {

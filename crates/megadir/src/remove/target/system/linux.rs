@@ -17,7 +17,7 @@ use crate::remove::target::{Links, NoTarget, Refusal};
 const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// `PATH_MAX`, with the NUL.
 const PATH_BYTES_MAX: usize = 4096;
-/// Levels above the current directory; a longer chain is taken for a loop.
+/// Longer chains above the current directory are taken for a loop.
 const LEVELS_MAX: usize = 100_000;
 
 impl Identity {
@@ -59,7 +59,6 @@ pub(in crate::remove::target) fn open_parent(path: &[u8], links: Links) -> Resul
     };
     match opened {
         Ok(descriptor) => Ok(Dir::from_descriptor(descriptor, OsStr::from_bytes(path))),
-        // `step_by_step` distinguishes an unfollowed link from a file.
         Err(Errno::LOOP) if links == Links::Refused => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
         Err(error) => Err(NoTarget::Failed(error.into())),
     }
@@ -73,7 +72,7 @@ fn open(at: impl AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(&at, path, LOOK_UP | more, Mode::empty()))
 }
 
-/// Component by component: works for paths of any length, and can reject links.
+/// Works for paths of any length, and can reject links.
 fn step_by_step(path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     let mut directory = open(CWD, if path.starts_with(b"/") { b"/" } else { b"." }, OFlags::empty())?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")) {

@@ -80,7 +80,6 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }
 
-/// Current directory and those above it.
 pub(in crate::remove::target) fn find_protected() -> Protected {
     let current = std::env::current_dir().ok();
     let chain = current.and_then(|current| Chain::of(&current, CURRENT, ABOVE_CURRENT));

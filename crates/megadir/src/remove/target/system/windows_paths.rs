@@ -1,4 +1,4 @@
-//! Syntax of Windows paths, without system calls.
+//! Syntax of Windows paths.
 
 use super::Parts;
 use crate::remove::target::Refusal;
@@ -7,7 +7,7 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')
 }
 
-/// Rejects paths without a name and protected names, such as roots of volumes and shares.
+/// Rejects paths without a name and roots of volumes and shares.
 pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
