@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = WalkOptions {
         buffer_bytes: 32 << 10,
         threads,
+        threads_max: threads,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 256,
         cross_mounts: false,

@@ -99,6 +99,11 @@ impl Devices {
         Self { root, first: HashMap::new() }
     }
 
+    /// For another thread of the same tree.
+    pub(crate) fn beside(&self) -> Self {
+        Self::new(self.root)
+    }
+
     pub(crate) fn note(&mut self, parent: &Path, name: &[u8], attributes: &Attributes) {
         let (major, minor) = attributes.device;
         let device = device_number(major, minor);

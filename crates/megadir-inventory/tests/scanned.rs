@@ -17,6 +17,7 @@ use megadir_testkit::unprivileged::unprivileged;
 fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
     ScanOptions {
         threads,
+        threads_max: threads,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

@@ -79,12 +79,14 @@ fn write(
     let options = WriteOptions { threads: processors(), level: LEVEL, group_rows: GROUP_ROWS };
     let writer = Writer::create(output, roots, options)?;
     let all = Arc::default();
-    let mut threads = 1;
+    let (mut threads, mut threads_max) = (1, 1);
     for path in paths {
-        threads = threads.max(walk_options(&Dir::open(path)?, None, &all, false)?.threads);
+        let walk = walk_options(&Dir::open(path)?, None, &all, false)?;
+        (threads, threads_max) = (threads.max(walk.threads), threads_max.max(walk.threads_max));
     }
     let options = ScanOptions {
         threads,
+        threads_max,
         cross_mounts,
         read_ahead: megadir::ReadAhead::Auto,
         stat_backend: None,

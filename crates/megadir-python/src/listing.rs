@@ -26,12 +26,13 @@ pub(crate) fn walk_options(
     cross_mounts: bool,
 ) -> megadir::Result<WalkOptions> {
     let threads = attribute_policy::walk_threads(root.file_system(), processors());
+    let threads_max = attribute_policy::walk_threads_max(root.file_system(), processors());
     let examine = match want {
         Some(want) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
         None => None,
     };
     let conditions = conditions.limits_sight().then(|| Arc::clone(conditions));
-    Ok(WalkOptions { cross_mounts, examine, conditions, ..WalkOptions::new(threads) })
+    Ok(WalkOptions { cross_mounts, examine, conditions, threads_max, ..WalkOptions::new(threads) })
 }
 
 enum Reading {

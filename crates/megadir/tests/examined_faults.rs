@@ -87,6 +87,7 @@ fn walk(stat_backend: &'static dyn StatBackend, root: &Path, threads: usize) -> 
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
         threads,
+        threads_max: threads,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 4,
         cross_mounts: false,

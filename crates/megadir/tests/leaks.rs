@@ -91,7 +91,8 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
         }
         let options = WalkOptions {
             buffer_bytes: 8 << 10,
-            threads: 4,
+            threads: 2,
+            threads_max: 4,
             read_ahead: ReadAhead::Auto,
             queue_directories_max: 4,
             cross_mounts: false,

@@ -10,6 +10,7 @@ fn options(threads: usize, tell_ends: bool) -> WalkOptions {
     WalkOptions {
         buffer_bytes: 4096,
         threads,
+        threads_max: threads,
         // So short that workers descend into directories themselves.
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 2,

@@ -53,6 +53,7 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
     let options = WalkOptions {
         buffer_bytes: 64 << 10,
         threads: 1,
+        threads_max: 1,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 1024,
         cross_mounts: false,

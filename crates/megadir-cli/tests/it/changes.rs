@@ -87,6 +87,7 @@ fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metad
     let mut writer = Writer::create(inventory, roots, options).unwrap();
     let options = ScanOptions {
         threads: 1,
+        threads_max: 1,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

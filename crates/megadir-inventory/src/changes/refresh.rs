@@ -27,6 +27,7 @@ impl Snapshot {
     pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
         let options = ScanOptions {
             threads,
+            threads_max: threads,
             cross_mounts: false,
             stat_backend: None,
             read_ahead: megadir::ReadAhead::Auto,

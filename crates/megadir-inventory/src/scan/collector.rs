@@ -63,6 +63,11 @@ impl<'o> Collector<'o> {
         Self { shared, cursor: Cursor::default(), key: ItemKey::default(), item: Vec::new() }
     }
 
+    /// For another thread.
+    pub(crate) fn beside(&self) -> Self {
+        Self::new(self.shared)
+    }
+
     /// Items of one directory must not overlap.
     pub(crate) fn rows(&mut self, root: u32, path: &TreePath, of: &mut DirRows) -> io::Result<()> {
         let DirRows { rows, names, places, alike, failed } = of;

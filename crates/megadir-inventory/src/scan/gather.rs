@@ -80,6 +80,20 @@ impl<'o> Gather<'o> {
         }
     }
 
+    /// Makes a collector for another thread of the same walk.
+    pub(super) fn beside(&self) -> Self {
+        Self {
+            collector: self.collector.beside(),
+            devices: self.devices.beside(),
+            prefix: self.prefix.clone(),
+            newest_ns: None,
+            blocks: BTreeMap::new(),
+            spare: Vec::new(),
+            held_bytes: 0,
+            ..*self
+        }
+    }
+
     pub(super) fn root(&mut self, facts: &Facts) -> io::Result<()> {
         self.collector.row(self.root, &TreePath::root(), b"", facts)
     }

@@ -36,6 +36,8 @@ use crate::rows::Sink;
 pub struct ScanOptions {
     /// Number of reading threads, including the caller's.
     pub threads: usize,
+    /// Most threads while reading waits for the device, see [`WalkOptions::threads_max`].
+    pub threads_max: usize,
     /// Enter other file systems mounted below the roots.
     pub cross_mounts: bool,
     /// Source of attributes; `None` chooses by file system.
@@ -90,6 +92,7 @@ pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 /// # std::fs::write(directory.path().join("file"), "text")?;
 /// let options = ScanOptions {
 ///     threads: 1,
+///     threads_max: 1,
 ///     cross_mounts: false,
 ///     stat_backend: None,
 ///     read_ahead: megadir::ReadAhead::Auto,
@@ -189,7 +192,7 @@ impl<'o> Run<'o> {
     }
 
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
-        let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads);
+        let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads_max);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
         let collected = (Collector::new(&self.shared), &self.rowless);
         let conditions = self.options.conditions.as_deref();
@@ -223,6 +226,7 @@ impl<'o> Run<'o> {
         Ok(WalkOptions {
             buffer_bytes: self.options.buffer_bytes,
             threads: self.options.threads,
+            threads_max: self.options.threads_max,
             queue_directories_max: self.options.queue_directories_max,
             cross_mounts: self.options.cross_mounts,
             examine: Some((stat_backend, want)),

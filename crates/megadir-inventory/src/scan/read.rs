@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
@@ -73,7 +74,9 @@ impl Run<'_> {
         drop(tell);
         let ended = match readers.pop() {
             // While a reader waits for its rate, another thread looks for a request to stop.
-            Some(only) if readers.is_empty() && shared.pace.is_none() => watched.alone(only, &told),
+            Some(only) if readers.is_empty() && options.threads_max == 1 && shared.pace.is_none() => {
+                watched.alone(only, &told)
+            }
             last => {
                 readers.extend(last);
                 watched.threads(readers, &told)
@@ -118,6 +121,19 @@ struct Ended {
     volumes: HashMap<u64, PathBuf>,
 }
 
+type Reading<'s> = ScopedJoinHandle<'s, io::Result<Ended>>;
+
+impl Ended {
+    fn join(&mut self, threads: Vec<Reading<'_>>) -> io::Result<()> {
+        for thread in threads {
+            let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            self.newest_ns = self.newest_ns.max(ended.newest_ns);
+            self.volumes.extend(ended.volumes);
+        }
+        Ok(())
+    }
+}
+
 impl Watched<'_, '_> {
     fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         while reader.step()? {
@@ -136,10 +152,9 @@ impl Watched<'_, '_> {
         let shared = readers.first().map(|reader| reader.shared);
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
-            for (index, reader) in readers.into_iter().enumerate() {
-                let named = std::thread::Builder::new().name(format!("megadir-scan-{index}"));
+            for reader in readers {
                 // Dropping the unstarted readers ends the walk.
-                threads.push(named.spawn_scoped(scope, move || reader.run())?);
+                threads.push(reader.start(scope)?);
             }
             let mut flow = ControlFlow::Continue(());
             loop {
@@ -158,11 +173,7 @@ impl Watched<'_, '_> {
                 }
             }
             let mut all = Ended::default();
-            for thread in threads {
-                let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                all.newest_ns = all.newest_ns.max(ended.newest_ns);
-                all.volumes.extend(ended.volumes);
-            }
+            all.join(threads)?;
             Ok(flow.is_continue().then_some(all))
         })
     }
@@ -194,9 +205,21 @@ impl Watched<'_, '_> {
     }
 }
 
-impl Reader<'_> {
-    /// Runs until the end or a cancellation.
-    fn run(mut self) -> io::Result<Ended> {
+impl<'r> Reader<'r> {
+    fn start<'s>(self, scope: &'s Scope<'s, '_>) -> io::Result<Reading<'s>>
+    where
+        'r: 's,
+    {
+        let named = std::thread::Builder::new().name("megadir-scan".to_owned());
+        named.spawn_scoped(scope, move || self.run(scope))
+    }
+
+    /// Or until cancelled. Returns the result of the readers that it starts, too.
+    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Ended>
+    where
+        'r: 's,
+    {
+        let mut started = Vec::new();
         while !self.shared.stop.load(Ordering::Relaxed) {
             match self.step() {
                 Ok(true) => {}
@@ -206,8 +229,14 @@ impl Reader<'_> {
                     return Err(error);
                 }
             }
+            if let Some(part) = self.part.another() {
+                let (gather, tell) = (self.gather.beside(), self.tell.clone());
+                started.push(Self { part, gather, tell, shared: self.shared }.start(scope)?);
+            }
         }
-        self.end()
+        let mut ended = self.end()?;
+        ended.join(started)?;
+        Ok(ended)
     }
 
     /// `false` at the end.

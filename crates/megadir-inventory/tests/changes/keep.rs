@@ -16,6 +16,7 @@ use megadir_testkit::unprivileged::unprivileged;
 fn scanned(roots: &[PathBuf]) -> (Metadata, Vec<OwnedRow>) {
     let options = ScanOptions {
         threads: 1,
+        threads_max: 1,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

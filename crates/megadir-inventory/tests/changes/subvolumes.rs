@@ -45,6 +45,7 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
         Writer::create(file, vec![top.as_os_str().as_encoded_bytes().to_vec()], written).unwrap();
     let options = ScanOptions {
         threads,
+        threads_max: threads,
         cross_mounts: false,
         stat_backend: None,
         read_ahead: megadir::ReadAhead::Auto,

@@ -21,6 +21,7 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
         threads,
+        threads_max: threads,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: queue,
         cross_mounts,

@@ -184,6 +184,12 @@ pub fn walk_threads(file_system: FileSystem, processors: usize) -> usize {
     processors.max(row(file_system).waiting_threads)
 }
 
+/// Most threads worth using for a tree on a file system while they wait for its device: those that [`threads`]
+/// returns for one directory.
+pub fn walk_threads_max(file_system: FileSystem, processors: usize) -> usize {
+    threads(file_system, processors).max(walk_threads(file_system, processors))
+}
+
 /// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
 /// # Errors

@@ -1,9 +1,11 @@
 //! Reads a tree: each thread counts its entries and sends events to the caller's thread.
 
 use std::collections::HashSet;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender, unbounded};
@@ -41,6 +43,7 @@ struct Reader<'r> {
     progress: &'r Progress,
     messages: Sender<Message>,
     conditions: Option<&'r Conditions>,
+    new_tally: &'r (dyn Fn() -> Tally + Sync),
     failed: HashSet<PathBuf>,
 }
 
@@ -161,18 +164,20 @@ fn walk(
     let parts = Walk::parts_with(root, subtree, options)?;
     let progress = Progress::default();
     let (sender, messages) = unbounded();
-    let readers = parts.into_iter().map(|part| {
+    let new_tally = || usage.tally();
+    let reader = |part| {
         let (tally, messages) = (usage.tally(), sender.clone());
-        Reader { part, tally, progress: &progress, messages, conditions, failed: HashSet::new() }
-    });
-    let readers: Vec<Reader<'_>> = readers.collect();
+        let failed = HashSet::new();
+        Reader { part, tally, progress: &progress, messages, conditions, new_tally: &new_tally, failed }
+    };
+    let readers: Vec<Reader<'_>> = parts.into_iter().map(reader).collect();
     drop(sender);
     let mut flow = ControlFlow::Continue(());
     let tallies = std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for (index, reader) in readers.into_iter().enumerate() {
-            let named = std::thread::Builder::new().name(format!("megadir-usage-{index}"));
-            threads.push(named.spawn_scoped(scope, move || reader.run())?);
+        for reader in readers {
+            // Dropping the unstarted readers ends the walk.
+            threads.push(reader.start(scope)?);
         }
         loop {
             let next = messages.recv_timeout(LOOK);
@@ -187,10 +192,7 @@ fn walk(
                 break;
             }
         }
-        let ended = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        Ok(ended.collect::<Vec<Tally>>())
+        joined(threads)
     });
     let tallies = tallies.map_err(|error| Error::io("start a thread to read", &path, error))?;
     tallies.iter().for_each(|tally| usage.merge(tally));
@@ -209,9 +211,31 @@ impl Message {
     }
 }
 
-impl Reader<'_> {
-    /// Or until cancelled.
-    fn run(mut self) -> Tally {
+type Reading<'s> = ScopedJoinHandle<'s, io::Result<Vec<Tally>>>;
+
+fn joined(threads: Vec<Reading<'_>>) -> io::Result<Vec<Tally>> {
+    let mut tallies = Vec::new();
+    for thread in threads {
+        tallies.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    }
+    Ok(tallies)
+}
+
+impl<'r> Reader<'r> {
+    fn start<'s>(self, scope: &'s Scope<'s, '_>) -> io::Result<Reading<'s>>
+    where
+        'r: 's,
+    {
+        let named = std::thread::Builder::new().name("megadir-usage".to_owned());
+        named.spawn_scoped(scope, move || self.run(scope))
+    }
+
+    /// Or until cancelled. Returns the counts of the readers that it starts, too.
+    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Vec<Tally>>
+    where
+        'r: 's,
+    {
+        let mut started = Vec::new();
         while !self.progress.stop.load(Ordering::Relaxed) {
             let Some((item, subtree)) = self.part.next_with_context() else { break };
             let message = match (item, subtree) {
@@ -239,8 +263,20 @@ impl Reader<'_> {
                 // The receiver lives until all threads have ended.
                 let _ = self.messages.send(message);
             }
+            if let Some(part) = self.part.another() {
+                started.push(self.beside(part).start(scope)?);
+            }
         }
-        self.tally
+        // If cancelled, this ends the walk for the others.
+        drop(self.part);
+        let mut tallies = joined(started)?;
+        tallies.push(self.tally);
+        Ok(tallies)
+    }
+
+    fn beside(&self, part: WalkPart<Subtree>) -> Self {
+        let (tally, messages) = ((self.new_tally)(), self.messages.clone());
+        Self { part, tally, messages, failed: HashSet::new(), ..*self }
     }
 }
 

@@ -4,11 +4,12 @@
 
 mod parts;
 mod queue;
+mod waits;
 mod worker;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -50,8 +51,12 @@ pub use self::parts::WalkPart;
 pub struct WalkOptions {
     /// Buffer of one call, bytes. Each thread has one per directory being read, at least one.
     pub buffer_bytes: usize,
-    /// Threads that read; with 1, the caller's thread reads.
+    /// Threads that read; with 1, and no more in [`threads_max`](Self::threads_max), the caller's thread reads.
     pub threads: usize,
+    /// Most threads that read while their calls wait for a device, at least `threads`. Those beyond `threads` start when
+    /// calls wait, and sleep while none does; [`WalkPart::another`] returns their parts. Only Linux counts the device reads
+    /// of a thread.
+    pub threads_max: usize,
     /// Most directories waiting to be read; each may keep its parent open.
     pub queue_directories_max: usize,
     /// Enter other file systems mounted below the root.
@@ -68,12 +73,15 @@ pub struct WalkOptions {
 
 impl WalkOptions {
     /// Defaults for most trees: 32 KiB buffers, at most 256 waiting directories, names only, one mount.
-    /// [`std::thread::available_parallelism`] up to 8 is a good number of threads.
+    /// [`std::thread::available_parallelism`] up to 8 is a good number of threads;
+    /// [`attribute_policy::walk_threads_max`](crate::attribute_policy::walk_threads_max) knows the most that help
+    /// where directories are not cached.
     #[must_use]
     pub const fn new(threads: usize) -> Self {
         Self {
             buffer_bytes: 32 << 10,
             threads,
+            threads_max: threads,
             queue_directories_max: 256,
             cross_mounts: false,
             examine: None,
@@ -142,15 +150,20 @@ pub struct Walk {
 #[derive(Debug)]
 enum Source {
     Inline(Box<Worker<()>>),
-    Threads { filled: Receiver<Output<()>>, empty: Sender<Gathered>, handles: Handles },
+    Threads { filled: Receiver<Output<()>>, empty: Sender<Gathered>, threads: Threads },
 }
 
-/// Stops and joins the threads on drop.
+/// Threads of a walk. The owner stops and joins them on drop.
 #[derive(Debug)]
-struct Handles {
-    threads: Vec<JoinHandle<()>>,
+struct Threads(Arc<Team>);
+
+#[derive(Debug)]
+struct Team {
+    /// Those that have not been joined.
+    handles: Mutex<Vec<JoinHandle<()>>>,
     queue: Arc<Queue<()>>,
-    stop: Arc<AtomicBool>,
+    stop: AtomicBool,
+    root: DirPath,
 }
 
 impl Walk {
@@ -163,32 +176,21 @@ impl Walk {
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.dir_path().clone();
         let (queue, mut workers) = workers(root, (), options)?;
-        if options.threads == 1
+        if options.threads_max == 1
             && let Some(worker) = workers.pop()
         {
             return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
         }
         let (filled_in, filled) = bounded(options.threads * 4);
         let (empty, empty_out) = bounded(options.threads * 8);
-        let stop = Arc::new(AtomicBool::new(false));
-        let handles = Handles { threads: Vec::new(), queue: Arc::clone(&queue), stop: Arc::clone(&stop) };
+        let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false), root: path };
+        let team = Arc::new(team);
         // Created before the threads: if one cannot be started, dropping it ends the others.
-        let mut walk = Self { source: Source::Threads { filled, empty, handles }, current: None };
-        for (index, worker) in workers.into_iter().enumerate() {
-            let (filled, empty) = (filled_in.clone(), empty_out.clone());
-            let (queue, stop) = (Arc::clone(&queue), Arc::clone(&stop));
-            let thread = std::thread::Builder::new()
-                .name(format!("megadir-walk-{index}"))
-                .spawn(move || {
-                    let _closes = CloseOnPanic(queue);
-                    run(worker, &filled, &empty, &stop);
-                })
-                .map_err(|error| Error::io("start a thread to walk", &path, error))?;
-            if let Source::Threads { handles, .. } = &mut walk.source {
-                handles.threads.push(thread);
-            }
+        let threads = Threads(Arc::clone(&team));
+        for worker in workers {
+            team.start(worker, filled_in.clone(), empty_out.clone())?;
         }
-        Ok(walk)
+        Ok(Self { source: Source::Threads { filled, empty, threads }, current: None })
     }
 
     /// Returns the next item, or `None` at the end of the walk.
@@ -201,13 +203,13 @@ impl Walk {
                 }
                 worker.step()
             }
-            Source::Threads { filled, empty, handles } => {
+            Source::Threads { filled, empty, threads } => {
                 if let Some(Output::Batch { gathered, .. }) = done {
                     let _ = empty.try_send(gathered);
                 }
                 let next = filled.recv().ok();
                 if next.is_none() {
-                    join(&mut handles.threads);
+                    join(&mut threads.0.handles());
                 }
                 next
             }
@@ -221,15 +223,17 @@ type Workers<C> = (Arc<Queue<C>>, Vec<Worker<C>>);
 
 fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Workers<C>> {
     worker::check(options, root.dir_path())?;
-    let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
     let mut examine = match options.examine {
-        Some((stat_backend, want)) => stat_backend.start_threads(&root, want, options.threads)?,
+        Some((stat_backend, want)) => stat_backend.start_threads(&root, want, options.threads_max)?,
         None => Vec::new(),
     };
+    let examine_later = examine.split_off(options.threads.min(examine.len()));
+    let numbers = (options.threads, options.threads_max);
+    let queue = Arc::new(Queue::new(numbers, options.queue_directories_max, examine_later));
     if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
         unreachable!("an empty queue has room for the root");
     }
-    let worker = |_| Worker::new(Arc::clone(&queue), options.clone(), examine.pop());
+    let worker = |number| Worker::new((number, Arc::clone(&queue)), options.clone(), examine.pop());
     let workers = (0..options.threads).map(worker).collect();
     Ok((queue, workers))
 }
@@ -255,23 +259,58 @@ fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem
     }
 }
 
-/// Or until the consumer is gone.
-fn run(mut worker: Worker<()>, filled: &Sender<Output<()>>, empty: &Receiver<Gathered>, stop: &AtomicBool) {
-    while !stop.load(Ordering::Relaxed) {
-        if let Ok(gathered) = empty.try_recv() {
-            worker.recycle(gathered);
+impl Team {
+    fn start(
+        self: &Arc<Self>,
+        worker: Worker<()>,
+        filled: Sender<Output<()>>,
+        empty: Receiver<Gathered>,
+    ) -> Result<()> {
+        let mut handles = self.handles();
+        let (name, team) = (format!("megadir-walk-{}", handles.len()), Arc::clone(self));
+        let run = move || {
+            let _closes = CloseOnPanic(&team.queue);
+            team.run(worker, &filled, &empty);
+        };
+        let thread = std::thread::Builder::new().name(name).spawn(run);
+        handles.push(thread.map_err(|error| Error::io("start a thread to walk", &self.root, error))?);
+        Ok(())
+    }
+
+    /// Or until the consumer is gone.
+    fn run(
+        self: &Arc<Self>,
+        mut worker: Worker<()>,
+        filled: &Sender<Output<()>>,
+        empty: &Receiver<Gathered>,
+    ) {
+        while !self.stop.load(Ordering::Relaxed) {
+            if let Ok(gathered) = empty.try_recv() {
+                worker.recycle(gathered);
+            }
+            let Some(output) = worker.step() else { return };
+            if filled.send(output).is_err() {
+                return;
+            }
+            if let Some(another) = worker.another()
+                && let Err(error) = self.start(another, filled.clone(), empty.clone())
+            {
+                // Other workers would wait for its directories forever.
+                self.queue.close();
+                let _ = filled.send(Output::Error(error));
+            }
         }
-        let Some(output) = worker.step() else { return };
-        if filled.send(output).is_err() {
-            return;
-        }
+    }
+
+    fn handles(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Other workers would wait for its directories forever.
-struct CloseOnPanic(Arc<Queue<()>>);
+struct CloseOnPanic<'q>(&'q Queue<()>);
 
-impl Drop for CloseOnPanic {
+impl Drop for CloseOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.close();
@@ -280,11 +319,12 @@ impl Drop for CloseOnPanic {
 }
 
 /// After the channels of the walk, whose closing ends each thread at its next item.
-impl Drop for Handles {
+impl Drop for Threads {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.queue.close();
-        for thread in self.threads.drain(..) {
+        self.0.stop.store(true, Ordering::Relaxed);
+        self.0.queue.close();
+        // A thread that is joined may have started others.
+        while let Some(thread) = { self.0.handles().pop() } {
             let _ = thread.join();
         }
     }

@@ -20,6 +20,7 @@ use crate::error::Result;
 /// let options = WalkOptions {
 ///     buffer_bytes: 32 << 10,
 ///     threads: 2,
+///     threads_max: 2,
 ///     read_ahead: megadir::ReadAhead::Auto,
 ///     queue_directories_max: 256,
 ///     cross_mounts: false,
@@ -100,6 +101,13 @@ impl<C: WalkContext> WalkPart<C> {
                 None
             }
         }
+    }
+
+    /// Returns another part, to be run on a thread of its own, if calls of this part wait for a device and fewer than
+    /// [`WalkOptions::threads_max`] parts run. Worth asking after each item.
+    pub fn another(&mut self) -> Option<Self> {
+        let worker = self.worker.another()?;
+        Some(Self { worker, current: None, queue: Arc::clone(&self.queue), ended: false })
     }
 }
 

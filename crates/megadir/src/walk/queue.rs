@@ -1,8 +1,10 @@
-//! Queue of directories waiting to be read: last in, first out, bounded.
+//! Queue of directories waiting to be read: last in, first out, bounded. Workers beyond the first few take
+//! directories only while reading waits for the device.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
+use crate::stat::Examine;
 
 #[derive(Debug)]
 pub(super) enum Pending<C> {
@@ -10,14 +12,16 @@ pub(super) enum Pending<C> {
     Below { parent: Arc<Opened<C>>, name: Box<[u8]> },
 }
 
-#[derive(Debug)]
 pub(super) struct Queue<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
+    /// More workers are admitted, or the walk has ended.
+    admitted: Condvar,
+    workers_min: usize,
+    workers_max: usize,
     length_max: usize,
 }
 
-#[derive(Debug)]
 struct State<C> {
     pending: Vec<Pending<C>>,
     /// May still add directories.
@@ -25,16 +29,76 @@ struct State<C> {
     waiting: usize,
     /// Since a worker was last woken.
     taken: usize,
+    /// Only workers with a lower number take directories.
+    admitted: usize,
+    started: usize,
+    /// For workers that have not started.
+    examine: Vec<Box<dyn Examine>>,
+    /// Looks in succession that found no waiting for the device.
+    looks_without: usize,
     closed: bool,
 }
 
 /// Directories taken before a waiting worker is woken for a few: in a chain, waking takes longer than reading.
 const FEW: usize = 8;
 
+/// Looks in succession without waiting for the device until a worker leaves.
+const LOOKS_TO_LEAVE: usize = 16;
+
 impl<C> Queue<C> {
-    pub(super) fn new(workers: usize, length_max: usize) -> Self {
-        let state = State { pending: Vec::new(), working: workers, waiting: 0, taken: FEW, closed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new(), length_max }
+    /// For `workers_min` workers from the start; others take directories only while reading waits, each with one of `examine`.
+    pub(super) fn new(
+        (workers_min, workers_max): (usize, usize),
+        length_max: usize,
+        examine: Vec<Box<dyn Examine>>,
+    ) -> Self {
+        let state = State {
+            pending: Vec::new(),
+            working: workers_min,
+            waiting: 0,
+            taken: FEW,
+            admitted: workers_min,
+            started: workers_min,
+            examine,
+            looks_without: 0,
+            closed: false,
+        };
+        let (changed, admitted) = (Condvar::new(), Condvar::new());
+        Self { state: Mutex::new(state), changed, admitted, workers_min, workers_max, length_max }
+    }
+
+    /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long. `true` if
+    /// the one admitted must be started.
+    pub(super) fn note(&self, waited: bool) -> bool {
+        let mut state = self.lock();
+        if waited {
+            state.looks_without = 0;
+            if state.admitted < self.workers_max {
+                state.admitted += 1;
+                let is_new = state.admitted > state.started;
+                drop(state);
+                self.admitted.notify_all();
+                return is_new;
+            }
+            return false;
+        }
+        state.looks_without += 1;
+        if state.looks_without >= LOOKS_TO_LEAVE && state.admitted > self.workers_min {
+            state.looks_without = 0;
+            state.admitted -= 1;
+        }
+        false
+    }
+
+    /// Number of a worker to start now and what it examines with.
+    pub(super) fn start(&self) -> Option<(usize, Option<Box<dyn Examine>>)> {
+        let mut state = self.lock();
+        if state.closed || state.started >= state.admitted {
+            return None;
+        }
+        state.started += 1;
+        state.working += 1;
+        Some((state.started - 1, state.examine.pop()))
     }
 
     /// Returned if the queue is full. Wakes workers only for directories beyond the caller's next one.
@@ -67,28 +131,36 @@ impl<C> Queue<C> {
         }
     }
 
-    /// Waits while other workers may add one; `None` at the end.
-    pub(super) fn pop(&self) -> Option<Pending<C>> {
+    /// Waits while other workers may add one, or until the worker is admitted; `None` at the end.
+    pub(super) fn pop(&self, worker: usize) -> Option<Pending<C>> {
         let mut state = self.lock();
         state.working -= 1;
         loop {
             if state.closed {
                 return None;
             }
-            if let Some(pending) = state.pending.pop() {
+            let is_admitted = worker < state.admitted;
+            if is_admitted && let Some(pending) = state.pending.pop() {
                 state.working += 1;
                 state.taken += 1;
                 return Some(pending);
             }
-            if state.working == 0 {
-                state.closed = true;
+            if state.working == 0 && state.pending.is_empty() {
                 drop(state);
-                self.changed.notify_all();
+                self.close();
                 return None;
             }
-            state.waiting += 1;
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
+            if is_admitted {
+                state.waiting += 1;
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.waiting -= 1;
+            } else {
+                // This worker may have been woken for it, or have added it as its own next one.
+                if !state.pending.is_empty() {
+                    self.changed.notify_one();
+                }
+                state = self.admitted.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
         }
     }
 
@@ -98,9 +170,77 @@ impl<C> Queue<C> {
         state.pending.clear();
         drop(state);
         self.changed.notify_all();
+        self.admitted.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C> std::fmt::Debug for Queue<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue").field("length_max", &self.length_max).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{LOOKS_TO_LEAVE, Pending, Queue};
+    use crate::Dir;
+    use crate::walk::Opened;
+
+    fn admitted(queue: &Queue<()>) -> usize {
+        queue.lock().admitted
+    }
+
+    #[test]
+    fn workers_are_admitted_while_reading_waits_and_leave_when_it_does_not() {
+        let queue = Queue::<()>::new((2, 5), 8, Vec::new());
+        assert!(queue.start().is_none());
+        for expected in [3, 4, 5, 5, 5] {
+            let before = admitted(&queue);
+            assert_eq!(queue.note(true), before < expected);
+            assert_eq!(admitted(&queue), expected);
+        }
+        let started = || queue.start().map(|(number, _)| number);
+        assert_eq!([started(), started(), started(), started()], [Some(2), Some(3), Some(4), None]);
+        for expected in [4, 3, 2, 2] {
+            (0..LOOKS_TO_LEAVE).for_each(|_| assert!(!queue.note(false)));
+            assert_eq!(admitted(&queue), expected);
+        }
+        assert!(!queue.note(true), "it has started");
+        (1..LOOKS_TO_LEAVE).for_each(|_| assert!(!queue.note(false)));
+        assert_eq!(admitted(&queue), 3, "too early");
+    }
+
+    #[test]
+    fn a_worker_that_is_let_go_leaves_its_next_directory_to_another() {
+        let queue = Queue::<()>::new((1, 2), 8, Vec::new());
+        let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
+        let below = |name: &[u8]| Pending::Below { parent: Arc::clone(&parent), name: name.into() };
+        assert!(queue.note(true) && queue.start().is_some());
+        let taken = std::thread::scope(|scope| {
+            queue.push(below(b"first")).unwrap();
+            assert!(queue.pop(1).is_some());
+            let other = scope.spawn(|| {
+                let mut taken = 0;
+                while queue.pop(0).is_some() {
+                    taken += 1;
+                }
+                taken
+            });
+            while queue.lock().waiting == 0 {
+                std::thread::yield_now();
+            }
+            (0..LOOKS_TO_LEAVE).for_each(|_| assert!(!queue.note(false)));
+            // Alone in the queue, it wakes no worker: its own would take it.
+            queue.push(below(b"next")).unwrap();
+            assert!(queue.pop(1).is_none(), "the end");
+            other.join().unwrap()
+        });
+        assert_eq!(taken, 1);
     }
 }

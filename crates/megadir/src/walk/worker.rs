@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::WalkOptions;
 use super::queue::{Pending, Queue};
+use super::waits::DeviceWaits;
 use super::{Opened, WalkContext};
 use crate::attributes::Attributes;
 use crate::backend::{self, Backend, Reader};
@@ -16,7 +17,7 @@ use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, THREADS_MAX};
 use crate::stat::Examine;
 
 /// While fewer subdirectories wait, a directory is read on before they are entered.
@@ -54,6 +55,11 @@ impl Gathered {
 /// Reads one directory after another; descends itself if the queue is full.
 pub(super) struct Worker<C> {
     queue: Arc<Queue<C>>,
+    number: usize,
+    /// `None` if the number of workers is fixed.
+    waits: Option<DeviceWaits>,
+    /// Another worker may start.
+    may_grow: bool,
     options: WalkOptions,
     /// Deepest last; more than one only while the queue is full.
     stack: Vec<Frame<C>>,
@@ -83,9 +89,34 @@ enum Entered<C> {
 }
 
 impl<C: WalkContext> Worker<C> {
-    pub(super) fn new(queue: Arc<Queue<C>>, options: WalkOptions, examine: Option<Box<dyn Examine>>) -> Self {
-        let spare = Gathered::default();
-        Self { queue, options, stack: Vec::new(), spare, spare_buffer: Vec::new(), examine, done: false }
+    pub(super) fn new(
+        (number, queue): (usize, Arc<Queue<C>>),
+        options: WalkOptions,
+        examine: Option<Box<dyn Examine>>,
+    ) -> Self {
+        let waits = (options.threads < options.threads_max).then(DeviceWaits::default);
+        let (stack, spare, spare_buffer) = (Vec::new(), Gathered::default(), Vec::new());
+        Self {
+            queue,
+            number,
+            waits,
+            may_grow: false,
+            options,
+            stack,
+            spare,
+            spare_buffer,
+            examine,
+            done: false,
+        }
+    }
+
+    /// Another worker, if the walk waits for its device.
+    pub(super) fn another(&mut self) -> Option<Self> {
+        if !std::mem::take(&mut self.may_grow) {
+            return None;
+        }
+        let (number, examine) = self.queue.start()?;
+        Some(Self::new((number, Arc::clone(&self.queue)), self.options.clone(), examine))
     }
 
     /// Reuses the memory of an item.
@@ -99,7 +130,7 @@ impl<C: WalkContext> Worker<C> {
     pub(super) fn step(&mut self) -> Option<Output<C>> {
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
-                let Some(pending) = self.queue.pop() else {
+                let Some(pending) = self.queue.pop(self.number) else {
                     self.done = true;
                     break;
                 };
@@ -114,7 +145,12 @@ impl<C: WalkContext> Worker<C> {
                     self.queue.offer();
                 }
                 let conditions = self.options.conditions.as_deref();
-                match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut(), conditions) {
+                let read =
+                    frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut(), conditions);
+                if let Some(waited) = self.waits.as_mut().and_then(DeviceWaits::look) {
+                    self.may_grow |= self.queue.note(waited);
+                }
+                match read {
                     Some(output) => return Some(output),
                     None => {
                         if let Some(reader) = frame.reader.take() {
@@ -249,6 +285,11 @@ fn read_options(options: &WalkOptions) -> ReadOptions {
 
 pub(super) fn check(options: &WalkOptions, path: &DirPath) -> Result<()> {
     ReadOptions { threads: options.threads, ..read_options(options) }.check("walk", path)?;
+    if !(options.threads..=THREADS_MAX).contains(&options.threads_max) {
+        let (threads, most) = (options.threads, options.threads_max);
+        let reason = format!("at most {most} threads: a walk by {threads} takes {threads} to {THREADS_MAX}");
+        return Err(Error::new("walk", path, ErrorKind::BadOption, reason));
+    }
     if options.queue_directories_max == 0 {
         let reason = "a queue of 0 directories: must be at least 1";
         return Err(Error::new("walk", path, ErrorKind::BadOption, reason));

@@ -93,6 +93,7 @@ fn walk(
     let options = WalkOptions {
         buffer_bytes: 32 << 10,
         threads: 2,
+        threads_max: 2,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 16,
         cross_mounts,

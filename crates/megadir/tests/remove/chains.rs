@@ -42,6 +42,7 @@ fn walked(tree: &Path) -> u64 {
     let options = WalkOptions {
         buffer_bytes: 32 << 10,
         threads: 2,
+        threads_max: 2,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 256,
         cross_mounts: false,

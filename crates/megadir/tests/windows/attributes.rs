@@ -150,6 +150,7 @@ fn a_walk_tells_what_the_standard_library_tells() {
             let options = WalkOptions {
                 buffer_bytes: 4 << 10,
                 threads,
+                threads_max: threads,
                 read_ahead: megadir::ReadAhead::Auto,
                 queue_directories_max: 1,
                 cross_mounts: false,

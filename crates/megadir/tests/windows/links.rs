@@ -32,6 +32,7 @@ fn junctions_are_links_and_not_followed() {
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
         threads: 1,
+        threads_max: 1,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 9,
         cross_mounts: true,

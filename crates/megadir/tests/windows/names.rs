@@ -64,6 +64,7 @@ fn paths_beyond_260_characters_are_listed_opened_and_walked() {
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
         threads: 1,
+        threads_max: 1,
         read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 9,
         cross_mounts: false,

@@ -142,6 +142,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: by file system, up to 8; 32 on FUSE]
+    ///
+    /// By default, --recursive reads with one thread per processor, and on ext4 with up to 8 (4 per processor) while
+    /// directories and inodes are not cached. --explain prints the numbers.
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     #[arg(allow_negative_numbers = true)]
     pub(super) threads: Option<usize>,

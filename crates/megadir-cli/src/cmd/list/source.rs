@@ -20,9 +20,16 @@ fn threads_for(directory: &Dir, asked: Option<usize>, examines: bool) -> usize {
     asked.unwrap_or_else(|| threads(directory.file_system(), processors()))
 }
 
-/// As requested, or as many as help.
-pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| attribute_policy::walk_threads(root.file_system(), processors()))
+/// Number of threads, and the most while reading waits for the device: as requested, or as many as help.
+pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> (usize, usize) {
+    let file_system = root.file_system();
+    match asked {
+        Some(threads) => (threads, threads),
+        None => (
+            attribute_policy::walk_threads(file_system, processors()),
+            attribute_policy::walk_threads_max(file_system, processors()),
+        ),
+    }
 }
 
 pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
@@ -104,9 +111,11 @@ pub(super) fn walk_options(
         (Some(want), Some(stat_backend)) => Some((stat_backend.probe(root).map(|()| stat_backend)?, want)),
         (Some(want), None) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
     };
+    let (threads, threads_max) = walk_threads(root, args.threads);
     Ok(WalkOptions {
         buffer_bytes: args.buffer.unwrap_or(WALK_BUFFER_BYTES),
-        threads: walk_threads(root, args.threads),
+        threads,
+        threads_max,
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine,
@@ -117,9 +126,17 @@ pub(super) fn walk_options(
 }
 
 pub(super) fn explain_walk(options: &WalkOptions) -> String {
-    let (threads, why) = match options.threads {
-        1 => ("one thread".to_owned(), "one was requested"),
-        several => (format!("{several} threads"), "threads read different directories"),
+    let threads = match options.threads {
+        1 => "one thread".to_owned(),
+        several => format!("{several} threads"),
+    };
+    let (most, why) = match options.threads_max {
+        1 => (String::new(), "only one thread is allowed"),
+        most if most > options.threads => (
+            format!(", by up to {most} while it waits for the device"),
+            "threads read different directories, and more of them help where these are not cached",
+        ),
+        _ => (String::new(), "threads read different directories"),
     };
     let examined = match options.examine {
         Some((stat_backend, _)) => format!(" and examined with {} by the same thread", stat_backend.name()),
@@ -127,7 +144,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
     };
     let backend = if cfg!(windows) { "by-handle" } else { "getdents" };
     format!(
-        "walked by {threads}, each directory read with {backend}{examined}, buffer {} KiB, at most {} directories waiting: {why}",
+        "walked by {threads}{most}, each directory read with {backend}{examined}, buffer {} KiB, at most {} directories waiting: {why}",
         options.buffer_bytes >> 10,
         options.queue_directories_max
     )

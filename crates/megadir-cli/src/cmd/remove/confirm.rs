@@ -144,6 +144,7 @@ impl Counted {
         let options = WalkOptions {
             buffer_bytes: BUFFER_BYTES,
             threads: 1,
+            threads_max: 1,
             read_ahead: megadir::ReadAhead::Auto,
             queue_directories_max: QUEUE_MAX,
             cross_mounts: args.cross_mounts,

@@ -109,6 +109,8 @@ pub(in crate::cmd) struct Reading {
     #[command(flatten)]
     pub(in crate::cmd) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
+    ///
+    /// By default, up to 8 threads scan an ext4 tree (4 per processor) while its directories and inodes are not cached.
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(in crate::cmd) threads: Option<usize>,
     /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
@@ -134,11 +136,11 @@ impl Reading {
     }
 
     /// As many as help on the file system of any of the trees.
-    fn readers(&self, trees: &[PathBuf]) -> usize {
+    fn readers(&self, trees: &[PathBuf]) -> (usize, usize) {
         // The scan reports a tree that cannot be opened.
         let roots = trees.iter().filter_map(|path| Dir::open(path).ok());
-        let most = roots.map(|root| walk_threads(&root, self.threads)).max();
-        most.unwrap_or_else(|| self.threads())
+        let most = roots.map(|root| walk_threads(&root, self.threads));
+        most.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1))).unwrap_or((1, 1))
     }
 
     /// Sorting spills into the directory of `output`, if given.
@@ -150,8 +152,10 @@ impl Reading {
         conditions: Option<Arc<Conditions>>,
     ) -> ScanOptions {
         raise_descriptor_limit();
+        let (threads, threads_max) = self.readers(trees);
         ScanOptions {
-            threads: self.readers(trees),
+            threads,
+            threads_max,
             cross_mounts: self.cross_mounts,
             stat_backend: self.stat_backend,
             read_ahead: self.read_ahead.choice(),

@@ -179,7 +179,7 @@ fn walk_options(
     conditions: Option<&Arc<Conditions>>,
 ) -> Result<WalkOptions, CliError> {
     let want = Item::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
-    let threads = walk_threads(root, args.threads);
+    let (threads, threads_max) = walk_threads(root, args.threads);
     let stat_backend = match args.stat_backend {
         Some(stat_backend) => stat_backend.probe(root).map(|()| stat_backend)?,
         None => attribute_policy::choose(root, want, 1)?.stat_backend,
@@ -191,6 +191,7 @@ fn walk_options(
         examine: Some((stat_backend, want)),
         conditions: conditions.map(Arc::clone),
         read_ahead: args.read_ahead.choice(),
+        threads_max,
         ..WalkOptions::new(threads)
     })
 }

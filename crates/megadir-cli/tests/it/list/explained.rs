@@ -47,3 +47,25 @@ fn the_row_that_was_used_is_printed() {
         assert!(line.contains(expected), "{line}");
     }
 }
+
+#[test]
+fn the_threads_of_a_walk_are_printed() {
+    let processors = megadir::policy::processors();
+    let several =
+        |threads: usize| if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+    for (recipe, file_system) in [(&mount::EXT4, FileSystem::Ext4), (&mount::XFS, FileSystem::Xfs)] {
+        let mount = require!(Mount::make(recipe));
+        let most = attribute_policy::walk_threads_max(file_system, processors);
+        assert_eq!(most > processors, file_system == FileSystem::Ext4 && processors < 8);
+        let expected = match most > processors {
+            true => {
+                format!("walked by {}, by up to {most} while it waits for the device, ", several(processors))
+            }
+            false => format!("walked by {}, each ", several(processors)),
+        };
+        let line = run(&mount.path(), &["list", "--recursive", "--explain"]).err;
+        assert!(line.contains(&expected), "{line}");
+        let line = run(&mount.path(), &["list", "--recursive", "--explain", "-j3"]).err;
+        assert!(line.contains("walked by 3 threads, each "), "{line}");
+    }
+}
