@@ -1,7 +1,7 @@
 //! Message Passing Interface: a library opened at run time, the few calls of it that are needed, bytes only.
 //!
 //! No header and no link: handles (communicators, data types) are 32-bit numbers in some libraries and addresses in
-//! others, and each fits a register. [`ABIS`] has the constants of the three interfaces.
+//! others, and each fits a register. `ABIS` has the constants of the three interfaces.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
