@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
@@ -12,6 +13,8 @@ use rustix::fs::{Advice, Mode, OFlags};
 
 /// Sector size for disks that have no smaller one: direct I/O needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
+/// Interval between attempts to claim a device.
+const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub struct Disk {
@@ -67,8 +70,20 @@ impl Disk {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// `true` if a mounted file system or another exclusive opener holds the device.
-    pub fn is_held(&self) -> bool {
+    /// Waits until no mounted file system, also in another mount namespace, and no other exclusive opener holds the
+    /// device; `false` if one still does after `patience`.
+    pub fn wait_until_free(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.is_held() {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        true
+    }
+
+    fn is_held(&self) -> bool {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
     }

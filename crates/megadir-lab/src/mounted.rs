@@ -17,10 +17,7 @@ use crate::mount::{self, is_mounted};
 use crate::program::{self, Running};
 use crate::{Backing, LabError, Spec};
 
-/// Attempts to claim a device before its use is an error.
-const BUSY_TRIES_MAX: u32 = 100;
-const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// Patience with a busy file system before it is an error.
+/// Patience with a busy file system or device before it is an error.
 const BUSY_MAX: Duration = Duration::from_secs(1);
 
 /// A file system of the lab; unmounted and its image freed on drop. An open descriptor on it prevents
@@ -212,13 +209,8 @@ impl Mounted {
         if is_mounted(&self.parent, &self.name) {
             return Err(not_cold("another file system is still mounted there".into()));
         }
-        let mut tried = 0;
-        while disk.is_held() {
-            if tried == BUSY_TRIES_MAX {
-                return Err(not_cold(format!("its device {} is still in use", disk.path.display())));
-            }
-            tried += 1;
-            std::thread::sleep(BUSY_PAUSE);
+        if !disk.wait_until_free(BUSY_MAX) {
+            return Err(not_cold(format!("its device {} is still in use", disk.path.display())));
         }
         let cool = || disk.cool().map_err(LabError::failed(format!("drop the cache of {}", self.spec)));
         let left = marked(control.heartbeat, WRITING_BACK, cool)?;

@@ -6,16 +6,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use megadir_lab::{Disk, RunControl, mount as lab, program};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::PATIENCE;
-
-/// Interval between looks at a device that is still mounted elsewhere.
-const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
@@ -143,12 +139,8 @@ impl Mount {
         self.detach()?;
         // Another test's mount namespace, copied from this one, keeps the file system alive after it is unmounted
         // here; until that ends, its changes may not be in the image.
-        let deadline = Instant::now() + PATIENCE;
-        while disk.as_ref().is_some_and(Disk::is_held) {
-            if Instant::now() >= deadline {
-                return Err(format!("{} stayed mounted in another mount namespace", self.path().display()));
-            }
-            std::thread::sleep(PAUSE);
+        if !disk.as_ref().is_none_or(|disk| disk.wait_until_free(PATIENCE)) {
+            return Err(format!("{} stayed mounted in another mount namespace", self.path().display()));
         }
         drop(disk);
         change(&self.image())?;
