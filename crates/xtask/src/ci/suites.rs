@@ -1,5 +1,6 @@
 //! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and
-//! the kernel. Outputs do not mix.
+//! the kernel. Outputs do not mix. Failed tests run once more at the end, with nothing beside them; those that pass
+//! then are listed as unstable.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -65,11 +66,34 @@ fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
     Some(Suite { name: target["name"].as_str()?.to_owned(), title, command })
 }
 
-/// Runs `at_once` suites at a time, the longest first; `ended` gets title, output and success of each.
+impl Suite {
+    /// Names of its failed tests, if nothing else went wrong.
+    fn failed_tests(&self, output: &str) -> Vec<String> {
+        let is_whole = output.lines().any(|line| line.starts_with("test result: FAILED. "));
+        if self.name == DOC || !is_whole {
+            return Vec::new();
+        }
+        let name = |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(FAILED)?.to_owned());
+        output.lines().filter_map(name).collect()
+    }
+
+    /// Runs only these tests, one after the other.
+    fn only(&self, tests: &[String]) -> Command {
+        let mut command = Command::new(self.command.get_program());
+        command.args(tests).args(["--exact", "--test-threads=1"]);
+        if let Some(folder) = self.command.get_current_dir() {
+            command.current_dir(folder);
+        }
+        command.envs(self.command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        command
+    }
+}
+
+/// Runs `at_once` suites at a time, the longest first; `ended` gets suite, title, output and success of each.
 pub(super) fn run(
     mut suites: Vec<Suite>,
     at_once: usize,
-    ended: &(dyn Fn(&str, &str, bool) + Sync),
+    ended: &(dyn Fn(&Suite, &str, &str, bool) + Sync),
 ) -> Result<(), String> {
     let place = |suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len());
     suites.sort_by_key(place);
@@ -80,7 +104,7 @@ pub(super) fn run(
             let started = Instant::now();
             let (status, text) = process::merged(&mut suite.command)?;
             let title = format!("{} in {:.1} s", suite.title, started.elapsed().as_secs_f64());
-            ended(&title, &text, status.success());
+            ended(&suite, &title, &text, status.success());
         }
         Ok(())
     };
@@ -123,6 +147,9 @@ const RUNS: [Run; 3] = [
     },
 ];
 
+const DOC: &str = "doc";
+const FAILED: &str = " ... FAILED";
+
 /// Doc tests, which cargo builds and runs itself.
 const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
 
@@ -134,7 +161,7 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
         all.extend(build(&mut context.cargo(words), filters, &context.workspace.root)?);
     }
     let doc = context.cargo(DOC_TESTS);
-    all.push(Suite { name: "doc".to_owned(), title: "     Running doc tests".to_owned(), command: doc });
+    all.push(Suite { name: DOC.to_owned(), title: "     Running doc tests".to_owned(), command: doc });
     for suite in &mut all {
         suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
         // Its tests wait for devices and child processes a third of their time.
@@ -148,18 +175,31 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     // Tests of the full tier have deadlines, and there is no hurry.
     let at_once = if context.full { 1 } else { process::processors() };
     let ended = Mutex::new(Ended { succeeded: true, ..Ended::default() });
-    run(all, at_once, &|title, text, succeeded| {
+    let again = Mutex::new(Vec::new());
+    run(all, at_once, &|suite, title, text, succeeded| {
         let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.take(title.to_owned());
         text.lines().for_each(|line| ended.take(line.to_owned()));
-        ended.succeeded &= succeeded;
+        let failed = if succeeded { Vec::new() } else { suite.failed_tests(text) };
+        ended.succeeded &= succeeded || !failed.is_empty();
+        if !failed.is_empty() {
+            again.lock().unwrap_or_else(PoisonError::into_inner).push((suite.only(&failed), failed));
+        }
     })?;
-    Ok(report_of(ended.into_inner().unwrap_or_else(PoisonError::into_inner), &read(&log)?))
+    let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (mut command, tests) in again.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        println!("$ {}", process::show(&command));
+        let (status, text) = process::merged(&mut command)?;
+        print!("{text}");
+        ended.take_again(&tests, &text, status.success());
+    }
+    Ok(report_of(ended, &read(&log)?))
 }
 
 pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = report(ended.results, log);
     report.lines.push(totals(&report.lines));
+    report.lines.extend(ended.unstable);
     report.failures = ended.failed;
     if !ended.succeeded {
         report.failures.push("cargo test failed".to_owned());
@@ -172,6 +212,7 @@ pub(super) struct Ended {
     pub(super) succeeded: bool,
     results: Vec<String>,
     failed: Vec<String>,
+    unstable: Vec<String>,
 }
 
 impl Ended {
@@ -185,8 +226,21 @@ impl Ended {
         println!("{line}");
         if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
             self.results.push(line);
-        } else if line.starts_with("test ") && line.ends_with(" ... FAILED") {
+        } else if line.starts_with("test ") && line.ends_with(FAILED) {
             self.failed.push(line);
+        }
+    }
+
+    /// Decides on tests that failed beside others, by their run alone.
+    fn take_again(&mut self, tests: &[String], output: &str, succeeded: bool) {
+        self.succeeded &= succeeded;
+        for test in tests {
+            if succeeded && output.lines().any(|line| line == format!("test {test} ... ok")) {
+                self.failed.retain(|line| *line != format!("test {test}{FAILED}"));
+                self.unstable.push(format!("unstable: {test}: failed beside other tests, passed alone"));
+            } else {
+                self.succeeded = false;
+            }
         }
     }
 }
@@ -266,7 +320,7 @@ mod tests {
             Suite { name: own.to_owned(), title: own.to_owned(), command }
         };
         let ended = Mutex::new(Vec::new());
-        let keep = |title: &str, text: &str, succeeded| {
+        let keep = |_: &Suite, title: &str, text: &str, succeeded| {
             let name = title.split(' ').next().unwrap().to_owned();
             ended.lock().unwrap().push((name, text.to_owned(), succeeded));
         };
@@ -275,6 +329,40 @@ mod tests {
         ended.sort();
         let line = |name: &str, succeeded| (name.to_owned(), format!("{name}\n"), succeeded);
         assert_eq!(ended, [line("a", true), line("b", false)]);
+    }
+
+    #[test]
+    fn failed_tests_run_again_alone() {
+        let mut command = Command::new("/w/it-1");
+        command.args(["cpp", "--test-threads=3"]).current_dir("/w").env("KEY", "1");
+        let suite = Suite { name: "it".to_owned(), title: String::new(), command };
+        let failed = suite.failed_tests("test a::b ... FAILED\ntest c ... ok\ntest result: FAILED. 1 passed");
+        assert_eq!(failed, ["a::b"]);
+        let again = suite.only(&failed);
+        assert_eq!(process::show(&again), "KEY=1 /w/it-1 a::b --exact --test-threads=1");
+        assert_eq!(again.get_current_dir(), Some(Path::new("/w")));
+        // A program that was killed says nothing of the tests after that.
+        assert!(suite.failed_tests("test a::b ... FAILED\n").is_empty());
+    }
+
+    #[test]
+    fn only_a_test_that_passes_alone_is_forgiven() {
+        let first = || {
+            let mut ended = Ended { succeeded: true, ..Ended::default() };
+            ended.take("test a ... FAILED".to_owned());
+            ended
+        };
+        let tests = ["a".to_owned()];
+        let mut passed = first();
+        passed.take_again(&tests, "test a ... ok\n", true);
+        let report = report_of(passed, "");
+        assert!(report.failures.is_empty(), "{:?}", report.failures);
+        assert!(report.lines.contains(&"unstable: a: failed beside other tests, passed alone".to_owned()));
+        for (output, succeeded) in [("test a ... FAILED\n", false), ("", true)] {
+            let mut failed = first();
+            failed.take_again(&tests, output, succeeded);
+            assert_eq!(report_of(failed, "").failures, ["test a ... FAILED", "cargo test failed"]);
+        }
     }
 
     #[test]

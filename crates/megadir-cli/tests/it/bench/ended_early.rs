@@ -53,7 +53,7 @@ fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
     assert!(!said.contains("panicked"), "{said}");
     let record = only_record(directory.path());
     let report = output_of(directory.path(), &["bench", "report", record.to_str().expect("UTF-8")]);
-    says(&report, 0, "getdents 128 KiB");
+    says(&report, 0, "of 5 000 rounds measured");
     let lines = std::fs::read_to_string(record).expect("readable");
     assert!(lines.lines().last().expect("lines").contains("\"complete\":false,\"reason\":\"interrupted\""));
 }
@@ -68,7 +68,8 @@ fn after_a_kill_the_next_run_removes_what_was_left_and_the_record_is_still_read(
     assert_eq!(names(directory.path()).iter().filter(|name| name.starts_with("megadir-bench-")).count(), 1);
     let record = names(directory.path()).into_iter().find(|name| name.ends_with(".jsonl")).expect("a record");
     let report = output_of(directory.path(), &["bench", "report", &record]);
-    says(&report, 0, "getdents 128 KiB");
+    // Not a table: on a busy machine too few of the blocks count for one.
+    says(&report, 0, "of 5 000 rounds measured");
     let arguments =
         ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "2", "--buffer", "8KiB"];
     says(&output_of(directory.path(), &arguments), 0, "a leftover of a killed run");
