@@ -10,18 +10,17 @@ use megadir_report::{Report, Style, View, format_named, text};
 
 use super::figures::{read, root};
 
-/// Records of the study `peers` that the tables show. Removal has its own, of fewer files: they are created again before
-/// each run.
-const RECORDS: [&str; 2] = ["records/2026-11-23-peers", "records/2026-11-23-peers-remove"];
+/// Record of the study `peers` that the tables show.
+const CACHED: &str = "records/2026-11-24-peers";
 /// The same, with the file system mounted again before each run.
-const UNCACHED: [&str; 1] = ["records/2026-11-23-peers-uncached"];
+const UNCACHED: &str = "records/2026-11-23-peers-uncached";
 /// Records of `usage` on a million files, and their data.
 const USAGE: [(&str, &str); 2] = [
     ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
     ("records/2026-11-23-usage-flat", "one directory"),
 ];
 /// Lines around a written part.
-const BEGIN: &str = "<!-- From records/2026-11-23-peers and -remove, by the command in CONTRIBUTING.md -->\n";
+const BEGIN: &str = "<!-- From records/2026-11-24-peers, by the command in CONTRIBUTING.md -->\n";
 const BEGIN_UNCACHED: &str =
     "<!-- From records/2026-11-23-peers-uncached, by the command in CONTRIBUTING.md -->\n";
 const BEGIN_USAGE: &str = "<!-- From records/2026-11-23-usage-*, by the command in CONTRIBUTING.md -->\n";
@@ -154,57 +153,52 @@ fn short_name(planned: &Arm) -> String {
 }
 
 /// Sentence on the data, the machine and the runs.
-fn conditions(all: &[Published]) -> String {
-    let machine = &all[0].report.summary.machine;
-    let kind = all[0].plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
+fn conditions(one: &Published) -> String {
+    let machine = &one.report.summary.machine;
+    let kind = one.plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
     let kernel = machine.kernel.split('-').next().unwrap_or_default();
-    let state = match all[0].plan().arms[0].cache {
+    let state = match one.plan().arms[0].cache {
         CacheState::Warm => "Cached",
         _ => "Mounted again before each run",
     };
-    let removal = all.get(1).map_or_else(String::new, |one| format!(" (removal: {})", one.size()));
-    let noun = if all.len() == 1 { "Record" } else { "Records" };
     format!(
-        "{state}, on {kind}; {}{removal} of fresh processes in random order; trees have 1000 files in each directory; \
-         {} processors, {kernel}. {noun}: {}.",
-        all[0].size(),
+        "{state}, on {kind}; {} of fresh processes in random order; trees have 1000 files in each directory; \
+         {} processors, {kernel}. Record: {}/.",
+        one.size(),
         machine.processors,
-        all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(" and "),
+        one.folder,
     )
 }
 
 /// Tasks with their comparisons.
-fn tasks(all: &[Published]) -> impl Iterator<Item = (&'static str, bool, &Published, &Comparison)> {
-    TASKS.iter().filter_map(|(group, task, short)| {
-        let found = all.iter().find_map(|one| Some((one, one.comparison(group)?)));
-        found.map(|(one, comparison)| (*task, *short, one, comparison))
-    })
+fn tasks(one: &Published) -> impl Iterator<Item = (&'static str, bool, &Comparison)> {
+    TASKS.iter().filter_map(|(group, task, short)| Some((*task, *short, one.comparison(group)?)))
 }
 
 /// Table for the README: a row for each task.
-fn short_table(all: &[Published]) -> String {
+fn short_table(one: &Published) -> String {
     let mut table = "| task | compared with | time / time of megadir |\n|---|---|---|\n".to_owned();
-    for (task, _, one, comparison) in tasks(all).filter(|(_, short, ..)| *short) {
+    for (task, _, comparison) in tasks(one).filter(|(_, short, _)| *short) {
         let others = one.others(comparison);
         let names: Vec<String> = others.iter().map(|other| format!("`{}`", other.name)).collect();
         let ratios: Vec<&str> = others.iter().map(|other| other.ratio.as_str()).collect();
         table += &format!("| {task} | {} | {} |\n", names.join(" / "), ratios.join(" / "));
     }
-    format!("{}\n\n{table}", conditions(all))
+    format!("{}\n\n{table}", conditions(one))
 }
 
 /// Table for docs/speed.md: a row for each program.
-fn long_table(all: &[Published]) -> String {
+fn long_table(one: &Published) -> String {
     let mut table =
         "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
-    for (task, _, one, comparison) in tasks(all) {
+    for (task, _, comparison) in tasks(one) {
         let mut first = (task, one.own_time(comparison));
         for Other { name, ratio, .. } in one.others(comparison) {
             table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
             first = ("", String::new());
         }
     }
-    format!("{}\n\n{table}", conditions(all))
+    format!("{}\n\n{table}", conditions(one))
 }
 
 /// Table of `usage` on a million files: a row for each program, with its memory.
@@ -232,18 +226,18 @@ fn replaced(page: &str, begin: &str, part: &str) -> String {
 
 #[test]
 fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these() {
-    let all = RECORDS.map(Published::open);
-    assert!(tasks(&all).count() > 4);
-    let uncached = UNCACHED.map(Published::open);
+    let cached = Published::open(CACHED);
+    assert_eq!(tasks(&cached).count(), TASKS.len());
+    let uncached = Published::open(UNCACHED);
     let usage = USAGE.map(|(folder, _)| Published::open(folder));
     let path = |name: &str| -> PathBuf { root().join(name) };
-    let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&all));
+    let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&cached));
     let speed = replaced(&speed, BEGIN_UNCACHED, &long_table(&uncached));
     let mut pages = vec![
-        ("README.md".to_owned(), replaced(&read(&path("README.md")), BEGIN, &short_table(&all))),
+        ("README.md".to_owned(), replaced(&read(&path("README.md")), BEGIN, &short_table(&cached))),
         ("docs/speed.md".to_owned(), replaced(&speed, BEGIN_USAGE, &usage_table(&usage))),
     ];
-    let records = all.iter().chain(&uncached).chain(&usage);
+    let records = [&cached, &uncached].into_iter().chain(&usage);
     pages.extend(records.map(|one| (format!("{}/README.md", one.folder), one.page())));
     for (name, expected) in pages {
         if std::env::var_os("MEGADIR_BLESS").is_some() {
