@@ -20,24 +20,24 @@ struct Publication {
     size: &'static str,
 }
 
-/// Records in README.md and docs/speed.md. Nine rounds suffice for intervals in groups of eight programs; a cold cache
-/// needs eleven.
+/// Records in README.md and docs/speed.md. Nine rounds suffice for intervals in groups of eight programs.
 static PUBLICATIONS: &[Publication] = &[
     Publication { folder: "records/2026-11-24-peers", options: "--published", size: "" },
     Publication {
         folder: "records/2026-11-23-peers-uncached",
         options: "--group names,attributes,tree,usage,inventory --cache fs-cold",
+        // The least for cold caches.
         size: "--entries 100k --rounds 11",
     },
     Publication {
         folder: "records/2026-11-23-usage-tree",
-        options: "--group usage --layout per-directory:100 --cache warm,fs-cold",
-        size: "--entries 1M --rounds 11",
+        options: "--group usage --layout per-directory:100",
+        size: "--entries 1M --rounds 9",
     },
     Publication {
         folder: "records/2026-11-23-usage-flat",
-        options: "--group usage --layout flat --cache warm,fs-cold",
-        size: "--entries 1M --rounds 11",
+        options: "--group usage --layout flat",
+        size: "--entries 1M --rounds 9",
     },
 ];
 

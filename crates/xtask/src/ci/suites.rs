@@ -175,19 +175,19 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     // Tests of the full tier have deadlines, and there is no hurry.
     let at_once = if context.full { 1 } else { process::processors() };
     let ended = Mutex::new(Ended { succeeded: true, ..Ended::default() });
-    let again = Mutex::new(Vec::new());
     run(all, at_once, &|suite, title, text, succeeded| {
         let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.take(title.to_owned());
         text.lines().for_each(|line| ended.take(line.to_owned()));
         let failed = if succeeded { Vec::new() } else { suite.failed_tests(text) };
-        ended.succeeded &= succeeded || !failed.is_empty();
-        if !failed.is_empty() {
-            again.lock().unwrap_or_else(PoisonError::into_inner).push((suite.only(&failed), failed));
+        if failed.is_empty() {
+            ended.succeeded &= succeeded;
+        } else {
+            ended.again.push((suite.only(&failed), failed));
         }
     })?;
     let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for (mut command, tests) in again.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    for (mut command, tests) in std::mem::take(&mut ended.again) {
         println!("$ {}", process::show(&command));
         let (status, text) = process::merged(&mut command)?;
         print!("{text}");
@@ -212,6 +212,8 @@ pub(super) struct Ended {
     pub(super) succeeded: bool,
     results: Vec<String>,
     failed: Vec<String>,
+    /// Failed tests with the command that runs them alone.
+    again: Vec<(Command, Vec<String>)>,
     unstable: Vec<String>,
 }
 
@@ -233,7 +235,6 @@ impl Ended {
 
     /// Decides on tests that failed beside others, by their run alone.
     fn take_again(&mut self, tests: &[String], output: &str, succeeded: bool) {
-        self.succeeded &= succeeded;
         for test in tests {
             if succeeded && output.lines().any(|line| line == format!("test {test} ... ok")) {
                 self.failed.retain(|line| *line != format!("test {test}{FAILED}"));
