@@ -24,7 +24,7 @@ struct Publication {
 static PUBLICATIONS: &[Publication] = &[
     Publication { folder: "records/2026-11-24-peers", options: "--published", size: "" },
     Publication {
-        folder: "records/2026-11-23-peers-uncached",
+        folder: "records/2026-11-24-peers-uncached",
         options: "--group names,attributes,tree,usage,inventory --cache fs-cold",
         // The least for cold caches.
         size: "--entries 100k --rounds 11",
@@ -38,6 +38,16 @@ static PUBLICATIONS: &[Publication] = &[
         folder: "records/2026-11-23-usage-flat",
         options: "--group usage --layout flat",
         size: "--entries 1M --rounds 9",
+    },
+    Publication {
+        folder: "records/2026-11-24-usage-tree-uncached",
+        options: "--group usage --layout per-directory:100 --cache fs-cold",
+        size: "--entries 1M --rounds 11",
+    },
+    Publication {
+        folder: "records/2026-11-24-usage-flat-uncached",
+        options: "--group usage --layout flat --cache fs-cold",
+        size: "--entries 1M --rounds 11",
     },
 ];
 

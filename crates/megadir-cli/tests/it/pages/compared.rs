@@ -13,17 +13,19 @@ use super::figures::{read, root};
 /// Record of the study `peers` that the tables show.
 const CACHED: &str = "records/2026-11-24-peers";
 /// The same, with the file system mounted again before each run.
-const UNCACHED: &str = "records/2026-11-23-peers-uncached";
+const UNCACHED: &str = "records/2026-11-24-peers-uncached";
 /// Records of `usage` on a million files, and their data.
-const USAGE: [(&str, &str); 2] = [
+const USAGE: [(&str, &str); 4] = [
     ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
     ("records/2026-11-23-usage-flat", "one directory"),
+    ("records/2026-11-24-usage-tree-uncached", "10 000 directories of 100, uncached"),
+    ("records/2026-11-24-usage-flat-uncached", "one directory, uncached"),
 ];
 /// Lines around a written part.
 const BEGIN: &str = "<!-- From records/2026-11-24-peers, by the command in CONTRIBUTING.md -->\n";
 const BEGIN_UNCACHED: &str =
-    "<!-- From records/2026-11-23-peers-uncached, by the command in CONTRIBUTING.md -->\n";
-const BEGIN_USAGE: &str = "<!-- From records/2026-11-23-usage-*, by the command in CONTRIBUTING.md -->\n";
+    "<!-- From records/2026-11-24-peers-uncached, by the command in CONTRIBUTING.md -->\n";
+const BEGIN_USAGE: &str = "<!-- From records/2026-11-2*-usage-*, by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
 /// Words for the groups of the study, in the order of the tables, and whether the README shows a group.
@@ -213,8 +215,8 @@ fn usage_table(all: &[Published]) -> String {
             table += &format!("|  | `{name}` | {ratio} | {memory} |\n");
         }
     }
-    let folders = all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(" and ");
-    format!("Cached, on ext4; {}. Records: {folders}.\n\n{table}", all[0].size())
+    let folders = all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(", ");
+    format!("Cached if not said otherwise, on ext4; {}. Records: {folders}.\n\n{table}", all[0].size())
 }
 
 /// Replaces the part of a page between two lines.

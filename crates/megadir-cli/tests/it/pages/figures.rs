@@ -13,16 +13,18 @@ use crate::support::output_of;
 const TABLES: [(&str, &str); 2] = [("README.md", "## Speed"), ("docs/speed.md", "# Speed")];
 
 /// Records of programs that were compared.
-const RECORDS: [&str; 9] = [
+const RECORDS: [&str; 11] = [
     "2026-11-21-speed.md",
     "2026-11-21-attributes.md",
     "2026-11-21-remove.md",
     "2026-11-21-inventory.md",
     "2026-11-22-scan.md",
     "2026-11-24-peers/README.md",
-    "2026-11-23-peers-uncached/README.md",
+    "2026-11-24-peers-uncached/README.md",
     "2026-11-23-usage-tree/README.md",
     "2026-11-23-usage-flat/README.md",
+    "2026-11-24-usage-tree-uncached/README.md",
+    "2026-11-24-usage-flat-uncached/README.md",
 ];
 
 /// The file system of the first example in README.md: room for 10 million files.
