@@ -216,7 +216,11 @@ fn usage_table(all: &[Published]) -> String {
         }
     }
     let folders = all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(", ");
-    format!("Cached if not said otherwise, on ext4; {}. Records: {folders}.\n\n{table}", all[0].size())
+    let uncached = all[all.len() - 1].report.summary.progress.rounds_used;
+    format!(
+        "Cached if not said otherwise, on ext4; {}, {uncached} if uncached. Records: {folders}.\n\n{table}",
+        all[0].size()
+    )
 }
 
 /// Replaces the part of a page between two lines.
