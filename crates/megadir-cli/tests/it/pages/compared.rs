@@ -18,14 +18,13 @@ const UNCACHED: &str = "records/2026-11-24-peers-uncached";
 const USAGE: [(&str, &str); 4] = [
     ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
     ("records/2026-11-23-usage-flat", "one directory"),
-    ("records/2026-11-24-usage-tree-uncached", "10 000 directories of 100, uncached"),
-    ("records/2026-11-24-usage-flat-uncached", "one directory, uncached"),
+    ("records/2026-11-24-usage-tree-uncached", "10 000 directories of 100"),
+    ("records/2026-11-24-usage-flat-uncached", "one directory"),
 ];
 /// Lines around a written part.
-const BEGIN: &str = "<!-- From records/2026-11-24-peers, by the command in CONTRIBUTING.md -->\n";
-const BEGIN_UNCACHED: &str =
-    "<!-- From records/2026-11-24-peers-uncached, by the command in CONTRIBUTING.md -->\n";
-const BEGIN_USAGE: &str = "<!-- From records/2026-11-2*-usage-*, by the command in CONTRIBUTING.md -->\n";
+const BEGIN: &str = "<!-- Cached comparisons, written by the command in CONTRIBUTING.md -->\n";
+const BEGIN_UNCACHED: &str = "<!-- Uncached comparisons, written by the command in CONTRIBUTING.md -->\n";
+const BEGIN_USAGE: &str = "<!-- Comparisons of `usage`, written by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
 /// Words for the groups of the study, in the order of the tables, and whether the README shows a group.
@@ -45,6 +44,11 @@ const TASKS: [(&str, &str, bool); 14] = [
     ("remove-tree", "remove a tree", true),
     ("remove-flat", "remove one directory", true),
 ];
+
+/// Folders of the records that the tables are written from.
+pub(super) fn folders() -> impl Iterator<Item = &'static str> {
+    [CACHED, UNCACHED].into_iter().chain(USAGE.map(|(folder, _)| folder))
+}
 
 /// A published record with its report.
 struct Published {
@@ -71,6 +75,10 @@ impl Published {
             GroupReading::Compare(comparison) => Some(comparison),
             _ => None,
         }
+    }
+
+    fn cached(&self) -> bool {
+        self.plan().arms[0].cache == CacheState::Warm
     }
 
     fn planned(&self, row: &Contrast) -> &Arm {
@@ -159,10 +167,7 @@ fn conditions(one: &Published) -> String {
     let machine = &one.report.summary.machine;
     let kind = one.plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
     let kernel = machine.kernel.split('-').next().unwrap_or_default();
-    let state = match one.plan().arms[0].cache {
-        CacheState::Warm => "Cached",
-        _ => "Mounted again before each run",
-    };
+    let state = if one.cached() { "Cached" } else { "Mounted again before each run" };
     format!(
         "{state}, on {kind}; {} of fresh processes in random order; trees have 1000 files in each directory; \
          {} processors, {kernel}. Record: {}/.",
@@ -210,17 +215,15 @@ fn usage_table(all: &[Published]) -> String {
     for (one, (_, data)) in all.iter().zip(USAGE) {
         let comparison = one.comparison("usage").expect("the group of the record");
         let own = format!("1 ({})", one.own_time(comparison));
-        table += &format!("| {data} | `megadir usage` | {own} | {} |\n", one.memory(comparison.baseline));
+        let cache = if one.cached() { "cached" } else { "uncached" };
+        table +=
+            &format!("| {data}, {cache} | `megadir usage` | {own} | {} |\n", one.memory(comparison.baseline));
         for Other { name, ratio, memory } in one.others(comparison) {
             table += &format!("|  | `{name}` | {ratio} | {memory} |\n");
         }
     }
-    let folders = all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(", ");
-    let uncached = all[all.len() - 1].report.summary.progress.rounds_used;
-    format!(
-        "Cached if not said otherwise, on ext4; {}, {uncached} if uncached. Records: {folders}.\n\n{table}",
-        all[0].size()
-    )
+    let records: Vec<String> = all.iter().map(|one| format!("{}/ ({})", one.folder, one.size())).collect();
+    format!("On ext4. Records: {}.\n\n{table}", records.join(", "))
 }
 
 /// Replaces the part of a page between two lines.
