@@ -36,7 +36,6 @@ pub use program::program_facts;
 pub(crate) use run::{Program, printed_otherwise};
 pub use words::CommandLine;
 
-/// Default time limit of a run, seconds.
 pub const TIMEOUT_S: u64 = 600;
 
 /// `[command]` of a study: groups of command lines.
@@ -48,7 +47,7 @@ pub struct CommandSpec {
     pub groups: Vec<CommandGroup>,
 }
 
-/// Programs that do the same work; the first that is installed is the baseline.
+/// Programs that do the same work; the first installed one is the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandGroup {
@@ -66,7 +65,7 @@ pub struct CommandGroup {
     /// `true` if the programs change the data set, which is then made again before each run.
     #[serde(default)]
     pub changes: bool,
-    /// Command line that prepares each run, untimed.
+    /// Untimed command line before each run.
     pub prepare: Option<String>,
     #[serde(default)]
     pub exit_code: i32,
@@ -94,11 +93,7 @@ fn timeout_s() -> u64 {
 }
 
 impl CommandSpec {
-    /// Drops all groups but the named ones.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such group.
+    /// Drops all groups but the named ones. Errors: there is no such group.
     pub fn keep_groups(&mut self, names: &[String]) -> Result<(), String> {
         let known = || self.groups.iter().map(|group| group.name.as_str());
         if let Some(name) = names.iter().find(|name| known().all(|known| known != *name)) {

@@ -12,7 +12,6 @@ use serde::Deserialize;
 pub(crate) use plan::{chosen, of_study};
 pub(crate) use run::Listing;
 
-/// Listing study: its baseline, and the groups of arms compared with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSpec {
     pub baseline: BaselineSpec,
@@ -28,7 +27,6 @@ pub struct ListSpec {
 #[serde(deny_unknown_fields)]
 pub struct WindowsSpec {
     pub question: String,
-    /// Reason why the source's figures do not apply.
     pub unlike: String,
     pub baseline: BaselineSpec,
     #[serde(default)]
@@ -39,7 +37,7 @@ pub struct WindowsSpec {
     pub grow: Vec<GrowSpec>,
 }
 
-/// Baseline arm; also supplies the values that other arms omit.
+/// Also supplies the values that other arms omit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
@@ -73,7 +71,6 @@ pub struct CompareSpec {
     pub arms: Vec<ArmSpec>,
 }
 
-/// Two programs, each a chain of steps from reading to the whole program.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecomposeSpec {
@@ -87,13 +84,11 @@ pub struct DecomposeSpec {
     pub fast: Vec<StepSpec>,
 }
 
-/// One step of a program: changes to the previous step.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
     pub factor: String,
     pub backend: Option<String>,
-    /// Buffer from here on, bytes.
     pub buffer_bytes: Option<u64>,
     pub stage: Option<Stage>,
 }
