@@ -96,7 +96,7 @@ impl DirStream {
         Ok(self.next_entry()?.map(|entry| (directory, entry)))
     }
 
-    /// Number of refills of the stream's buffer: returned pointers ascend until the kernel is called again.
+    /// Returned pointers ascend until the kernel is called again.
     pub fn refills(&self) -> u64 {
         self.refills
     }

@@ -11,7 +11,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 pub struct Search {
     handle: HANDLE,
     data: Box<WIN32_FIND_DATAW>,
-    /// Opening finds the first entry, which has not been returned yet.
+    /// The first entry has not been returned yet.
     first: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Found<'a> {
     pub created: i64,
     pub written: i64,
     pub size_bytes: u64,
-    /// Name in UTF-16, possibly with unpaired surrogates.
+    /// May have unpaired surrogates.
     pub name: &'a [u16],
 }
 
