@@ -17,7 +17,7 @@ pub struct Hanging {
 }
 
 impl Hanging {
-    /// The error is the reason if it is unavailable.
+    /// The error is the reason.
     pub fn make() -> Result<Self, String> {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = scratch.path().join("hanging");
@@ -39,7 +39,7 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        // Detaches at once; blocked callers wake when the connection ends.
+        // Blocked callers wake when the connection ends.
         let _ = unmount(&self.path, UnmountFlags::DETACH);
         self.connection = None;
     }
