@@ -37,7 +37,6 @@ struct Findings {
     machine: Machine,
     /// `None` on systems without this user.
     root: Option<bool>,
-    /// Limit of open descriptors; `None` if there is none.
     open_files: Option<u64>,
     backends: Vec<Way>,
     stat_backends: Vec<Way>,

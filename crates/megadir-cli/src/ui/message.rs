@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 
 use super::escape;
 
-/// The line of progress on the terminal, if there is one.
+/// Line of progress on the terminal.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Replaces std's `eprintln!`: escapes control characters, so that a quoted name can neither add a line nor
@@ -22,7 +22,6 @@ pub(crate) fn line(message: fmt::Arguments<'_>) {
     let mut text = Vec::new();
     escape::control(&mut text, &message.to_string());
     text.push(b'\n');
-    // Only the exit code can report this failure.
     let _ = without_line(|| std::io::stderr().write_all(&text));
 }
 
@@ -35,14 +34,13 @@ pub(crate) fn end_line() {
     current().take();
 }
 
-/// Clears the line of progress for good: the program exits.
+/// The program exits.
 pub(crate) fn clear_line() {
     if let Some(bar) = current().take() {
         bar.finish_and_clear();
     }
 }
 
-/// Clears the line of progress while `print` writes to the terminal.
 pub(crate) fn without_line<R>(print: impl FnOnce() -> R) -> R {
     match &*current() {
         Some(bar) => bar.suspend(print),
@@ -54,7 +52,6 @@ fn current() -> MutexGuard<'static, Option<ProgressBar>> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Escapes control characters and bytes that are not UTF-8.
 pub(crate) fn quoted(path: &Path) -> String {
     let mut text = Vec::new();
     escape::terminal(&mut text, megadir::names::from_os(path.as_os_str()));
@@ -78,7 +75,6 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }
 
-/// Number with its noun, e.g. `1 entry`.
 pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -9,15 +9,13 @@ use crate::exit::{CliError, SOME_FAILED};
 
 /// Capacity of a pipe.
 const FLUSH_BYTES: usize = 64 << 10;
-/// Maximum age of buffered text at a pause.
+/// At a pause.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The reader closed the pipe, which is no error.
     ClosedPipe,
     Failed(io::Error),
-    /// The text could not be produced.
     Other(CliError),
 }
 
@@ -102,8 +100,8 @@ impl Output {
     }
 }
 
-/// Commands that report call this before they change anything: if standard output was closed at program start,
-/// the report would be lost.
+/// Commands that report call this before they change anything: if standard output was closed, the report
+/// would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {
@@ -144,7 +142,6 @@ pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     written.or_else(|error| Ended::from(error).code().map(|_| ()))
 }
 
-/// Standard output without std's line buffer.
 #[cfg(unix)]
 type Stdout = File;
 
@@ -154,12 +151,9 @@ fn unbuffered_stdout() -> io::Result<Stdout> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Standard output without std's line buffer, except on a console.
 #[cfg(windows)]
 enum Stdout {
-    /// A console decodes raw bytes by its code page.
     Console(io::Stdout),
-    /// File or pipe, which take the bytes unchanged.
     Other(File),
 }
 

@@ -56,8 +56,7 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// Impossibility first, because it holds under any load; then a warning about an overloaded machine, which
-/// makes the rest doubtful.
+/// Impossibility first, because it holds under any load; then a warning about an overloaded machine.
 fn opening(answer: &Answer) -> Vec<String> {
     let first = first_line(answer);
     let overload = overload(answer);
@@ -118,7 +117,6 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     if let Some(changes) = changes(advice) {
         rows.push(("changes", changes));
     }
-    // A likely shortage is already in the first line.
     if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| !shortage.is_likely()) {
         rows.push((
             "beware",

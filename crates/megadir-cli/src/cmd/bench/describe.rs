@@ -59,7 +59,6 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text
 }
 
-/// One line each; all file systems have the same ones.
 fn data_sets(plan: &Plan) -> String {
     let first = plan.data.first().and_then(|data| data.on);
     let line = |data: &Data| match &data.source {
@@ -127,7 +126,6 @@ fn caches(resolved: &Resolved) -> String {
     resolved.caches.iter().map(line).collect()
 }
 
-/// If any.
 fn staying(plan: &Plan) -> String {
     let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
     if kept_inodes == 0 {

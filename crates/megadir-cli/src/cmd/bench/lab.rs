@@ -33,7 +33,6 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
-    /// Returns the first option that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [
             ("--fs", !self.fs.is_empty()),
@@ -73,7 +72,6 @@ impl LabArgs {
     }
 }
 
-/// One line each, and the unavailable ones.
 pub(crate) fn described(plan: &Plan) -> String {
     let mut text = String::new();
     for of in &plan.file_systems {
@@ -131,7 +129,7 @@ pub(super) fn availability(fact: &CacheFact) -> String {
     }
 }
 
-/// Also a permission without a device.
+/// A permission without a device is an error too.
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),

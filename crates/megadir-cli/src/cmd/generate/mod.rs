@@ -14,7 +14,6 @@ use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::print_with;
 
-/// Name that the completions are registered for.
 const PROGRAM: &str = "megadir";
 
 /// Print man pages or shell completions
@@ -49,7 +48,6 @@ enum Kind {
     Powershell,
 }
 
-/// File to write: name and contents.
 struct Page {
     name: String,
     bytes: Vec<u8>,

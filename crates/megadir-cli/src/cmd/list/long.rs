@@ -25,7 +25,6 @@ enum Layout {
     Json,
 }
 
-/// Occurs in no value.
 const SEPARATOR: u8 = 0;
 
 impl Long {
@@ -82,7 +81,6 @@ impl Long {
         self.scratch = packed;
     }
 
-    /// The finished line, or values to align.
     pub(super) fn pack(
         &mut self,
         text: &mut Vec<u8>,
@@ -116,7 +114,6 @@ impl Long {
         }
     }
 
-    /// Makes the columns as wide as these lines need.
     pub(super) fn fit<'p>(&mut self, lines: impl Iterator<Item = &'p [u8]>) {
         if self.layout != Layout::Aligned {
             return;
@@ -179,7 +176,6 @@ impl Long {
 
     fn json(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
         label.json_start(text, entry.name);
-        // The object has all members that it has without attributes.
         if !self.fields.contains(&Field::Type) {
             text.push(b',');
             self.values.write_json(text, Field::Type, entry, row);
@@ -206,7 +202,6 @@ impl Long {
     }
 }
 
-/// `None` for other entries or if unreadable.
 fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
     if field::kind(entry, row) != FileType::Symlink {
         return None;
@@ -216,6 +211,5 @@ fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>>
 }
 
 fn width(value: &[u8]) -> usize {
-    // Do not count UTF-8 continuation bytes.
     value.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
