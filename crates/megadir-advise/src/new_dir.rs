@@ -12,15 +12,13 @@ const SAMPLE_MIN: u64 = 20;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     Bounded {
-        /// Number of entries at which the first create fails.
         full: Span,
         /// As certain as `full`.
         plan: Span,
         by: Limit,
     },
-    /// Limited only by the space of the file system.
+    /// By the directory.
     Unbounded,
-    /// Cannot be determined from here.
     Unknown,
     /// Each create searches all entries.
     Linear,
@@ -41,7 +39,6 @@ impl NewDir {
         Self { capacity: capacity(&Limits::judge(facts, churn), churn), names }
     }
 
-    /// `None` if unlimited or unknown.
     #[must_use]
     pub fn plan(&self) -> Option<Span> {
         match self.capacity {
@@ -115,7 +112,6 @@ fn capacity(limits: &Limits, churn: bool) -> Capacity {
     }
 }
 
-/// From the directory itself.
 fn limit_of(limits: &Limits) -> Limit {
     limits.judgement.ceilings.first().map_or(Limit::Unknown, |ceiling| ceiling.limit)
 }

@@ -77,7 +77,7 @@ pub struct ExpectedOutput {
 }
 
 impl CommandWork {
-    /// The program, unless the shell interprets the line.
+    /// Unless the shell interprets the line.
     #[must_use]
     pub fn program(&self) -> &str {
         self.line.split_whitespace().next().unwrap_or_default()

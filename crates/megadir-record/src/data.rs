@@ -73,7 +73,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// Files of one size with pseudorandom content in one directory, created before the run.
+    /// One size, pseudorandom content, one directory, created before the run.
     #[must_use]
     pub fn flat(names: NameScheme, size_bytes: u64) -> Self {
         Self {

@@ -20,7 +20,6 @@ pub struct FileWork {
 }
 
 impl FileWork {
-    /// Over all workers.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.to.saturating_sub(self.from).saturating_mul(u64::from(self.workers.count))

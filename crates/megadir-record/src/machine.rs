@@ -158,7 +158,6 @@ pub enum Place {
 }
 
 impl Place {
-    /// `true` for a user's volume.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         matches!(self, Self::Directory { .. })

@@ -77,10 +77,9 @@ impl Plan {
         self.file_systems.get(id.0 as usize)
     }
 
-    /// Returns all contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms
-    /// with the listing arm, and the parts of a filling with the first.
-    ///
-    /// A run with a target width measures until these are narrow enough.
+    /// All contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with the
+    /// listing arm, and the parts of a filling with the first. A run with a target width measures until these
+    /// are narrow enough.
     #[must_use]
     pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
@@ -104,8 +103,8 @@ impl Plan {
         }
     }
 
-    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `arm`:
-    /// those that depend on its result and, if the data was created before the run, all others on this data.
+    /// Arms that cannot continue after a full directory or a failed program in a block of `arm`: those that
+    /// depend on its result and, if the data was created before the run, all others on this data.
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
         let refused =
@@ -332,7 +331,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// `true` if later arms of a round depend on earlier ones.
     #[must_use]
     pub fn depends(self) -> bool {
         matches!(self, Self::Phases | Self::Chains)

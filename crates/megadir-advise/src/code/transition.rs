@@ -45,7 +45,6 @@ def create_file(top: AnyStr, name: AnyStr, mode: str = "wb"):
     return open(path, mode)
 "#;
 
-/// Import lines at the beginning, and the rest.
 fn lines_before(code: &str) -> (BTreeSet<&str>, &str) {
     let (imports, body) = code.split_once("\n\n\n").unwrap_or(("", code));
     (imports.lines().collect(), body)

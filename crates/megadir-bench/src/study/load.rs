@@ -57,9 +57,7 @@ pub enum StudyError {
 
 /// Returns the built-in study called `name`.
 ///
-/// # Errors
-///
-/// [`StudyError::Unknown`] with the nearest name.
+/// Errors: [`StudyError::Unknown`] with the nearest name.
 ///
 /// ```
 /// let study = megadir_bench::study::built_in("listing").unwrap();

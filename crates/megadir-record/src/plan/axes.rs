@@ -140,7 +140,7 @@ impl Operation {
         }
     }
 
-    /// `true` for a step in the life of small files, whose chain has a cache state of its own.
+    /// Its chain has a cache state of its own.
     #[must_use]
     pub fn is_of_life(self) -> bool {
         matches!(self, Self::Write | Self::Stat | Self::Read | Self::Rewrite | Self::Unlink)
@@ -194,13 +194,13 @@ impl Axes {
         Self { file_system: None, ..self.clone() }
     }
 
-    /// Drops entries, age, cache and file system.
+    /// Without entries, age, cache and file system.
     #[must_use]
     pub fn without_directory(&self) -> Self {
         Self { entries: None, aged: false, cache: None, file_system: None, ..self.clone() }
     }
 
-    /// Compares entries, age, cache and file system.
+    /// Equal entries, age, cache and file system.
     #[must_use]
     pub fn is_on_like_directory(&self, other: &Self) -> bool {
         (self.entries, self.aged, &self.cache, &self.file_system)
@@ -235,10 +235,8 @@ impl Axes {
         name
     }
 
-    /// Part of the name for the work and its directory.
     fn work(&self) -> String {
         let mut name = match self.operation {
-            // The other axes say it.
             None | Some(Operation::List | Operation::Lookup | Operation::StatAll | Operation::Run) => {
                 String::new()
             }
@@ -409,7 +407,6 @@ fn stage_word(stage: Stage) -> &'static str {
     }
 }
 
-/// The largest binary unit that divides it.
 fn bytes(bytes: u64) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -418,7 +415,6 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// Spaces between groups of three digits.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -84,13 +84,13 @@ pub struct Predicted {
 }
 
 impl Work {
-    /// Returns the entries and the hash that [`Counted`](crate::Counted) must have on a data set with this
-    /// number of entries and hash; `None` if the work is to find them out.
+    /// Entries and hash that [`Counted`](crate::Counted) must have on a data set with this number of entries
+    /// and hash; `None` if the work is to find them out.
     #[must_use]
     pub fn expected(&self, entries: u64, hash: u64) -> Option<(u64, u64)> {
         match self {
             Self::List { .. } => Some((entries, hash)),
-            // A lookup finds its name or does not; see `Counted`.
+            // See `Counted`.
             Self::Lookup { presence, .. } => Some((u64::from(*presence == Presence::Present), 0)),
             Self::FillUntilRefused { .. } => None,
             // All files have their expected size.
@@ -119,7 +119,7 @@ impl Work {
         }
     }
 
-    /// `true` if contents may be read, so that it matters if they are cached.
+    /// Then it matters if contents are cached.
     #[must_use]
     pub fn reads_contents(&self) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl Work {
         }
     }
 
-    /// `true` if the work changes nothing, so that it can be repeated in another state of the cache.
+    /// Can be repeated in another state of the cache.
     #[must_use]
     pub fn leaves_all(&self) -> bool {
         match self {
@@ -140,7 +140,7 @@ impl Work {
         }
     }
 
-    /// Change in the number of files; `None` if the work creates and removes none.
+    /// Of the number of files; `None` if the work creates and removes none.
     #[must_use]
     pub fn change(&self) -> Option<i64> {
         if let Self::Remove(work) = self {
@@ -156,14 +156,13 @@ impl Work {
         }
     }
 
-    /// `true` if gaps are measured separately, so that operations and gaps must add up to the wall time.
+    /// Operations and gaps must add up to the wall time.
     #[must_use]
     pub fn gaps_are_counted(&self) -> bool {
-        // Other gaps are computed from the wall time, and several workers may run at the same time.
+        // Other gaps are computed from the wall time.
         matches!(self, Self::Lookup { .. })
     }
 
-    /// `true` if the time per entry is meaningful.
     #[must_use]
     pub fn lists(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Attributes { .. })
@@ -261,7 +260,7 @@ crate::named! {
 }
 
 impl CacheState {
-    /// `true` if each block needs a preparation, so that a repetition finds a warm cache.
+    /// A repetition without the preparation finds a warm cache.
     #[must_use]
     pub fn is_cold(self) -> bool {
         self != Self::Warm
@@ -273,7 +272,7 @@ impl CacheState {
         matches!(self, Self::DataCold | Self::VfsCold | Self::FsCold)
     }
 
-    /// `true` if names and inodes are read from the device in each block.
+    /// Names and inodes are read from the device in each block.
     #[must_use]
     pub fn drops_names(self) -> bool {
         matches!(self, Self::VfsCold | Self::FsCold)

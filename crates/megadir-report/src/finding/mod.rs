@@ -1,6 +1,5 @@
-//! Rules that turn numbers into sentences.
-//!
-//! Each rule has wording for an undecided result. No rule knows an output format or recomputes a number.
+//! Rules that turn numbers into sentences, also for undecided results. No rule knows an output format or
+//! recomputes a number.
 
 mod answer;
 mod attributes;
@@ -63,7 +62,6 @@ impl Finding {
     }
 }
 
-/// The most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     loud::find_work,
     loud::find_reference,
@@ -85,7 +83,6 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     file_systems::find,
 ];
 
-/// Words for a claim that the run leaves open.
 const OPEN: &str = "is undecided here";
 
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
@@ -95,7 +92,6 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let order = |finding: &Finding| {
         let of_all = match finding.kind {
             FindingKind::FileSystems => of_file_systems && finding.group.is_none(),
-            // A stopped arm outranks everything.
             FindingKind::Refusal => finding.group.is_none(),
             _ => false,
         };
@@ -108,7 +104,6 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     findings
 }
 
-/// Marks published figures of directories of JSON documents.
 const JSON: &str = "JSON";
 
 fn growth_words(growth: ClaimedGrowth) -> &'static str {
@@ -119,8 +114,8 @@ fn growth_words(growth: ClaimedGrowth) -> &'static str {
     }
 }
 
-/// Returns the source's figures for a group as ratios, limited to contents like the run's; names both numbers
-/// of entries if they differ.
+/// The source's figures for a group as ratios, limited to contents like the run's; names both numbers of
+/// entries if they differ.
 fn published(summary: &Summary, group: &GroupSummary, arm: ArmId) -> String {
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| group.is_of(of))

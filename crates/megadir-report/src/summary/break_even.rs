@@ -126,8 +126,7 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     Some(Read { series, rounds })
 }
 
-/// Compares the smallest directory with the largest, for every way of listing with a share of both in every
-/// round.
+/// The smallest directory with the largest, for every way of listing with a share of both in every round.
 fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
     let names = distinct(read.iter().map(|one| one.series.name.as_str()));
     let of_name = |name: &&str| {

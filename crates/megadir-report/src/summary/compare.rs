@@ -130,8 +130,7 @@ pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: ArmId, arms: &[ArmId]
     arms.iter().zip(judged).map(row).collect()
 }
 
-/// Judges a family of pairs, the first arm against the second; returns the rounds that have both, and the
-/// outcome.
+/// The first arm against the second; returns the rounds that have both.
 pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec<(usize, Outcome)> {
     let comparable = |pair: &&(ArmId, ArmId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
     let log_ratios: Vec<Vec<Vec<f64>>> =
@@ -167,10 +166,8 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
     }
 }
 
-/// Contrasts the arms with the most and the fewest calls among those with the first arm's data, work and
-/// backend.
-///
-/// They are chosen by calls, not by times, so the contrast needs no adjustment.
+/// The arms with the most and the fewest calls among those with the first arm's data, work and backend. They
+/// are chosen by calls, not by times, so the contrast needs no adjustment.
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContrast> {
     let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
     let first = planned(*arms.first()?)?;
@@ -193,7 +190,7 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContra
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 
-/// Returns what an arm does, apart from the size of its calls.
+/// Work apart from the size of its calls.
 fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
     match &planned.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
@@ -216,8 +213,8 @@ pub struct PairRow {
     pub outcome: Outcome,
 }
 
-/// Each pair of file systems is a family of comparisons over all kinds of work. In a single family, the
-/// verdict on two file systems would depend on the number of others measured.
+/// Each pair of file systems is a family of its own. In a single family, the verdict on two would depend on
+/// the number of others measured.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let mut families: Vec<Vec<usize>> = Vec::new();
     for (place, pair) in pairs.iter().enumerate() {

@@ -1,6 +1,5 @@
-//! Numbers over the number of entries: filling, growth, and refusals.
-//!
-//! The buckets of a filling are compared with the first, as one family.
+//! Numbers over the number of entries: filling, growth, and refusals. The buckets of a filling are compared
+//! with the first, as one family.
 
 use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
@@ -57,7 +56,7 @@ pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, Stri
     Ok(Fill { buckets: ranges.iter().copied().map(bucket).collect() })
 }
 
-/// Exponents this close to 1 are called linear even if their interval excludes 1.
+/// Exponents this close to 1 are called linear.
 const LINEAR_MARGIN: f64 = 0.05;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,7 +170,7 @@ fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
     (entries > 0).then_some(Point { arm: planned.id, entries, time_ns, entry_ns })
 }
 
-/// Returns the median over rounds, each fitted by itself.
+/// Each round is fitted by itself.
 fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Option<Figure> {
     let fit = |round: usize| {
         let of_round: Vec<f64> = times.iter().map(|series| series[round]).collect();

@@ -48,7 +48,7 @@ pub struct OperationQuantiles {
     pub max_ns: f64,
 }
 
-/// Merges times into one histogram, nanoseconds.
+/// Nanoseconds.
 pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
     each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
@@ -88,7 +88,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     })
 }
 
-/// Operations per second: of n in a block, the last one started after n - 1 intervals.
+/// Of n in a block, the last one started after n - 1 intervals.
 fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
     let started: u64 = rounds.samples(arm).map(|sample| sample.operations.saturating_sub(1)).sum();
     let elapsed_ns: u64 = rounds.samples(arm).map(|sample| sample.elapsed_ns).sum();

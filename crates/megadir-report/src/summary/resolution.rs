@@ -35,7 +35,7 @@ pub enum Difference {
     Real,
 }
 
-/// All of them are judged as one family: judged alone, one in twenty would be called different.
+/// One family: judged alone, one baseline in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let against_itself = evidence.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
     let pairs: Vec<(ArmId, ArmId)> = against_itself
@@ -71,7 +71,6 @@ fn difference(verdict: Verdict) -> Difference {
 }
 
 fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
-    // Arms that create their files have similar data sets of their own.
     let data = |planned: &Arm| {
         let data = plan.data.iter().find(|data| data.id == planned.data);
         data.map(|data| (data.entries, data.on, &data.source))

@@ -152,7 +152,7 @@ impl GroupSummary {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
-    /// `true` for the group of this name and its part on each file system.
+    /// Also its part on each file system.
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
@@ -165,7 +165,7 @@ impl Summary {
         self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
 
-    /// Omits the directory if all arms of the comparison share it, because the group names it.
+    /// Omits the directory if all arms of the comparison share it: the group names it.
     #[must_use]
     pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
         let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
@@ -201,7 +201,6 @@ impl Summary {
         }
     }
 
-    /// `true` if the run compares the user's volumes instead of file systems made for it.
     #[must_use]
     pub(crate) fn compares_volumes(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
@@ -224,7 +223,7 @@ impl Summary {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.planned.data))
     }
 
-    /// Returns the arms of the study's groups; the others are preparation.
+    /// Arms of the study's groups; the others are preparation.
     pub fn asked(&self) -> impl Iterator<Item = &ArmSummary> {
         self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
@@ -340,7 +339,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
 }
 
-/// `true` if anything is comparable: if every file system is on different storage, a finding says so.
+/// If every file system is on different storage, a finding says so.
 fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
     match &group.rule {
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {

@@ -12,18 +12,16 @@ use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
 
-/// Entries that a thread takes at a time.
 const CHUNK_ENTRIES: usize = 256;
 
 pub(crate) struct Windows {
     directory: Arc<Dir>,
-    /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
     /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
     stat_backends: Vec<Box<dyn Examine>>,
-    /// Records of the window, sorted by inode once gathered.
+    /// Sorted by inode once gathered.
     bytes: Vec<u8>,
     rows: Vec<Attributes>,
     cookies: bool,
@@ -51,7 +49,7 @@ impl Windows {
         })
     }
 
-    /// Sorts by inode and returns the number of entries.
+    /// Returns the number of entries.
     fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
