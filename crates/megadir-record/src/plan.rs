@@ -127,13 +127,17 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
+    /// Index in the list of arms.
     pub id: ArmId,
     /// Short and unique, e.g. `getdents 128 KiB`.
     pub name: String,
     /// Names in [`Plan::groups`].
     pub groups: Vec<String>,
+    /// Part that it plays in comparisons.
     pub role: Role,
+    /// Data set that it works on.
     pub data: DataId,
+    /// Work of a block.
     pub work: Work,
     /// Before each block.
     pub cache: CacheState,
@@ -171,7 +175,9 @@ pub enum Role {
 pub struct Published {
     /// Measured quantity.
     pub what: String,
+    /// Figure of the source, in `unit`.
     pub value: f64,
+    /// Unit of `value`, e.g. `us` or `ratio`.
     pub unit: String,
     /// Group that measures the same quantity.
     pub group: Option<String>,
@@ -281,6 +287,7 @@ pub struct Pair {
     /// `true` for wall times per file, which several workers share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wall_time: bool,
+    /// Arm that is compared.
     pub arm: ArmId,
     /// Reference arm.
     pub to: ArmId,
@@ -292,6 +299,7 @@ pub struct Pair {
 pub struct Rules {
     /// Maximum number of measured rounds; every arm runs one time in each.
     pub rounds: u32,
+    /// Condition that ends the measurement.
     #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
     pub stop: Stop,
     /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split
@@ -302,6 +310,7 @@ pub struct Rules {
     pub warm_up_rounds_min: u32,
     /// Maximum duration of the warm-up, even if a trend remains, nanoseconds.
     pub warm_up_ns_max: u64,
+    /// Order of the arms in a round.
     pub order: Order,
     /// `true` to remount a created file system before the first arm of a chain, so that nothing of other
     /// chains stays in memory. See also [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
+    /// Estimate, in the unit of the figure's name.
     pub value: f64,
     /// In the same unit; `None` with too few rounds.
     pub interval: Option<Range>,
@@ -15,7 +16,9 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
+    /// Lower end.
     pub low: f64,
+    /// Upper end.
     pub high: f64,
 }
 

@@ -18,6 +18,7 @@ pub use from_names::complete;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Axes {
+    /// Kind of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
     /// The study's own words, which replace the axes down to `entries`.
@@ -29,6 +30,7 @@ pub struct Axes {
     /// For one listing call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
+    /// Number of threads or processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
     /// `None` if the method does not name it.
@@ -43,13 +45,16 @@ pub struct Axes {
     /// Selection of the looked-up names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<Keys>,
+    /// System call of a look-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<LookupCall>,
     /// Way of finding files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessBy>,
+    /// Order in which files are accessed by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<FileOrder>,
+    /// Durability of written files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncPolicy>,
     /// For example `prefix:2/2`.
@@ -67,6 +72,7 @@ pub struct Axes {
     /// Files before and after a block that fills a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filled: Option<(u64, u64)>,
+    /// Number of entries of the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
     /// `true` if the directory once held more files.

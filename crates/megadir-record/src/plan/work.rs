@@ -67,6 +67,7 @@ pub enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpectedFiles {
+    /// Number of regular files.
     pub files: u64,
     /// Order-independent, of names, times and, if the method reports them, sizes.
     pub hash: u64,
@@ -77,7 +78,9 @@ pub struct ExpectedFiles {
 pub struct Predicted {
     /// At the first refusal.
     pub entries: u64,
+    /// Lower bound of `entries`.
     pub low: u64,
+    /// Upper bound of `entries`.
     pub high: u64,
     /// With the names and blocks it holds for.
     pub basis: String,

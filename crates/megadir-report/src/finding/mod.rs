@@ -22,11 +22,13 @@ pub(crate) use file_systems::passes_over_removed;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
+    /// Rule that found it.
     pub kind: FindingKind,
     /// Group that the finding is about.
     pub group: Option<String>,
     /// `true` if the numbers must not be used.
     pub loud: bool,
+    /// One or more sentences.
     pub text: String,
 }
 

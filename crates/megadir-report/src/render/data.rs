@@ -200,7 +200,9 @@ const VERSION: u32 = 1;
 pub struct Document<'a> {
     /// Version of this form.
     pub version: u32,
+    /// Name of the study.
     pub study: Cow<'a, str>,
+    /// Question that the run answers, a sentence.
     pub question: Cow<'a, str>,
     /// Published source that the study reproduces.
     pub source: Cow<'a, str>,

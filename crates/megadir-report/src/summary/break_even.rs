@@ -15,6 +15,7 @@ use crate::text::distinct;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEven {
+    /// Every directory and way of listing it.
     pub series: Vec<BreakEvenSeries>,
     /// Share of the largest directory divided by the share of the smallest, for each way of listing.
     pub sizes: Vec<BreakEvenSizes>,
@@ -26,7 +27,9 @@ pub struct BreakEven {
 pub struct BreakEvenSeries {
     /// Way of listing.
     pub name: String,
+    /// Number of entries of the directory.
     pub entries: u64,
+    /// Arm that lists the directory.
     pub list: ArmId,
     /// Nanoseconds.
     pub list_ns: Figure,
@@ -44,6 +47,7 @@ pub struct BreakEvenSeries {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskPoint {
+    /// Arm that stats the files.
     pub arm: ArmId,
     /// Number of files asked for.
     pub files: u64,

@@ -12,6 +12,7 @@ use crate::summary::{Figure, Range};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
+    /// Arm that the others are compared with.
     pub baseline: ArmId,
     /// In the plan's order, the baseline first.
     pub rows: Vec<Contrast>,
@@ -23,9 +24,11 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
+    /// Arm that is compared.
     pub arm: ArmId,
     /// Rounds that have both arms.
     pub rounds: usize,
+    /// Ratio of its time to that of the baseline, and the verdict.
     pub outcome: Outcome,
 }
 
@@ -81,9 +84,11 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallsContrast {
+    /// Arm with the most calls.
     pub most: ArmId,
     /// Calls in one operation.
     pub most_calls: u64,
+    /// Arm with the fewest calls.
     pub fewest: ArmId,
     /// Calls in one operation.
     pub fewest_calls: u64,
@@ -201,15 +206,18 @@ fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pairs {
+    /// Comparisons, in the plan's order.
     pub rows: Vec<PairRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRow {
+    /// Arms that are compared.
     pub pair: Pair,
     /// Rounds that have both arms.
     pub rounds: usize,
+    /// Ratio of their times, and the verdict.
     pub outcome: Outcome,
 }
 

@@ -22,10 +22,13 @@ use crate::text::distinct;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decomposition {
+    /// Name of the slow program.
     pub slow_name: String,
+    /// Name of the fast program.
     pub fast_name: String,
     /// Rounds in which all arms of both programs were measured.
     pub rounds: usize,
+    /// Number of entries of the directory.
     pub entries: u64,
     /// Nanoseconds an entry.
     pub slow_ns: Figure,
@@ -35,6 +38,7 @@ pub struct Decomposition {
     pub difference_ns: Figure,
     /// Time of the slow program over time of the fast one.
     pub ratio: Figure,
+    /// Steps of both programs, each with its part of the difference.
     pub factors: Vec<Factor>,
     /// Factors of reading alone, which buffer and call can explain.
     pub reading: Option<ReadingFactor>,
@@ -43,6 +47,7 @@ pub struct Decomposition {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
+    /// Step of a program, e.g. `sort`.
     pub name: String,
     /// `true` if it is the same arm in both programs and cancels out.
     pub common: bool,

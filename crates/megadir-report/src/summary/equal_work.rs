@@ -27,6 +27,7 @@ pub enum WorkCheck {
 pub struct Mismatch {
     /// Rounds in which it differs.
     pub rounds: usize,
+    /// First round in which it differs, from 0.
     pub first_round: u32,
     /// Entries that the arm saw in that round.
     pub entries: u64,
@@ -40,6 +41,7 @@ pub struct Mismatch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataCheck {
+    /// Data set as planned.
     pub data: Data,
     /// Fewest entries that the arms agreed on in a round; `None` if no round counts.
     pub entries_min: Option<u64>,

@@ -19,6 +19,7 @@ pub struct Fill {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
+    /// Arm that creates the files.
     pub arm: ArmId,
     /// Files before it.
     pub from: u64,
@@ -62,6 +63,7 @@ const LINEAR_MARGIN: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Growth {
+    /// Times over the number of entries, one series per kind of work.
     pub series: Vec<Series>,
 }
 
@@ -69,6 +71,7 @@ pub struct Growth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
+    /// Kind of work.
     pub name: String,
     /// Rounds in which all points were measured.
     pub rounds: usize,
@@ -78,6 +81,7 @@ pub struct Series {
     pub exponent: Option<Figure>,
     /// From each size to the next.
     pub steps: Vec<Step>,
+    /// Growth of the time, by the exponents.
     pub shape: Shape,
     /// The largest size against the smallest, adjusted for all series of the group; `None` with fewer than
     /// two sizes.
@@ -89,7 +93,9 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
+    /// Arm with this number of entries.
     pub arm: ArmId,
+    /// Number of entries of the directory.
     pub entries: u64,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
@@ -102,8 +108,11 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
+    /// Smaller number of entries.
     pub from_entries: u64,
+    /// Larger number of entries.
     pub to_entries: u64,
+    /// Exponent of the power law between them: 1 is linear.
     pub exponent: Figure,
 }
 
@@ -197,6 +206,7 @@ fn shape(exponent: Option<Figure>) -> Shape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
+    /// Arm that fills the directories.
     pub arm: ArmId,
     /// Number of filled directories.
     pub directories: usize,

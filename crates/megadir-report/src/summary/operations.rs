@@ -16,6 +16,7 @@ const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 pub struct Operations {
     /// Timed operations in the rounds that count.
     pub operations: u64,
+    /// Moment from which the time of an operation counts.
     pub since: Since,
     /// `None` if timing costs too much for meaningful quantiles.
     pub quantiles: Option<OperationQuantiles>,
@@ -31,6 +32,7 @@ pub struct Operations {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
+    /// Planned rate.
     pub asked_per_s: u64,
     /// Over all blocks.
     pub achieved_per_s: f64,
@@ -40,9 +42,13 @@ pub struct Rate {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationQuantiles {
+    /// Median.
     pub p50_ns: Figure,
+    /// Time that 90 % of the operations do not exceed.
     pub p90_ns: Figure,
+    /// Time that 99 % of the operations do not exceed.
     pub p99_ns: Figure,
+    /// Time that 99.9 % of the operations do not exceed.
     pub p999_ns: Figure,
     /// Exact.
     pub max_ns: f64,

@@ -17,7 +17,9 @@ use rows::{RowArms, arms_by_row, named};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overview {
+    /// File systems or volumes.
     pub columns: Vec<OverviewColumn>,
+    /// Kinds of work.
     pub rows: Vec<OverviewRow>,
     /// Every two file systems on like storage, over all rows that both have.
     pub overall: Vec<Overall>,
@@ -32,6 +34,7 @@ pub struct OverviewColumn {
     pub label: String,
     /// Type that was formatted.
     pub kind: String,
+    /// Kernel driver or FUSE server.
     pub driver: String,
     /// Storage below it, in words.
     pub ground: String,
@@ -63,6 +66,7 @@ pub struct OverviewRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewCell {
+    /// Arm that does the work there.
     pub arm: ArmId,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,

@@ -11,7 +11,9 @@ use super::{Figure, Range};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
+    /// Repetition of the baseline.
     pub arm: ArmId,
+    /// Baseline.
     pub baseline: ArmId,
     /// Rounds that have both arms.
     pub rounds: usize,
@@ -19,6 +21,7 @@ pub struct Resolution {
     pub ratio: Figure,
     /// Half the width of the interval, per cent: smaller differences cannot be detected.
     pub half_width_percent: Option<f64>,
+    /// Verdict on the two, which do the same.
     pub difference: Difference,
 }
 

@@ -28,10 +28,12 @@ use crate::summary::fillings::{fill, grow, refusal};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
+    /// Rounds measured, and how the run ended.
     pub progress: Progress,
     /// `None` for a single file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overview: Option<Overview>,
+    /// Groups of the study, in the plan's order.
     pub groups: Vec<GroupSummary>,
     /// The baseline against itself, for every such arm.
     pub resolution: Vec<Resolution>,
@@ -63,18 +65,25 @@ pub struct Summary {
     /// Points of its source that the study corrects.
     #[serde(rename = "mends")]
     pub fixes: Vec<String>,
+    /// Size of the study.
     pub preset: Preset,
+    /// Seed of all random choices: names, contents, orders.
     pub seed: u64,
+    /// Rules of the run: rounds, stopping, order.
     pub rules: Rules,
+    /// Machine of the run, as found at its start.
     pub machine: Machine,
     /// Load and pressure at the end of the run; `None` if it was killed.
     pub pressure_after: Option<Pressure>,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
+    /// Check of the run's own timing; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfChecked>,
+    /// Creation of the data sets before the run; `None` if nothing was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<Built>,
+    /// Space of the data sets that the arms created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<UsedByArms>,
     /// Start of the run, seconds since 1970-01-01 UTC.
@@ -86,12 +95,15 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
+    /// Maximum number of measured rounds.
     pub rounds_planned: u32,
     /// Rounds that count and have every arm.
     pub rounds_used: usize,
     /// Rounds that were voided and repeated.
     pub rounds_voided: usize,
+    /// Rounds of the warm-up.
     pub rounds_warm_up: usize,
+    /// How the run ended.
     pub ending: Ending,
 }
 
@@ -115,6 +127,7 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSummary {
+    /// Name of the group, unique in the report.
     pub name: String,
     /// The study's name of the group, if this is its part on one of several file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +137,7 @@ pub struct GroupSummary {
     /// `true` if its result answers the study's question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers: bool,
+    /// Result, by the group's rule.
     pub reading: GroupReading,
 }
 
@@ -353,7 +367,9 @@ fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
+    /// Arm that was stopped.
     pub arm: ArmId,
+    /// Round in which it was stopped, from 0.
     pub round: u32,
     /// `true` if `round` is a round of the warm-up.
     pub in_warm_up: bool,

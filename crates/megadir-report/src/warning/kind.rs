@@ -7,6 +7,7 @@ use crate::summary::Figure;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advisory {
+    /// Kind of warning, with its figures.
     pub warning: Warning,
     /// `true` if the numbers must not be used until this is resolved.
     pub loud: bool,
