@@ -19,7 +19,6 @@ pub struct Advice {
     /// Layout of a known program with as many levels, without digests, if the names are known and spread
     /// evenly.
     pub by_name: Option<Candidate>,
-    /// Whatever the layout.
     pub shortage: Option<Shortage>,
     pub below: Option<Change>,
     pub above: Option<Change>,
@@ -53,7 +52,6 @@ pub fn advise(
     Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above }
 }
 
-/// Shows how names are spread.
 const NAMES_MAX: usize = 4096;
 
 #[derive(Clone, Debug)]
@@ -61,7 +59,6 @@ pub struct Look {
     pub limits: Limits,
     /// Neither given nor measured.
     pub names_assumed: bool,
-    /// Empty if there are too few.
     pub names: Vec<Vec<u8>>,
 }
 
@@ -93,7 +90,6 @@ fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {
     Ok(names)
 }
 
-/// Resource that the file system is short of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortage {
     pub limit: Limit,

@@ -64,7 +64,6 @@ pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     (AIM.min(most), most)
 }
 
-/// As few directories as meet the target.
 #[must_use]
 pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
@@ -73,7 +72,6 @@ pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     (least..DIGITS_MAX).map(of).find(|one| one.fullest <= aim).unwrap_or_else(|| of(DIGITS_MAX))
 }
 
-/// As few directories as meet the target.
 #[must_use]
 pub(crate) fn two_levels(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
@@ -130,7 +128,6 @@ fn takes(layout: &Layout, question: &Question, new_dir: &NewDir, names: &[Vec<u8
     names.iter().all(|name| placer.place(name, &mut buffer).is_ok()) && spreads(layout, question, names)
 }
 
-/// Fewer prove nothing.
 const SPREAD_NAMES_MIN: usize = 64;
 /// Even names exceed this many standard deviations of chi-square one time in a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;

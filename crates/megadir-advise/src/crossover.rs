@@ -14,7 +14,6 @@ const STEP: f64 = 1.25;
 
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// As certain as the limits.
     pub files: Span,
     pub before: Candidate,
     pub after: Candidate,

@@ -15,7 +15,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// As in "writing is 1.2 times".
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,7 +77,6 @@ pub enum Relation {
 /// With fewer, the time is mostly the cost of the directories.
 pub const DECIDING_FILES_MIN: u64 = 1_000;
 
-/// A gain of a tenth is worth extra directories.
 const WORTH: f64 = 0.9;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,7 +114,6 @@ impl Measured {
         self.contrasts.iter().filter(of).filter_map(undecided).collect()
     }
 
-    /// Other layouts say nothing about it.
     #[must_use]
     pub fn relation(&self, layout: &Layout, phases: &[Phase]) -> Relation {
         let of = |contrast: &&Contrast| {

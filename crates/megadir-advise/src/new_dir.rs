@@ -13,11 +13,9 @@ const SAMPLE_MIN: u64 = 20;
 pub enum Capacity {
     Bounded {
         full: Span,
-        /// As certain as `full`.
         plan: Span,
         by: Limit,
     },
-    /// By the directory.
     Unbounded,
     Unknown,
     /// Each create searches all entries.

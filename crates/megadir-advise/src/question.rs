@@ -4,7 +4,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub files: u64,
-    /// Create files at the same time.
     pub writers: u32,
     pub churn: bool,
     pub pattern: Pattern,

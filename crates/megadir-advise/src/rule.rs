@@ -10,7 +10,6 @@ const UNKNOWN_MAX: u64 = 100_000;
 /// Programs that hold all names in memory (`ls`, shells, `find`) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
-/// Fewer are created in a moment.
 const WAITING_MIN: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +22,6 @@ pub struct Case<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recommendation {
     Flat,
-    /// Two levels if one would put too many files into a directory.
     Hashed,
 }
 

@@ -16,7 +16,6 @@ pub(crate) enum WorkError {
     /// A directory accepts no more names although its file system has space.
     #[error("a directory of {} entries takes no more: {}", .0.entries, .0.cause)]
     Refused(Refused),
-    /// The data set's file system could not be remounted.
     #[error("fs-cold: {0}")]
     Remount(String),
     /// A measured program failed; the sentence has no subject.

@@ -16,7 +16,6 @@ use crate::schedule::Block;
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     Filling(FillProgress),
-    /// Preparation is complete: the record's first line.
     Started(&'a Header),
     Built(&'a Built),
     Used(&'a UsedByArms),
@@ -36,7 +35,6 @@ pub enum Event<'a> {
     /// Later blocks work on other or re-created data: the record must be made durable.
     EpochEnds,
     Cleaning,
-    /// The run has ended: the record's last line.
     Ended(&'a End),
 }
 
@@ -134,7 +132,6 @@ impl<W: Durable> Listener for Recorder<W> {
     }
 }
 
-/// Default file name, e.g. `megadir-listing-20260102-030405.jsonl`.
 pub fn record_file_name(study: &str, started_unix_s: u64) -> String {
     let seconds = i64::try_from(started_unix_s).unwrap_or(i64::MAX);
     let Utc { year, month, day, hour, minute, second } = Time { seconds, nanoseconds: 0 }.utc();

@@ -18,7 +18,6 @@ static ELSEWHERE: &[(&str, &[Method])] =
 pub struct Method {
     pub name: &'static str,
     pub what: &'static str,
-    /// Requirement that not every system meets.
     pub needs: Option<&'static str>,
     /// Buffer of one listing call, bytes; `None` if the library chooses.
     pub buffer_bytes: Option<u64>,
@@ -44,13 +43,8 @@ pub enum Threads {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Listed by the library, then one `stat` by path for each entry.
     Path,
-    Examined {
-        backend: &'static str,
-        stat_backend: &'static str,
-        order: AskingOrder,
-    },
+    Examined { backend: &'static str, stat_backend: &'static str, order: AskingOrder },
     Policy,
     StdFs,
     CppFilesystem,
@@ -60,7 +54,6 @@ pub(crate) enum Way {
 pub(crate) enum AskingOrder {
     Listing,
     Chunks,
-    /// Within a window, by one thread.
     Inode,
 }
 
@@ -77,7 +70,6 @@ pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     })
 }
 
-/// `None` for this system.
 pub(crate) fn system_of(name: &str) -> Option<&'static str> {
     let of = |methods: &[Method]| methods.iter().any(|method| method.name == name);
     let elsewhere = || ELSEWHERE.iter().find(|(_, methods)| of(methods)).map(|(system, _)| *system);

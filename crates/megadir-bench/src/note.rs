@@ -11,9 +11,7 @@ megadir_record::named! {
         TimerGaps = "timer-gaps",
         Wine = "wine",
         StolenTime = "stolen-time",
-        /// The load was high before the run.
         Load = "load",
-        /// Tasks waited for the processor or for I/O before the run.
         Pressure = "pressure",
         Governor = "governor",
         DirtyPages = "dirty-pages",
@@ -29,7 +27,6 @@ megadir_record::named! {
         /// Worker threads could not get descriptor tables of their own.
         SharedDescriptors = "shared-descriptors",
         Leftovers = "leftovers",
-        /// A block after a cache drop read nothing from the device.
         ColdWithoutReads = "cold-without-reads",
         /// Files of a round were removed before the next round.
         RoomReused = "room-reused",
@@ -43,7 +40,6 @@ megadir_record::named! {
         ShellStart = "shell-start",
         /// A directory became full and its arm was stopped, or may become full.
         IndexFull = "index-full",
-        /// Overhead and stragglers of ranks.
         Ranks = "ranks",
     }
 }

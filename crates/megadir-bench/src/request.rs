@@ -16,16 +16,12 @@ pub struct Request<'a> {
     pub seed: u64,
     /// Measured rounds; the maximum if the run stops at a width.
     pub rounds: Option<u32>,
-    /// `None` measures all rounds.
     pub until: Option<HalfWidth>,
-    /// Number of times the data sets are made [default: once].
     pub epochs: Option<u32>,
     pub target: Target,
     /// Replace the study's comparisons.
     pub backends: Vec<String>,
-    /// Bytes; replace the study's comparisons.
     pub buffers_bytes: Vec<u64>,
-    /// Replace the study's comparisons.
     pub threads: Vec<u32>,
     /// Further files that the aged twins of directories have held.
     pub aged: Option<AgedBy>,
@@ -90,9 +86,13 @@ impl AgedBy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Sizes of the data sets made for the run; if empty, the preset's.
-    Made { entries: Vec<u64> },
-    /// Only read.
-    Existing { path: String, entries: u64 },
+    Made {
+        entries: Vec<u64>,
+    },
+    Existing {
+        path: String,
+        entries: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,6 @@ impl BackendFact {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramFact {
-    /// As in the command line.
     pub word: String,
     /// First line of `--version`, or why the program is unavailable.
     pub version: Result<Option<String>, String>,
@@ -156,7 +155,6 @@ pub struct FoundFileSystem {
     pub kind: String,
     pub driver: String,
     pub mount_options: String,
-    /// With its version.
     pub tool: Option<String>,
     pub backing: Backing,
     pub backends: Vec<BackendFact>,
@@ -192,7 +190,6 @@ pub enum PlanError {
     Nothing { reason: String },
 }
 
-/// The error suggests the nearest name.
 pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
     facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
         let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();

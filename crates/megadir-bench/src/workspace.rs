@@ -116,7 +116,6 @@ impl Workspace {
     }
 }
 
-/// `true` if another run that creates directories here can cause this error.
 fn is_race(kind: ErrorKind) -> bool {
     use ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
     [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
@@ -188,7 +187,6 @@ pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
 
 struct Leftover {
     directory: Owned,
-    /// `None` if the run was killed before it created one.
     marker: Option<File>,
     /// Only with a complete marker can the directory hold data of the run.
     whole: bool,

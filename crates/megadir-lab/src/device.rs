@@ -51,7 +51,6 @@ pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError>
     }
 }
 
-/// Returns an exclusive claim on a device that may be erased.
 pub fn check(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<File, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     if spec.entry.in_memory() {
@@ -150,7 +149,6 @@ fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
         .map(move |number| number * block)
 }
 
-/// Output of `blkid -p -o export`.
 fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     let of = |key: &str| said.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {

@@ -21,7 +21,6 @@ pub struct Disk {
     /// Keeps a loop device attached while nothing is mounted.
     device: File,
     image: Option<Arc<File>>,
-    /// `None` for devices.
     pub direct_io: Option<bool>,
 }
 

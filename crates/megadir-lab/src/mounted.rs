@@ -271,7 +271,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Waits until `is_mounted` returns `true`; the error is the reason.
     pub(crate) fn start(
         words: &[&str],
         options: &[String],

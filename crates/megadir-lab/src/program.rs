@@ -118,7 +118,6 @@ pub fn run<A: AsRef<OsStr>>(name: &str, arguments: &[A], control: RunControl<'_>
 }
 
 impl Ended {
-    /// Last line of its output, otherwise its exit status.
     pub fn complaint(&self) -> Option<String> {
         if self.status.success() {
             return None;
@@ -147,7 +146,6 @@ pub(crate) fn no_driver(entry: &Entry) -> String {
     }
 }
 
-/// Built in, loaded, or a loadable module.
 fn has_driver(entry: &Entry) -> bool {
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if known.lines().any(|line| line.split_whitespace().last() == Some(entry.kind)) {
@@ -161,7 +159,6 @@ fn has_driver(entry: &Entry) -> bool {
         || is_alias(&read("modules.alias"), entry.kind)
 }
 
-/// `list` has one module path per line.
 fn is_module(list: &str, module: &str) -> bool {
     list.lines().any(|line| {
         let path = line.split(':').next().unwrap_or_default();
@@ -176,7 +173,6 @@ fn is_alias(list: &str, kind: &str) -> bool {
     list.lines().any(|line| line.split_whitespace().nth(1) == Some(alias.as_str()))
 }
 
-/// With its version; `None` if it is missing.
 pub fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
     let Some(name) = spec.entry.make.first().filter(|name| find(name).is_some()) else {
         return Ok(None);

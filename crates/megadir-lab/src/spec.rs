@@ -121,7 +121,6 @@ impl Spec {
         self.chosen.iter().find_map(|chosen| chosen.needs)
     }
 
-    /// No chosen size is smaller than 4 KiB.
     #[cfg(target_os = "linux")]
     pub fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {

@@ -26,7 +26,6 @@ pub struct Entry {
     /// Why a kernel may lack it, other than configuration.
     pub gone: Option<&'static str>,
     pub variants: &'static [&'static Variant],
-    /// By default; variants may change that.
     pub journal: bool,
     /// Driver that avoids recently freed inodes on file systems without a journal. It uses deletion times on
     /// disk, so only mkfs resets that, not unmounting.
@@ -39,7 +38,6 @@ pub struct Entry {
     pub file_overhead_bytes: u64,
 }
 
-/// Follows the name of a file system after a colon.
 #[derive(Debug)]
 pub struct Variant {
     pub name: &'static str,
@@ -316,7 +314,6 @@ static EXFAT: Entry = Entry {
     ..PLAIN
 };
 
-/// In the order of lists.
 pub static FILE_SYSTEMS: &[&Entry] =
     &[&EXT2, &EXT3, &EXT4, &XFS, &BTRFS, &TMPFS, &F2FS, &REISERFS, &JFS, &NILFS2, &NTFS3, &NTFS_3G, &EXFAT];
 

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-/// With the libraries that understand it.
 struct Known {
     name: &'static str,
     size: &'static str,
@@ -53,7 +52,6 @@ impl Launcher {
         })
     }
 
-    /// In the order of trial.
     #[cfg(target_os = "linux")]
     pub(crate) fn libraries(launcher: Option<&Self>) -> &'static [&'static str] {
         launcher.map_or(ANY, |launcher| launcher.libraries)

@@ -60,13 +60,11 @@ impl World {
         self.mpi.size
     }
 
-    /// By rank.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// Version and interface.
     #[must_use]
     pub fn library(&self) -> &str {
         &self.library

@@ -41,7 +41,6 @@ pub enum DataSource {
 }
 
 impl DataSource {
-    /// `None` for an existing directory.
     #[must_use]
     pub fn made(&self) -> Option<&Made> {
         match self {

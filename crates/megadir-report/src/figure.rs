@@ -23,7 +23,6 @@ pub struct Range {
 }
 
 impl Figure {
-    /// `None` without finite samples.
     #[must_use]
     pub(crate) fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::median_interval(samples, confidence).map(Self::from);

@@ -11,7 +11,6 @@ use crate::report::Report;
 pub struct Format {
     pub name: &'static str,
     pub extension: &'static str,
-    /// For the help text.
     pub what: &'static str,
     pub is_text: bool,
     /// Reason why the program was built without it, and how to get it.

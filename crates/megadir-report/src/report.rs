@@ -37,7 +37,6 @@ impl Report {
         self.index.times(place)
     }
 
-    /// Extended if the run has several file systems.
     #[must_use]
     pub fn question(&self) -> String {
         let plan = &self.record.header.plan;

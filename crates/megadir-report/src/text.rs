@@ -212,7 +212,6 @@ fn time_unit(ns: f64) -> (&'static str, f64) {
     TIME_UNITS[usize::try_from(unit).unwrap_or(0)]
 }
 
-/// Three significant digits.
 fn decimals(value: f64) -> usize {
     usize::try_from(2 - magnitude(value)).unwrap_or(0).min(3)
 }

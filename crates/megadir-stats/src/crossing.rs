@@ -17,7 +17,6 @@ pub enum Crossing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossingEstimate {
     pub value: Crossing,
-    /// `None` with too few rounds.
     pub interval: Option<(Crossing, Crossing)>,
 }
 

@@ -150,7 +150,6 @@ impl Interval {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub value: f64,
-    /// At the requested level.
     pub interval: Interval,
 }
 

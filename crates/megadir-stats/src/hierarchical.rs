@@ -88,7 +88,6 @@ impl EpochCenters {
         self.rounds
     }
 
-    /// `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees(), tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.mean - half, high: self.mean + half })

@@ -17,7 +17,6 @@ pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// First sample of the second level.
     pub index: usize,
     /// Approximate p value (0 to 1) of "no change".
     pub p: f64,

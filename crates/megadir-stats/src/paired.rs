@@ -103,7 +103,6 @@ impl WalshAverages {
         median_of_sorted(&self.sorted)
     }
 
-    /// `None` if `confidence` is outside 0 to 1 or there are too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         Some(Interval {

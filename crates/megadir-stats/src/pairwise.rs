@@ -154,7 +154,6 @@ struct Bracket {
     up_to_low: usize,
     up_to_high: usize,
     rank: usize,
-    /// Pairs to enumerate.
     most: usize,
 }
 

@@ -118,7 +118,6 @@ pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     levels
 }
 
-/// With the divisor of the family's alpha.
 struct Step {
     contrast: usize,
     p: f64,

@@ -52,7 +52,6 @@ pub enum Method {
     },
 }
 
-/// Verdict on a ratio of times new / old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The adjusted interval lies below 1.
@@ -145,7 +144,6 @@ pub(crate) fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<O
     family.iter().zip(levels).map(|(rounds, level)| judge((*rounds)?, level, judging)).collect()
 }
 
-/// Rounds of a contrast, by the method that judges them.
 pub(crate) enum Rounds {
     Walsh(WalshAverages),
     Epochs(EpochCenters),

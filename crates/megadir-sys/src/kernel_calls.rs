@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// And what megadir uses it for.
 pub struct KernelCall {
     pub name: &'static str,
     pub purpose: &'static str,

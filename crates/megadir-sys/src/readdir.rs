@@ -20,11 +20,9 @@ unsafe impl Send for DirStream {}
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEntry<'a> {
     pub inode: u64,
-    /// Position after this entry, as from `telldir`.
     pub offset: i64,
     pub record_bytes: u16,
     pub kind: u8,
-    /// Name without its NUL.
     pub name: &'a [u8],
 }
 

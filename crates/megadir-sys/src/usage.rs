@@ -12,9 +12,7 @@ pub use windows::{process_usage, thread_usage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// User mode, nanoseconds.
     pub user_ns: u64,
-    /// Kernel mode, nanoseconds.
     pub system_ns: u64,
     /// Device reads, in units of 512 bytes; 0 if the kernel or the file system does not account for them.
     /// `None` on Windows, which counts requested bytes, cached or not.

@@ -17,7 +17,6 @@ pub struct Faulty {
 
 #[derive(Debug, Clone, Default)]
 pub struct Done {
-    /// In batches returned before the failure.
     pub given: BTreeSet<Vec<u8>>,
     pub failed: bool,
 }

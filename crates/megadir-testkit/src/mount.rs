@@ -17,10 +17,8 @@ use crate::PATIENCE;
 pub struct Recipe {
     pub name: &'static str,
     pub kind: &'static str,
-    /// Empty for file systems without an image.
     pub mkfs: &'static [&'static str],
     pub tune: &'static [&'static str],
-    /// Sparse, bytes.
     pub image_bytes: u64,
 }
 
@@ -129,7 +127,6 @@ impl Mount {
         self.scratch.path().join("image")
     }
 
-    /// `change` modifies the unmounted image.
     pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
         let disk = self.disk.take();
         self.detach()?;
@@ -204,7 +201,6 @@ pub fn unmount(path: &Path) -> Result<(), String> {
     }
 }
 
-/// 0 if the kernel does not report it.
 fn available_bytes() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
@@ -218,7 +214,6 @@ pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     run(Command::new("cp").arg(from).arg(to))
 }
 
-/// The error contains the program's stderr.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     // `sbin` is not on every user's path.

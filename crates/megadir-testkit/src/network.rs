@@ -161,7 +161,6 @@ impl NetworkMount {
         run(Command::new("nsenter").arg(namespace).args(words))
     }
 
-    /// Waits until a file can be created and written.
     fn attach(&mut self, words: &[&str]) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let file = self.path().join("first");
@@ -210,7 +209,6 @@ fn volume(name: &str, lines: &str) -> String {
     format!("volume {name}\n{lines}\nend-volume\n")
 }
 
-/// `file` has the ID of the process.
 fn end(file: &Path) -> Result<(), String> {
     let number = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let process = number.trim().parse().ok().and_then(Pid::from_raw);
@@ -232,7 +230,6 @@ fn is_running(number: &str) -> bool {
     state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-/// `sbin` is not on every user's path.
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

@@ -33,7 +33,6 @@ impl Seen {
 #[derive(Debug)]
 pub struct Drained {
     pub seen: Vec<Seen>,
-    /// Includes empty ones.
     pub batches: u64,
     pub error: Option<Error>,
 }

@@ -72,7 +72,6 @@ impl Flat {
         Self { entries, names: Names::Plain, kinds: Kinds::Files, seed: 0 }
     }
 
-    /// Unique in its directory.
     pub fn name(&self, index: u64) -> Vec<u8> {
         let number = mix(index.wrapping_add(mix(self.seed)));
         let hex = format!("{number:016x}").into_bytes();
@@ -141,7 +140,6 @@ pub fn of_windows() -> Vec<Flat> {
     [710, 1500, 2000, 5000, 100_000].map(Flat::plain).to_vec()
 }
 
-/// In order; all are UTF-8.
 #[track_caller]
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
@@ -165,7 +163,6 @@ impl Maker {
         Self { directory: std::fs::File::open(directory).unwrap() }
     }
 
-    /// The entry must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
@@ -215,7 +212,6 @@ impl Maker {
         Self { directory: directory.to_owned() }
     }
 
-    /// The entry must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }

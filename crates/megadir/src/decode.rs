@@ -137,7 +137,6 @@ pub(crate) fn record_length(name: &[u8]) -> usize {
     (HEADER_BYTES + name.len() + 1).next_multiple_of(8)
 }
 
-/// `false` if the name is too long.
 pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, name: &[u8]) -> bool {
     let length = record_length(name);
     let Ok(record_bytes) = u16::try_from(length) else { return false };

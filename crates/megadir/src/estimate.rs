@@ -34,7 +34,6 @@ pub struct Estimate {
     pub basis: String,
 }
 
-/// Each has one sample.
 const STRATA: i64 = 32;
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
@@ -91,7 +90,6 @@ struct Sampler<'a> {
 struct Sample {
     entries: u64,
     name_bytes: u64,
-    /// Padding included.
     ext4_bytes: u64,
     last_offset: i64,
     /// Offsets of all records but the first, to cut the sample at a bound.

@@ -42,7 +42,6 @@ impl Mounts {
         self.mounts.iter().find(|mount| mount.id == id).copied()
     }
 
-    /// A mount point of this name exists in any directory.
     #[inline]
     pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
         self.lengths[name.len() & 255] && self.names.contains(name)

@@ -75,7 +75,6 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// For backends that read in the caller's thread and nothing ahead.
     pub(crate) fn check_plain(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         if self.read_ahead == ReadAhead::Always {
             let reason = format!("{backend} reads nothing ahead; backends getdents and split do");
@@ -84,7 +83,6 @@ impl ReadOptions {
         self.check_serial(backend, directory)
     }
 
-    /// For backends that read in the caller's thread.
     pub(crate) fn check_serial(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         self.check(backend, directory)?;
         if self.threads > 1 || self.shares > 1 {

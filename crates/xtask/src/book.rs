@@ -101,7 +101,6 @@ fn indexed(path: &Path) -> PathBuf {
     if path.ends_with("README.md") { path.with_file_name("index.md") } else { path.to_owned() }
 }
 
-/// Targets of the links in Markdown that are not on the web.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))

@@ -7,13 +7,11 @@ use super::NoCode;
 
 pub(super) struct Rule {
     pub(super) name: String,
-    /// Name, and the text if it differs.
     pub(super) title: String,
     /// Each assumes that the earlier ones do not apply.
     pub(super) refused: Vec<Refusal>,
     pub(super) directories: Directories,
     pub(super) label: String,
-    /// In the last directory.
     pub(super) file: File,
     pub(super) growth: Option<Depths>,
     pub(super) example: Example,
@@ -25,7 +23,6 @@ pub(super) struct Slice {
     /// `to` is then the left edge.
     pub(super) backwards: bool,
     pub(super) from: usize,
-    /// `None` for all.
     pub(super) to: Option<usize>,
 }
 
@@ -36,7 +33,6 @@ pub(super) enum Refusal {
     NotDecimal,
     LeadingZero,
     NotHex,
-    /// As the dots.
     Part(&'static str, Vec<Slice>),
     Rest(Slice),
     /// Possible name of a directory beside it: the label at offset `after`, in either case, and one of these
@@ -72,7 +68,6 @@ pub(super) struct Number {
 pub(super) enum File {
     Whole,
     Rest(Slice),
-    /// After the directories, whose number varies.
     RestAtDepth,
 }
 

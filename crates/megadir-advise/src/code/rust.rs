@@ -23,7 +23,6 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
-/// Names of digits are `str`.
 fn is_ascii(rule: &Rule) -> bool {
     matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
 }

@@ -129,7 +129,6 @@ fn grows(depths: &Depths) -> String {
 
 const LINE: usize = 100;
 
-/// On one line or, with a comma after each, on separate lines.
 pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
     let one = format!("{indent}{head}{}{tail}", items.join(", "));
     if one.len() <= LINE {

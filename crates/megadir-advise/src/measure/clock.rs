@@ -19,16 +19,13 @@ const NONE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rounds: u32,
-    /// From the first block to the last.
     pub(super) measuring_s: f64,
-    /// Up to the first block.
     pub(super) preparing_s: f64,
     pub(super) cleaning_s: f64,
     pub(super) cut: bool,
 }
 
 impl Pace {
-    /// Includes removal.
     pub(super) fn round_s(&self) -> f64 {
         (self.measuring_s + self.cleaning_s) / f64::from(self.rounds.max(1))
     }

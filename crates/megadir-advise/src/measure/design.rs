@@ -26,7 +26,6 @@ const FILES_PER_DIRECTORY_MIN: u64 = 4;
 /// Two levels of 16 directories each, or the 256 of most programs.
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
 const ROOM_PART: f64 = 0.25;
-/// Other processes need the memory.
 const BYTES_MAX: u64 = 1 << 30;
 /// Larger contents would measure the disk.
 const CONTENTS_MAX: u64 = 4 << 10;
@@ -78,7 +77,6 @@ impl Design {
         }
     }
 
-    /// Fewer directories where they would be almost empty.
     fn layouts(&self, files: u64) -> Vec<Layout> {
         let mut fitting = Vec::new();
         for layout in &self.layouts {
@@ -89,7 +87,6 @@ impl Design {
         fitting
     }
 
-    /// Layouts that `files` files cannot fill.
     pub(super) fn left_out(&self, files: u64) -> Option<String> {
         let missing = self.layouts.iter().filter(|layout| narrowed(layout, files).is_none());
         let missing: Vec<String> = missing.map(ToString::to_string).collect();
@@ -172,7 +169,6 @@ fn names(request: &Request<'_>) -> NameScheme {
     if (names.shortest(), names.longest()) == (32, 32) {
         return NameScheme::Md5;
     }
-    // Each class is represented by its median length.
     let mut bytes = [0; NAME_LENGTHS];
     for (place, length) in bytes.iter_mut().enumerate() {
         let mut at = (place as f64 + 0.5) / NAME_LENGTHS as f64;

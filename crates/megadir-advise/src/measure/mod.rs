@@ -43,10 +43,7 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub enum Outcome {
     Measured(Box<Run>),
-    Not {
-        /// Sentence without its full stop.
-        why: String,
-    },
+    Not { why: String },
     Interrupted,
 }
 

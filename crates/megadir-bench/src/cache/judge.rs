@@ -5,7 +5,6 @@
 const LEFT_MAX: f64 = 0.01;
 /// Largest share of the bytes read that other processes, or a second pass, may read from the volume.
 const OTHERS_MAX: f64 = 0.02;
-/// Names and attributes are read in whole pages, bytes.
 const PAGE_BYTES: u64 = 4096;
 /// Minimum read per name, bytes: a quarter of an NTFS file record (1 KiB, four per page).
 const NAME_BYTES: u64 = 256;

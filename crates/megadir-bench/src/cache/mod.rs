@@ -66,7 +66,6 @@ struct ColdTarget<'a> {
 pub(crate) trait Directories {
     fn of(&self, data: DataId) -> &Dir;
 
-    /// Unmounts the file system of a data set, verifies that it is gone, and mounts it again.
     fn remount(&mut self, data: DataId) -> Result<(), WorkError>;
 
     /// Removes the files of a data set and makes identical ones, written to disk.
@@ -133,7 +132,6 @@ impl Caches {
         control: RunControl<'_>,
     ) -> Result<Vec<(ArmId, String)>, WorkError> {
         let mut gone = Vec::new();
-        // Files that arms make do not exist yet.
         let there = |data: &megadir_record::Data| {
             data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
         };
@@ -157,7 +155,6 @@ impl Caches {
                 };
                 match tried {
                     Ok(()) => {}
-                    // A failed remount affects every arm on that file system.
                     Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
                     Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
                 }
@@ -271,7 +268,6 @@ impl Caches {
         }
     }
 
-    /// Marks everything as cold that a drop affected, including other data sets.
     fn forget(&mut self, state: CacheState, before: &Before<'_>) {
         match state {
             CacheState::Warm => {}

@@ -48,7 +48,6 @@ fn each_below(
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
     let mut seen = 0_u32;
-    // Kept here because the listing passes on I/O errors only.
     let mut ended = None;
     let listed = os::each_entry(directory, &mut |name, kind| {
         let mut one = || {

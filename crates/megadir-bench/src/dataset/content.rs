@@ -88,7 +88,6 @@ impl Digests {
     }
 }
 
-/// Shorter documents are a single string.
 const OBJECT_BYTES_MIN: u64 = 128;
 const PIECE_BYTES_MAX: usize = 160;
 const RECORD_BYTES_MAX: u64 = 144;
@@ -127,7 +126,6 @@ impl Json {
         Self { random, index, part: Part::Start, rest: size_bytes, piece: Piece::new(), given: 0 }
     }
 
-    /// After the end, fills with spaces.
     pub(super) fn fill(&mut self, mut buffer: &mut [u8]) {
         while !buffer.is_empty() {
             if self.given == self.piece.length {
@@ -147,7 +145,6 @@ impl Json {
         self.piece.length = 0;
         match self.part {
             Part::Start => self.start(),
-            // Leave room for the end of the document.
             Part::Records { first } if self.rest >= RECORD_BYTES_MAX + (NOTE.len() + END.len()) as u64 => {
                 self.record(first);
                 self.part = Part::Records { first: false };

@@ -98,7 +98,6 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    /// Returns the number of bytes that would be written into the file.
     fn look(
         &mut self,
         placed: &Place<'_>,

@@ -15,7 +15,6 @@ use megadir_record::MakeDirectories;
 use crate::dataset::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
-/// Files between progress reports.
 pub(super) const STEP: u64 = 256;
 const STEP_PIECES: u64 = 16;
 const PIECE_BYTES: usize = 64 << 10;
@@ -85,7 +84,6 @@ impl<'a> Filling<'a> {
         self.next
     }
 
-    /// Processes the files up to index `end`; may be called again, also after a stop.
     pub(crate) fn to(
         &mut self,
         end: u64,
@@ -336,7 +334,6 @@ fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>
     Ok(true)
 }
 
-/// Starts at the piece that contains byte `from`.
 fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) -> Result<(), Failed> {
     let mut at = 0;
     while at < task.size_bytes {
@@ -383,7 +380,6 @@ impl<'a> Tree<'a> {
         self.open.last().map_or(self.top, |(_, directory)| directory.at())
     }
 
-    /// `path` is relative to the top and may be empty.
     pub(super) fn enter(&mut self, path: &[u8], make: bool) -> io::Result<Entered<'_>> {
         let (mut depth, mut reached) = (0, 0);
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {

@@ -124,7 +124,6 @@ impl<'a> Directories<'a> {
     }
 }
 
-/// Directories on each level of a layout, if they follow from the number of files.
 fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec<u64>> {
     let layout = placer.layout();
     let mut product = 1_u64;
@@ -178,7 +177,6 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
         path.separate();
         path.push(layout.label().as_bytes());
         for _ in 0..*width {
-            // A number has 16 digits; missing leading digits are zeros.
             let digit = digits.len().checked_sub(left).map_or(b'0', |at| digits[at]);
             path.push(&[digit]);
             left -= 1;
@@ -219,7 +217,6 @@ impl<'a> Place<'a> {
         self.path
     }
 
-    /// Empty for the top itself.
     pub fn directory(&self) -> &'a [u8] {
         &self.path[..self.file_at.saturating_sub(1)]
     }
@@ -271,7 +268,6 @@ impl<'a> PathWriter<'a> {
     }
 }
 
-/// Maximum number of levels, including the top.
 pub const LEVELS_MAX: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -281,7 +277,6 @@ pub(super) struct Shape {
     files: u64,
 }
 
-/// Directories of one level with nearly the same number of files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Class {
     level: usize,
@@ -292,7 +287,6 @@ struct Class {
 }
 
 impl Shape {
-    /// The error describes the mistake in the shape.
     pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
         let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
         if !(1..=LEVELS_MAX).contains(&levels.len()) {

@@ -89,7 +89,6 @@ type Counts = BTreeMap<u64, (u64, u64)>;
 
 struct Looking<'a> {
     root: &'a Path,
-    /// File counts of directories that have begun and not ended.
     begun: HashMap<OsString, u64>,
     levels: Vec<Counts>,
     sizes: Counts,

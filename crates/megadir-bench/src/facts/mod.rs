@@ -75,7 +75,6 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
         kind: mounted.kind,
         mount_options: mounted.mount_options.unwrap_or_default(),
         tool: None,
-        // Absolute, so that the run can be resumed from anywhere.
         backing: Backing::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
         backends: backend_facts_below(&directory),
         methods: method_facts(&directory),

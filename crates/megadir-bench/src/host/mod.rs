@@ -27,7 +27,6 @@ pub(crate) fn whole_path(path: &Path) -> PathBuf {
     whole.unwrap_or_else(|_| path.to_owned())
 }
 
-/// Describes the machine, with the file system of `directory`. Errors: `directory` cannot be opened.
 pub fn machine(directory: &Path, program: &Program) -> std::io::Result<Machine> {
     use crate::os::At;
     Ok(describe(crate::os::open_directory(directory)?.at(), program))
@@ -35,7 +34,6 @@ pub fn machine(directory: &Path, program: &Program) -> std::io::Result<Machine> 
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The commit, with `-dirty` if the work tree was modified.
     pub commit: Option<String>,
     pub by: Option<String>,
 }

@@ -70,7 +70,6 @@ pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
     }
 }
 
-/// Load of other processes: sleeps and measures how long the processors are not idle.
 pub(crate) fn pressure() -> Pressure {
     let before = system::processor_times();
     std::thread::sleep(WATCHED);

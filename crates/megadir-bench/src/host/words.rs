@@ -32,7 +32,6 @@ const VOLUME_FLAGS: &[(u32, &str)] = &[
     (0x2000_0000, "dax"),
     (0x4000_0000, "ghosting"),
 ];
-/// Reported as a setting, not as a feature.
 const VOLUME_COMPRESSED: u32 = 0x8000;
 const VOLUME_READ_ONLY: u32 = 0x8_0000;
 
@@ -120,7 +119,6 @@ pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Optio
     }
 }
 
-/// Unknown bits are numbers, since they may matter too.
 pub(crate) fn features(flags: u32) -> Vec<String> {
     let named =
         |bit: u32| VOLUME_FLAGS.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());

@@ -33,7 +33,6 @@ pub struct FillSpec {
 /// Files created and removed again at every population: 1 % of 20 000.
 const EXCURSION: u64 = 200;
 
-/// `sizes` are ascending; the last is the size of the full directory.
 pub(crate) fn fills(
     spec: &FillSpec,
     made: &Made,
@@ -74,7 +73,6 @@ pub(crate) fn fills(
     Ok(Order::Chains)
 }
 
-/// Adds directories of every population, each with a few further files that are created and removed.
 fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
     let mut rows: Vec<(u64, ArmId, ArmId)> = Vec::new();
     for (chain, &entries) in (2..).zip(sizes) {

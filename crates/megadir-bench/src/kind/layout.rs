@@ -16,7 +16,6 @@ use crate::request::PlanError;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutSpec {
-    /// Layouts in the syntax of the command line; the first is the baseline.
     pub layouts: Vec<String>,
     pub read_orders: Vec<FileOrder>,
     /// `true` to list every directory at the end with a `stat` of each file.

@@ -71,7 +71,6 @@ impl One {
     }
 }
 
-/// Every worker has `entries` files.
 pub(crate) fn small_files(
     spec: &SmallFilesSpec,
     made: &Made,
@@ -120,7 +119,6 @@ pub(crate) fn small_files(
 struct Host<'a> {
     place: usize,
     sync: SyncPolicy,
-    /// `None` for chains that only write.
     state: Option<&'a CacheChoice>,
     access: AccessSpec,
 }

@@ -92,7 +92,6 @@ fn name_of(name: &str, work: &Work) -> String {
     }
 }
 
-/// Distinct numbers of files, ascending.
 fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
     let count = |share: &f64| ((entries as f64 * share).round() as u64).clamp(1, entries.max(1));
     let mut counts: Vec<u64> = shares.iter().map(count).collect();
@@ -119,7 +118,6 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Returns the number found, and the remaining names.
 fn once<'n>(
     files: u64,
     directory: &Dir,

@@ -37,16 +37,13 @@ pub use unsupported::{Cold, Lab, Mounted, survey};
 #[derive(Clone, Debug)]
 pub struct Fact {
     pub spec: Spec,
-    /// `None` if it is available as far as known.
     pub unavailable: Option<String>,
-    /// `None` if it was not mounted.
     pub proven: Option<LabFileSystem>,
     pub tool: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// One for each requested file system, in that order.
     pub facts: Vec<Fact>,
     /// `false` if only drivers and programs were checked.
     pub proven: bool,

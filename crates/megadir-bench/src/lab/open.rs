@@ -175,7 +175,6 @@ pub fn probe<T>(
     Ok(facts)
 }
 
-/// Facts known about each file system without making it.
 pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabError> {
     let fact = |spec: &Spec| {
         let tool = tool(spec, control)?;
@@ -206,7 +205,6 @@ pub fn survey(
     Ok(Survey { facts, proven: true, leftovers })
 }
 
-/// Left to other programs, bytes.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Refuses an image if writing `most` bytes of it could fill up the file system of `directory`: the image's

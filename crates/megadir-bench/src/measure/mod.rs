@@ -116,7 +116,6 @@ pub fn paced_loop<T: Ticks, O: Operation>(
     Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks })
 }
 
-/// Returns the sum of the results.
 #[inline]
 pub fn untimed_loop<O: Operation>(operation: &mut O, operations: u64) -> Result<u64, O::Error> {
     (0..operations).try_fold(0_u64, |sum, index| Ok(sum.wrapping_add(operation.run(index)?)))
@@ -130,7 +129,6 @@ pub trait Ticks: Copy {
 #[derive(Clone, Copy, Debug)]
 pub struct CycleCounter;
 
-/// Its ticks are nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock;
 

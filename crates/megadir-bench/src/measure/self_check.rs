@@ -12,14 +12,11 @@ use crate::measure::{Calibration, Operation, Stopwatch, untimed_loop};
 use crate::measure::{Clock, CycleCounter, Ticks};
 
 const NULL_OPERATIONS: u64 = 2_000_000;
-/// A few milliseconds.
 const READS: u64 = 200_000;
-/// Per block, unless it would take longer than [`BLOCK_NS_MAX`].
 const OPERATIONS: u64 = 1000;
 const BLOCK_NS_MAX: u64 = 1_500_000;
 const PILOTS: u32 = 5;
 const PILOT_OPERATIONS: u64 = 100;
-/// Unless they would take longer than [`ROUNDS_NS_MAX`].
 const ROUNDS: usize = 300;
 const ROUNDS_NS_MAX: u64 = 800_000_000;
 /// Each delay is an interval in operations and a duration in nanoseconds.

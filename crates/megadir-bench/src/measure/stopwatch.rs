@@ -93,7 +93,6 @@ impl Stopwatch {
         self.gap_ticks = worked_ticks.saturating_sub(sum_ticks);
     }
 
-    /// Keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.clear();
         (self.gap_ticks, self.ahead_ticks) = (0, 0);

@@ -58,7 +58,6 @@ pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> 
     rustix::fs::openat(at, path, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).map_err(no_link)
 }
 
-/// Refuses mount points.
 pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Owned> {
     open_same_mount(at, name).map_err(no_link)
 }
@@ -74,7 +73,6 @@ pub(crate) fn open_same_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> 
     }
 }
 
-/// Compares the mount IDs after opening.
 pub(crate) fn open_and_compare(
     parent: BorrowedFd<'_>,
     name: impl Arg,

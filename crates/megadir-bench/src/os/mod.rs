@@ -49,7 +49,6 @@ pub(crate) struct Status {
 pub(crate) struct Space {
     pub(crate) block_bytes: u64,
     pub(crate) bytes: u64,
-    /// Available to this user.
     pub(crate) free_bytes: u64,
     /// Including root's reserve.
     pub(crate) all_free_bytes: u64,

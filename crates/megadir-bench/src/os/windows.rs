@@ -177,7 +177,6 @@ pub(crate) fn status(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Sta
     status_of(&open(at, path.as_ref(), Purpose::Ask)?)
 }
 
-/// By `NtQueryFullAttributesFile`, without opening it.
 #[inline]
 pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Facts> {
     wide(path.as_ref(), |path| facts::of_name(at, path))

@@ -11,7 +11,6 @@ use crate::kind::arms::Arms;
 use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
-/// Such work can use an aged directory too.
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,

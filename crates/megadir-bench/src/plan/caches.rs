@@ -131,7 +131,6 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     contrast(&planned_arms, &twins, arms);
 }
 
-/// `None`, with a note on the reason, if the state is unavailable.
 fn available(
     state: CacheState,
     planned_arms: &[Arm],
@@ -175,7 +174,6 @@ fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
 }
 
 struct Twin {
-    /// `None` for the original arms.
     name: Option<String>,
     ids: Vec<Option<ArmId>>,
 }
@@ -214,7 +212,6 @@ fn twin(
     Twin { name, ids }
 }
 
-/// `None` if a required arm has no twin.
 fn group_of(group: &Group, ids: &[Option<ArmId>], state: Option<&str>, twins: &[Arm]) -> Option<Group> {
     let mut rule = renumber(group.rule.clone(), ids)?;
     let Some(state) = state else {

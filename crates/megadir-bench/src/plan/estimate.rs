@@ -14,15 +14,12 @@ use super::trees;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     pub files: u64,
-    /// Including directories.
     pub inodes: u64,
     /// With blocks of 4 KiB, bytes.
     pub space_bytes: u64,
     /// Inodes of everything that the arms make, if all of it stays until the end.
     pub kept_inodes: u64,
-    /// Its space, bytes.
     pub kept_space_bytes: u64,
-    /// Of the measured rounds, one per arm and round.
     pub blocks: u64,
     /// Setup, warm-up, measurement and removal, nanoseconds: an order of magnitude.
     pub elapsed_ns: u64,
@@ -33,15 +30,11 @@ const MAKE_NS: u64 = 20_000;
 const REMOVE_NS: u64 = 6_000;
 /// Opening a directory and starting a block, nanoseconds.
 const BLOCK_NS: u64 = 1_000_000;
-/// One entry, nanoseconds.
 const ASK_NS: u64 = 1_200;
-/// With verification, nanoseconds.
 const DROP_NS: u64 = 60_000_000;
-/// With verification, nanoseconds.
 const REMOUNT_NS: u64 = 60_000_000;
 /// Reformatting a used image and mounting it, nanoseconds.
 const MAKE_ANEW_NS: u64 = 120_000_000;
-/// One name from a fast device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
 const BLOCK_BYTES: u64 = 4096;
 /// The maximum that ext4 and XFS reserve, bytes.
@@ -73,7 +66,6 @@ impl From<Estimate> for Room {
     }
 }
 
-/// The file systems hold their data at the same time.
 pub(crate) fn room_on(plan: &Plan, file_systems: impl Iterator<Item = FsId>) -> Room {
     file_systems.map(|on| Room::from(estimate_on(plan, on))).fold(Room::default(), |sum, part| Room {
         inodes: sum.inodes.saturating_add(part.inodes),

@@ -268,7 +268,6 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     gone
 }
 
-/// Omits file systems that turned out to be unavailable. Errors: [`PlanError::Nothing`] if none is left.
 pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if gone.is_empty() {
         return Ok(plan);

@@ -86,7 +86,6 @@ fn with_baselines(plan: &Plan, gone: &[(ArmId, String)]) -> Vec<(ArmId, String)>
     all
 }
 
-/// `None` if a required arm is gone.
 pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<GroupRule> {
     let new = |id: ArmId| new_ids[id.0 as usize];
     let steps = |steps: Vec<(String, ArmId)>| -> Option<Vec<(String, ArmId)>> {

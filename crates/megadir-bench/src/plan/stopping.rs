@@ -6,7 +6,6 @@ use megadir_stats::{EPOCHS_MIN, HalfWidth};
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
 use crate::study::{SizeSpec, Study};
 
-/// Rounds before the first check of intervals.
 const ROUNDS_MIN: u32 = 30;
 const ROUNDS_OF_EPOCH: u32 = 2;
 const EPOCHS_MAX: u32 = 1000;

@@ -116,7 +116,6 @@ fn fill_sets(
     in_turns(sets, &order, Set::aging_left, |set| set.remove_files(control))
 }
 
-/// With the same files, written back.
 pub(crate) fn rebuild(
     plan: &Plan,
     data: &Data,

@@ -85,7 +85,6 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
 
 /// Earliest file time: 2020-01-01, in seconds since 1970.
 const FROM_S: u64 = 1_577_836_800;
-/// Four years, seconds.
 const WITHIN_S: u64 = 4 * 365 * 86_400;
 
 /// The oracle reads the attributes of every file; their hash goes into the work of the arms that read them.
@@ -130,7 +129,6 @@ pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>)
     write_back(directory, control.heartbeat).map(drop).map_err(failed)
 }
 
-/// Since 1970.
 fn time_of(seed: u64, index: u64) -> Duration {
     let mut random = SplitMix64::new(seed ^ SplitMix64::new(index).next_u64());
     let seconds = FROM_S + random.below(WITHIN_S).unwrap_or(0);

@@ -50,7 +50,6 @@ impl Intact {
         self.0[planned.data.0 as usize].used_up |= changes;
     }
 
-    /// Returns a note for each data set that was changed, and makes it again.
     pub(crate) fn after_round(
         &mut self,
         order: &[ArmId],

@@ -36,7 +36,6 @@ pub struct RunRequest<'a> {
     pub plan: Plan,
     pub notes: Vec<Note>,
     pub directory: PathBuf,
-    /// For the record.
     pub command: Vec<String>,
     /// Record to continue; its plan is [`RunRequest::plan`].
     pub resume: Option<Record>,
@@ -62,7 +61,6 @@ fn way_out(error: &io::Error) -> &'static str {
     }
 }
 
-/// Bytes in the largest binary unit that leaves three digits.
 fn amount(what: &str, number: u64) -> String {
     if what != "space" || number < 1 << 10 {
         return number.to_string();
@@ -114,7 +112,6 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// This error is reported first.
     fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
         match cleaned {
             Ok(()) => self,

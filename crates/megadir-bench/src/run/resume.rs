@@ -42,7 +42,6 @@ pub(crate) fn replay(
     Ok(true)
 }
 
-/// `false` if the run is to end.
 fn one(
     plan: &Plan,
     block: &Block,
@@ -117,7 +116,6 @@ pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), Run
     Err(RunError::Resume { reason: format!("the ranks were {then}, and are now {now}; {hint}") })
 }
 
-/// Refuses if further blocks could not be compared with the earlier ones.
 pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
     check_machine(begun, machine)?;
     let differs = |reason: String| Err(RunError::Resume { reason });

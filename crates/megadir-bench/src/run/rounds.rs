@@ -100,7 +100,6 @@ pub(crate) fn measure(
     }
 }
 
-/// `false` if the run is to end.
 fn data_checked(
     plan: &Plan,
     (works, round_dirs): (&mut ArmWorks<'_>, &mut RoundDirs<'_>),

@@ -378,11 +378,9 @@ fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Room {
 
 struct Fit {
     entries: u64,
-    /// The index is the limit.
     by_index: bool,
 }
 
-/// `None` without a known limit.
 fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
     let lengths = match files.made().names {
         NameScheme::Lengths { bytes } => NameLengths::counted(bytes.map(|bytes| (u16::from(bytes), 1)))?,

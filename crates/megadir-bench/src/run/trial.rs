@@ -52,7 +52,6 @@ pub(crate) fn try_programs(
     Ok(refused)
 }
 
-/// The first arm is the reference.
 fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut refused: Vec<(ArmId, String)> = Vec::new();
     let (mut expected, mut without_reference) = (None, None);
@@ -103,7 +102,6 @@ fn command(arm: &Arm) -> Option<&CommandWork> {
     }
 }
 
-/// The error is the reason why there is no result.
 fn one_arm(
     trial: &mut Trial<'_>,
     data: DataId,

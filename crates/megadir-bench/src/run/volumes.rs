@@ -48,7 +48,6 @@ pub(crate) struct Volume {
     pub(crate) kind: String,
     /// The same for all directories on one file system.
     number: Option<u64>,
-    /// `None` if the run makes no files.
     workspace: Option<Workspace>,
     mounted: Option<Mounted>,
 }
@@ -132,7 +131,6 @@ impl Volumes {
         Ok((volumes, plan))
     }
 
-    /// Renumbers the other file systems as the plan does.
     pub(crate) fn leave_out(&mut self, plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, RunError> {
         let plan = without(plan, gone)?;
         self.all.retain(|volume| !gone.iter().any(|(id, _)| volume.on == Some(*id)));

@@ -34,7 +34,6 @@ pub struct Block {
     pub attempt: u32,
     /// Within the round, from 0.
     pub place: u32,
-    /// After the last block the round may be voided.
     pub last: bool,
     pub arm: ArmId,
     pub operations: u64,
@@ -227,7 +226,6 @@ fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
     operations
 }
 
-/// Cold arms do not.
 fn warms_up(planned: &Arm) -> bool {
     !planned.cache.is_cold()
 }
@@ -269,7 +267,6 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> 
     }
 }
 
-/// Each stream has its own orders.
 fn shuffled(plan: &Plan, planned_arms: &[&Arm], stream: u64, round: u32, attempt: u32) -> Vec<ArmId> {
     let mut ids: Vec<ArmId> = planned_arms.iter().map(|planned| planned.id).collect();
     if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {

@@ -158,7 +158,6 @@ impl StudyFile {
     }
 }
 
-/// `file` is only used in errors.
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
@@ -177,7 +176,6 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     }
 }
 
-/// Line and column, both from 1.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -185,7 +183,6 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// `section` is for its kind of work.
 fn contradiction(study: &Study, section: &str) -> Option<String> {
     let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {
@@ -224,7 +221,6 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
     }
 }
 
-/// Rust's types as serde names them, and plain names.
 const TYPES: [(&str, &str); 12] = [
     ("a string", "a string in quotes"),
     ("a sequence", "a list in [ ]"),
@@ -240,7 +236,6 @@ const TYPES: [(&str, &str); 12] = [
     ("struct ", "a table"),
 ];
 
-/// Other messages stay unchanged.
 pub fn plain(message: &str) -> String {
     let message = message.trim().replace('\n', ", ");
     for (start, what) in [("unknown field `", "key"), ("unknown variant `", "value")] {

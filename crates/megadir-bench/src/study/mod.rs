@@ -29,9 +29,7 @@ pub struct Meta {
     pub name: String,
     pub question: String,
     pub source: String,
-    /// Properties of the source.
     pub reproduces: Vec<String>,
-    /// Properties of the source.
     pub fixes: Vec<String>,
     pub published: Vec<Published>,
     pub claims: Option<Claims>,
@@ -69,7 +67,6 @@ pub struct SizeSpec {
     pub smaller: Vec<u64>,
     /// Measured; a cold cache has its own number.
     pub rounds: u32,
-    /// Warm if empty.
     #[serde(default)]
     pub cache: Vec<CacheState>,
 }

@@ -15,7 +15,6 @@ use crate::exit::CliError;
 use crate::parse;
 use crate::ui::message::quoted;
 
-/// For options that exclude conditions.
 pub(in crate::cmd) const IDS: [&str; 11] = [
     "types",
     "name_globs",
@@ -97,7 +96,6 @@ impl Asked {
         !self.name_globs.is_empty() || !self.path_globs.is_empty()
     }
 
-    /// `true` if some entries are left out with everything below them.
     pub(in crate::cmd) fn limits_sight(&self) -> bool {
         !self.excluded_globs.is_empty() || self.max_depth.is_some()
     }
@@ -136,7 +134,6 @@ impl Asked {
         }))
     }
 
-    /// The options in one form however they were written.
     pub(in crate::cmd) fn words(&self) -> String {
         let globs = |option: &str, globs: &[OsString]| -> Vec<String> {
             globs.iter().map(|glob| format!("{option}={}", glob.to_string_lossy())).collect()

@@ -35,7 +35,6 @@ struct Findings {
     v: u8,
     program: Version,
     machine: Machine,
-    /// `None` on systems without this user.
     root: Option<bool>,
     open_files: Option<u64>,
     backends: Vec<Way>,

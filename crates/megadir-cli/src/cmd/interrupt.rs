@@ -13,7 +13,6 @@ use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use crate::exit::{CliError, INTERRUPTED};
 use crate::ui::message;
 
-/// After an interrupt.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
 /// One call may take long (a large file, a full journal).
@@ -61,7 +60,6 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     megadir_bench::console::on_interrupt(asked)
 }
 
-/// The main thread handles interrupts.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {

@@ -99,7 +99,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Help that the parser does not handle.
     pub(crate) fn asks_for_help(&self) -> Option<&'static str> {
         match self {
             Self::List(args) if args.asks_for_help() => Some("list"),

@@ -18,11 +18,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// Nothing bounds the work.
 const UNKNOWN: u64 = 0;
 
-/// Cleared when it is dropped.
 #[derive(Debug)]
 pub(in crate::cmd) struct Progress {
     counter: Arc<Counter>,
-    /// `None` without a terminal.
     drawer: Option<JoinHandle<()>>,
 }
 
@@ -94,7 +92,6 @@ impl Progress {
         &self.counter
     }
 
-    /// Shows `count`, which `work` updates.
     pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         if self.drawer.is_none() {
             return work();

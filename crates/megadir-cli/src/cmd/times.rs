@@ -82,7 +82,6 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     digits::<9>(text, u64::from(nanoseconds));
 }
 
-/// To the second, without the zone.
 fn iso(text: &mut Vec<u8>, time: Time) {
     let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {

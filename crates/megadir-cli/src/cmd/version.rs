@@ -54,7 +54,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// For `--version --verbose`.
 pub(crate) fn text() -> String {
     Version::of_this_program().text()
 }

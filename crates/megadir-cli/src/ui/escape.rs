@@ -21,7 +21,6 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// Backslashes stay.
 pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
     for character in plain.chars() {
         push(text, character);

@@ -77,7 +77,6 @@ pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }
 
-/// If its text shows the cause.
 pub(crate) fn windows_hint(path: &Path) -> &'static str {
     let text = path.to_string_lossy();
     let below = text.strip_prefix(r"\\?\").unwrap_or(&text);
@@ -132,7 +131,6 @@ fn plain(message: &str) -> String {
     WORDS.iter().fold(message.to_owned(), |text, (raw, plain)| text.replace(raw, plain))
 }
 
-/// Rejects the empty path.
 pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
     clap::builder::OsStringValueParser::new().try_map(|path| match path.is_empty() {
         true => Err("the path is empty; use '.' for the current directory"),

@@ -9,7 +9,6 @@ use indicatif::ProgressBar;
 
 use super::escape;
 
-/// Line of progress on the terminal.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Replaces std's `eprintln!`: escapes control characters, so that a quoted name can neither add a line nor
@@ -34,7 +33,6 @@ pub(crate) fn end_line() {
     current().take();
 }
 
-/// The program exits.
 pub(crate) fn clear_line() {
     if let Some(bar) = current().take() {
         bar.finish_and_clear();

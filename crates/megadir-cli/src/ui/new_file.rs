@@ -17,7 +17,6 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// Fails if the path exists or its directory cannot be written.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         if path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -34,7 +33,6 @@ impl NewFile {
         Ok(Self { path: path.to_owned(), file: builder.tempfile_in(folder)? })
     }
 
-    /// Fails if the name exists by now.
     pub(crate) fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut buffered = BufWriter::new(&mut self.file);
         write(&mut buffered)?;

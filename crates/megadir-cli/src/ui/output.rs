@@ -47,7 +47,6 @@ fn is_closed_pipe(error: &io::Error, on_windows: bool) -> bool {
 pub(crate) struct Output {
     stdout: Stdout,
     terminal: bool,
-    /// Pending text; append to it, then call [`Output::made`].
     pub(crate) text: Vec<u8>,
     flushed: Instant,
     first: bool,
@@ -122,7 +121,6 @@ pub(crate) fn check_input_open() -> Result<(), CliError> {
     Ok(())
 }
 
-/// Ignores a closed pipe.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut output = Output::new()?;
     output.text.extend_from_slice(text.as_bytes());

@@ -52,7 +52,6 @@ pub enum ReadError {
     },
     /// Malformed, or refers to an arm, a data set or an epoch that is not in the plan.
     BadLine {
-        /// From 1.
         line: u64,
         reason: String,
     },

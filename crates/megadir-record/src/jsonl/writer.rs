@@ -12,7 +12,6 @@ use crate::jsonl::{Header, Line};
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
-    /// `None` if an older program began the record.
     chain: Option<Chain>,
     failed: bool,
 }
@@ -60,7 +59,6 @@ const BEFORE_SUM: &[u8] = b",\"crc32\":\"";
 const SUM_DIGITS: usize = 8;
 const BEFORE_NUMBER: &[u8] = b",\"number\":";
 
-/// Lines so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     lines: u64,

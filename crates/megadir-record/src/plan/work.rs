@@ -96,7 +96,6 @@ impl Work {
             // See `Counted`.
             Self::Lookup { presence, .. } => Some((u64::from(*presence == Presence::Present), 0)),
             Self::FillUntilRefused { .. } => None,
-            // All files have their expected size.
             Self::Files(work) => Some((work.files(), 0)),
             Self::Remove(work) => Some((work.files, 0)),
             Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
@@ -110,7 +109,6 @@ impl Work {
         }
     }
 
-    /// `None` if the work does not define it.
     #[must_use]
     pub fn operations(&self) -> Option<u64> {
         match self {
@@ -122,7 +120,6 @@ impl Work {
         }
     }
 
-    /// Then it matters if contents are cached.
     #[must_use]
     pub fn reads_contents(&self) -> bool {
         match self {

@@ -39,11 +39,8 @@ pub struct Gate {
 
 megadir_record::named! {
     pub enum GateSays {
-        /// Every arm was judged and none is too slow.
         Passed = "passed",
-        /// At least one arm is too slow.
         Slower = "slower",
-        /// Required measurements are missing.
         NotJudged = "not-judged",
     }
 }
@@ -67,7 +64,6 @@ megadir_record::named! {
         SameRun = "same-run",
         Warned = "warned",
         Incomplete = "incomplete",
-        /// In some runs.
         Missing = "missing",
         UnequalWork = "unequal-work",
         /// Arms not measured in every round.

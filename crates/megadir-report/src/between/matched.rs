@@ -23,7 +23,6 @@ impl<'a> Side<'a> {
     }
 }
 
-/// `None` in runs without the arm.
 pub(super) struct Matched<'a> {
     pub(super) planned: &'a Arm,
     of: &'a Record,

@@ -39,7 +39,6 @@ pub struct Between {
     /// Other work on the machine that the runs noted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<String>,
-    /// Loud warnings of the runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
     /// Arms on both sides, in the order of the new one.
@@ -110,7 +109,6 @@ impl Which {
     }
 }
 
-/// `None` if a side has no run.
 #[must_use]
 pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let (first_old, first_new) = (old_runs.first()?, new_runs.first()?);

@@ -12,7 +12,6 @@ use crate::{chart, render, text};
 
 pub(crate) struct Lines {
     pub(crate) heading: String,
-    /// Printed above the numbers.
     pub(crate) alarms: Vec<String>,
     pub(crate) caution: Option<String>,
     pub(crate) gate: Vec<String>,
@@ -294,7 +293,6 @@ fn quoted(field: String) -> String {
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub name: &'static str,
-    /// For the help text.
     pub what: &'static str,
     /// With a final newline; only terminal formats use the view.
     pub render: fn(&Between, &View) -> String,

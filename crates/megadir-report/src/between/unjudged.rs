@@ -145,7 +145,6 @@ fn of_arm(
     (!judged).then(|| (UnjudgedKind::NoInterval, lacking.into()))
 }
 
-/// `None` if the arm was measured in every round of its run.
 fn missing_rounds(side: &Side<'_>, place: usize, planned: &Arm) -> Option<String> {
     let (run, rounds) = (&side.runs[place], &side.rounds[place]);
     let measured = rounds.samples(planned.id).count();

@@ -202,7 +202,6 @@ impl Drawing {
     }
 }
 
-/// At most one decimal.
 pub(super) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);

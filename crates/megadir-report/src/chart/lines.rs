@@ -29,12 +29,10 @@ pub(super) struct Frame<'a> {
     pub(super) x_title: &'a str,
     pub(super) y: MakeAxis<'a>,
     pub(super) y_title: &'a str,
-    /// Vertical markers.
     pub(super) limits: Vec<(f64, String)>,
     pub(super) band: Option<(f64, f64)>,
 }
 
-/// Space for the names at the ends of lines.
 const NAME_MAX: f64 = 190.0;
 const PLOT_PX: f64 = 260.0;
 
@@ -172,7 +170,6 @@ fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     }
 }
 
-/// From zero, or logarithmic if the values span a wide range.
 pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
     let of = |point: &Point| {
         [Some(point.y), point.interval.map(|range| range.low), point.interval.map(|range| range.high)]

@@ -134,7 +134,6 @@ fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
     pictures
 }
 
-/// Of the main finding's group, otherwise the first.
 #[must_use]
 pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);

@@ -16,7 +16,6 @@ pub struct Picture {
     pub chart: &'static str,
     pub group: Option<String>,
     pub title: String,
-    /// For readers who cannot see the picture.
     pub description: String,
     drawing: Drawing,
 }

@@ -114,7 +114,6 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     drawing
 }
 
-/// Returns the lower edge.
 pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) -> f64 {
     let (mut x, mut y) = (8.0, 16.0);
     for (shape, class, text) in entries {

@@ -50,7 +50,6 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
     }
 }
 
-/// Every work done by at least two numbers of workers.
 fn series(report: &Report) -> Vec<Series> {
     let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let plan = &report.record.header.plan;
@@ -175,7 +174,6 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
     ))
 }
 
-/// From at least three points.
 fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.y).collect();

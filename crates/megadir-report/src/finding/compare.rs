@@ -166,7 +166,6 @@ fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system:
     }
 }
 
-/// Largest first, without common factors.
 fn shares(factors: &[Factor]) -> String {
     let known = |factor: &Factor| factor.share.filter(|_| !factor.common);
     let mut shares: Vec<(&str, Figure)> =

@@ -29,7 +29,6 @@ pub(super) fn is_told(summary: &Summary) -> bool {
     summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
 
-/// If there is a fastest, that finding names them.
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(summary, overview).is_none())
     else {
@@ -259,7 +258,6 @@ impl Judge<'_> {
         format!("{claimed}: over all kinds of work it takes {}{drivers}", text::list(&figures))
     }
 
-    /// Next to a claim that no single figure judges.
     fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
         let claimed = than.iter().map(|than| match self.pair(of, than) {
             Ok(against) => format!(

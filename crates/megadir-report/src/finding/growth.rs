@@ -144,7 +144,6 @@ fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     }
 }
 
-/// Fails if any part rises, holds if none does.
 fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let Some(claims) = summary.claims.as_ref().filter(|claims| claims.flat_filling) else {
         return String::new();

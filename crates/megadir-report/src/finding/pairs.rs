@@ -165,7 +165,6 @@ fn data<'a>(summary: &'a Summary, set: &BuiltSet) -> Option<&'a Data> {
     summary.data.iter().map(|check| &check.data).find(|data| data.id == set.data)
 }
 
-/// Differ in age only.
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
     let (Some(made), Some(other)) = (aged.source.made(), fresh.source.made()) else { return false };
     let fresh_made = megadir_record::Made { aged_files: 0, ..made.clone() };

@@ -67,7 +67,6 @@ pub(crate) struct Page {
     legends: Legends,
 }
 
-/// Wide and narrow, in the same order.
 struct Pictures {
     both: Vec<(Picture, Picture)>,
 }
@@ -117,7 +116,6 @@ impl Page {
         }
     }
 
-    /// Nothing without items.
     fn details(&mut self, items: impl IntoIterator<Item = String>) {
         let items: Vec<String> = items.into_iter().map(|item| escape(&item)).collect();
         if !items.is_empty() {

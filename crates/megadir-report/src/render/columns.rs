@@ -11,7 +11,6 @@ use crate::summary::{Times, together};
 
 pub struct Column {
     pub name: &'static str,
-    /// With its unit.
     pub what: &'static str,
     pub kind: Kind,
     pub value: for<'r> fn(&'r Row<'_>) -> Value<'r>,

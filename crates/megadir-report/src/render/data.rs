@@ -45,7 +45,6 @@ struct Kind {
     source: DataSource,
     sets: usize,
     sizes: Vec<u64>,
-    /// Empty for one flat directory.
     places: Vec<String>,
 }
 

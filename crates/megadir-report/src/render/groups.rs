@@ -16,7 +16,6 @@ use crate::text;
 
 pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
-/// `None` for an unreadable group, which a finding reports.
 pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),

@@ -90,7 +90,6 @@ fn has_images_directory(summary: &Summary) -> bool {
     summary.file_systems.iter().any(|of| !of.place.is_directory())
 }
 
-/// The unavailable ones come last.
 pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
     let made = summary.file_systems.iter().filter(|of| !of.place.is_directory()).map(|of| {
         let how = match (of.make.is_empty(), &of.tool) {
@@ -202,7 +201,6 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
     lines.into_iter().flatten().collect()
 }
 
-/// More are given as a range.
 const RESOLUTIONS_MAX: usize = 2;
 
 pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {

@@ -288,7 +288,6 @@ pub(super) fn differences_line(summary: &Summary) -> Option<String> {
     differences(&volumes(summary))
 }
 
-/// Empty if there are fewer than two.
 fn volumes(summary: &Summary) -> Vec<(&LabFileSystem, &FileSystem)> {
     let given = summary.file_systems.iter().filter(|of| of.place.is_directory());
     let mounted = |of: &LabFileSystem| summary.mounted.iter().find(|mount| mount.on == of.id);

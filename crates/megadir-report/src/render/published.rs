@@ -62,7 +62,6 @@ fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Pu
     summary.published.iter().filter(belongs).collect()
 }
 
-/// `None` if the figure is comparable.
 fn unlike_ours(summary: &Summary, figure: &Published, ours: Option<&Ours>) -> Option<String> {
     let why = match ours {
         Some(ours) => unlike(summary, figure, ours.arm),
@@ -265,7 +264,6 @@ fn method(summary: &Summary, planned: &Arm) -> Option<String> {
     Some(format!("{method}{threads}{}", label.map(|label| format!(", {label}")).unwrap_or_default()))
 }
 
-/// The source's run, coldest last.
 fn run(state: CacheState) -> (u8, &'static str) {
     match state {
         CacheState::Warm => (0, "second"),

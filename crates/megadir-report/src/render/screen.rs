@@ -149,7 +149,6 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     }
 }
 
-/// In their order.
 fn keep_largest(rows: &mut Vec<Vec<Text>>, bars: &mut Bars, most: usize) {
     let value = |row: usize| bars.values.get(row).copied().flatten().unwrap_or(-1.0);
     let mut kept: Vec<usize> = (0..rows.len()).collect();

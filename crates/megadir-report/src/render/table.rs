@@ -116,7 +116,6 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     page.text
 }
 
-/// The other findings stand with their groups.
 fn answer(page: &mut Page, report: &Report) {
     if let Some(line) = incomplete_line(&report.warnings) {
         page.paragraph(&line, "! ", Tone::Alarm);

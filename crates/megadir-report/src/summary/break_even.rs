@@ -78,7 +78,6 @@ struct Read {
     rounds: Vec<Crossing>,
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Result<BreakEven, String> {
     let read: Vec<Read> = arms.iter().filter_map(|arms| one_series(evidence, arms)).collect();
     if read.is_empty() {

@@ -94,7 +94,6 @@ pub(crate) struct Programs<'a> {
     pub(crate) fast: &'a [(String, ArmId)],
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Result<Decomposition, String> {
     let arms: Vec<ArmId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
     let entries = common_entries(evidence, &arms)?;
@@ -140,7 +139,6 @@ fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String
     entries.filter(|&entries| entries > 0).ok_or_else(|| "no entries were seen".into())
 }
 
-/// One value per round, against the whole difference.
 struct Judge<'a> {
     whole: &'a [f64],
     entries: f64,
@@ -163,7 +161,6 @@ impl Judge<'_> {
     }
 }
 
-/// Series over rounds.
 struct Steps {
     slow: Vec<Vec<f64>>,
     fast: Vec<Vec<f64>>,
@@ -198,7 +195,6 @@ fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str)
     })
 }
 
-/// The same first arm in both programs.
 fn is_common(programs: &Programs<'_>, name: &str) -> bool {
     let named = |step: &&(String, ArmId)| step.0 == name;
     let same_first = programs.slow.first().filter(named) == programs.fast.first().filter(named);

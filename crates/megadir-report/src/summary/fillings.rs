@@ -33,7 +33,6 @@ pub struct Bucket {
     pub rounds: usize,
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, String> {
     let range = |arm: &ArmId| match evidence.plan.arms.get(arm.0 as usize).map(|planned| &planned.work) {
         Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
@@ -224,7 +223,6 @@ pub struct Refusal {
     pub error: Option<f64>,
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
     let Some(planned) = evidence.plan.arms.get(arm.0 as usize) else {
         return Err("its arm is missing".into());

@@ -54,7 +54,6 @@ pub struct OperationQuantiles {
     pub max_ns: f64,
 }
 
-/// Nanoseconds.
 pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
     each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));

@@ -166,7 +166,6 @@ impl GroupSummary {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
-    /// Also its part on each file system.
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
@@ -205,7 +204,6 @@ impl Summary {
         format!("{}{time}", pair.at)
     }
 
-    /// Includes the file system of both arms if there are several.
     #[must_use]
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
         let on = self.place(pair.arm);

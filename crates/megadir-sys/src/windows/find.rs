@@ -22,7 +22,6 @@ unsafe impl Send for Search {}
 /// Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// `FILE_ATTRIBUTE_...` bits.
     pub attributes: u32,
     /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,

@@ -107,7 +107,6 @@ impl Gate {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Fails if the handle is not a gate.
     pub fn wait(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
         let ended = unsafe { WaitForSingleObject(self.event.as_raw_handle(), INFINITE) };

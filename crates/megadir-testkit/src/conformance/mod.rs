@@ -52,7 +52,6 @@ pub struct Ground {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub listed: u64,
-    /// Refused as [`ErrorKind::Unavailable`].
     pub refused: u64,
 }
 

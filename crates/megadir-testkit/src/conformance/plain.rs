@@ -30,7 +30,6 @@ pub(super) fn many(ground: &Ground) {
     assert_same(&identities(&found), &oracle_once(&directory), &format!("{} many", ground.backend.name()));
 }
 
-/// Read once for all backends.
 fn oracle_once(directory: &Dir) -> Vec<Identity> {
     static KNOWN: Mutex<Option<(PathBuf, Vec<Identity>)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,7 +23,6 @@ use crate::{faulty, seen};
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 500;
 
-/// The directory must be closed at the end.
 fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
     // A shared directory may be open in other tests.
     let path: PathBuf = ground.directory.join(format!("broken-{}", ground.stat_backend.name()));

@@ -33,7 +33,6 @@ fn fate(name: &[u8]) -> Fate {
     [Fate::Stays, Fate::First, Fate::Second, Fate::Third][usize::from(name[15]) % 4]
 }
 
-/// Each strategy has its own directory.
 fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, AttributeChoice)) {
     let parent = ground.directory.join(format!("{purpose}-{}", ground.stat_backend.name()));
     let make = |way: usize| {

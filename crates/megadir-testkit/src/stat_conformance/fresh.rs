@@ -88,7 +88,6 @@ fn change(paths: &[PathBuf]) {
 type OnStart = dyn Fn() -> Result<()> + Send + Sync;
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
-/// An error from a hook is returned by the call.
 pub struct Hooked {
     inner: &'static dyn StatBackend,
     on_start: Box<OnStart>,

@@ -25,7 +25,6 @@ pub struct Ground {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub examined: u64,
-    /// Refused as [`ErrorKind::Unavailable`].
     pub refused: u64,
 }
 
@@ -45,7 +44,6 @@ pub fn examining(stat_backend: &'static dyn StatBackend, directory: &Path) -> Ou
 #[derive(Debug)]
 pub struct Examined {
     pub rows: Vec<(Vec<u8>, Attributes)>,
-    /// Includes empty ones.
     pub batches: u64,
     pub error: Option<Error>,
 }
@@ -173,7 +171,6 @@ impl Ground {
     }
 }
 
-/// Panics on repeated names.
 pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [u8], &'a Attributes> {
     let mut found = BTreeMap::new();
     for (name, row) in rows {

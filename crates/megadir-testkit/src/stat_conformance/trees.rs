@@ -69,7 +69,6 @@ pub fn differ(path: &Path, index: u64) {
     set_modified(path, Time { seconds, nanoseconds: (number >> 32) as u32 % 1_000_000_000 });
 }
 
-/// Does not follow a symbolic link.
 pub fn set_modified(path: &Path, time: Time) {
     let time = Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanoseconds) };
     let times = Timestamps { last_access: time, last_modification: time };
@@ -166,7 +165,6 @@ pub fn oracle(directory: &Path) -> Truth {
         .collect()
 }
 
-/// Panics if `std` and statx disagree.
 pub fn of(path: &Path) -> Attributes {
     let metadata = std::fs::symlink_metadata(path).unwrap();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

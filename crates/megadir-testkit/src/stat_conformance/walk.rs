@@ -49,7 +49,6 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
     Ok(walked)
 }
 
-/// Without the subtrees in `leave_out`.
 fn truth(root: &Path, leave_out: &[PathBuf]) -> BTreeMap<PathBuf, Attributes> {
     let mut all = BTreeMap::new();
     let mut directories = vec![root.to_owned()];

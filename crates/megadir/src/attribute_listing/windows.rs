@@ -17,11 +17,9 @@ const CHUNK_ENTRIES: usize = 256;
 pub(crate) struct Windows {
     directory: Arc<Dir>,
     reader: Option<Box<dyn Reader>>,
-    /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
     stat_backends: Vec<Box<dyn Examine>>,
-    /// Sorted by inode once gathered.
     bytes: Vec<u8>,
     rows: Vec<Attributes>,
     cookies: bool,
@@ -49,7 +47,6 @@ impl Windows {
         })
     }
 
-    /// Returns the number of entries.
     fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
@@ -125,7 +122,6 @@ impl AttributeReader for Windows {
     }
 }
 
-/// Without `.` and `..`.
 fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     let mut order: Vec<(u64, &[u8])> = Vec::new();
     let mut at = 0;

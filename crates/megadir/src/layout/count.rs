@@ -84,7 +84,6 @@ impl Layout {
     }
 }
 
-/// For `most` equally likely directories.
 fn hit(most: f64, files: f64) -> f64 {
     if most <= 1.0 { most } else { -most * (files * (-1.0 / most).ln_1p()).exp_m1() }
 }

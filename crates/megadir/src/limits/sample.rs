@@ -20,7 +20,6 @@ const EXAMINED_MAX: usize = 32;
 /// Where the file system does not count inodes: Agrawal et al., "A Five-Year Study of File-System Metadata",
 /// FAST 2007 (the mean of 2004).
 const TYPICAL_BYTES: f64 = 189e3;
-/// A hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;
 
 pub(super) struct Sample {

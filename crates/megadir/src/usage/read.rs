@@ -105,7 +105,6 @@ fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
     options.threads > 1 && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
 }
 
-/// Names of the subdirectories to enter.
 fn listing(
     usage: &mut Usage,
     (root, subtree): (&Dir, &Subtree),

@@ -7,7 +7,6 @@ use super::subtree::Gathering;
 use super::{Amount, By, Directory, Sum, UsageOptions};
 use crate::tree_path::TreePath;
 
-/// Extra candidates before the list is shortened.
 const SLACK: usize = 64;
 
 #[derive(Debug)]

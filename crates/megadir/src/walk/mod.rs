@@ -233,7 +233,6 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
     Ok((queue, workers))
 }
 
-/// The item borrows from `current`.
 fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem<'_>, Option<&C>)> {
     match next {
         Output::Error(error) => Some((WalkItem::Error(error), None)),
@@ -334,7 +333,6 @@ pub trait WalkContext: Send + Sync + 'static {
     fn below(&self, name: &[u8]) -> Self;
 }
 
-/// No state.
 impl WalkContext for () {
     fn below(&self, _name: &[u8]) -> Self {}
 }

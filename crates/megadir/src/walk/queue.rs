@@ -88,7 +88,6 @@ impl<C> Queue<C> {
         false
     }
 
-    /// Its number and what it examines with.
     pub(super) fn start(&self) -> Option<(usize, Option<Box<dyn Examine>>)> {
         let mut state = self.lock();
         if state.closed || state.started >= state.admitted {
@@ -113,7 +112,6 @@ impl<C> Queue<C> {
         Ok(())
     }
 
-    /// For a caller that will not take a directory soon.
     pub(super) fn offer(&self) {
         let state = self.lock();
         if !state.pending.is_empty() {

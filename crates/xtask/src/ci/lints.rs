@@ -30,7 +30,6 @@ pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// A separate workspace.
 fn fuzz(context: &Context) -> Command {
     let manifest = context.root("fuzz/Cargo.toml");
     let mut command = context.cargo(&["clippy", "--locked", "--bins", "--manifest-path"]);

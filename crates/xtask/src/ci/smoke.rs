@@ -9,7 +9,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 const QUICK: Duration = Duration::from_secs(180);
-/// At the default size, in the full tier.
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
 const NOTHING_COULD_RUN: i32 = 3;
 
@@ -114,7 +113,6 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     finish(&mut command, limit, folder.path(), study, context)
 }
 
-/// Keeps the record.
 fn finish(
     command: &mut Command,
     limit: Duration,

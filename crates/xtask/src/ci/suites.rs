@@ -65,7 +65,6 @@ fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
 }
 
 impl Suite {
-    /// If nothing else went wrong.
     fn failed_tests(&self, output: &str) -> Vec<String> {
         let is_whole = output.lines().any(|line| line.starts_with("test result: FAILED. "));
         if self.name == DOC || !is_whole {
@@ -117,7 +116,6 @@ struct Run {
     filters: &'static [&'static str],
 }
 
-/// Default build first, then optional parts.
 const RUNS: [Run; 3] = [
     Run { words: &["test", "--workspace", "--locked"], filters: &[] },
     Run {
@@ -147,7 +145,6 @@ const RUNS: [Run; 3] = [
 const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
 
-/// cargo builds and runs these itself.
 const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
 
 pub(crate) fn run_test(context: &Context) -> Result<Report, String> {

@@ -38,7 +38,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_AFTER_DROP: Duration = Duration::from_millis(30);
 /// One in this many sampled names may still be cached; with fewer samples, none.
 const CACHED_ONE_IN: usize = 50;
-/// Objects that other programs may add.
 const OTHERS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug, Default)]
@@ -147,7 +146,6 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     })
 }
 
-/// Refuses a remounted file system with cached names.
 pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
@@ -182,7 +180,6 @@ pub(crate) fn verify_cold(
     Err(refused(state, reason))
 }
 
-/// Syncs the file system and waits until little dirty data is left on the whole machine.
 pub(super) fn drain(
     state: CacheState,
     directory: BorrowedFd<'_>,

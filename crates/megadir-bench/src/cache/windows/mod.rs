@@ -200,7 +200,6 @@ mod contents {
     const OUTSIDE_BYTES_MIN: u64 = 4096;
     const READ_BYTES_MAX: u64 = 1 << 20;
 
-    /// `read_bytes` returns the bytes read from the volume so far.
     pub(super) fn drop_all(
         top: Borrowed<'_>,
         deep: bool,
@@ -267,7 +266,6 @@ mod contents {
         }
     }
 
-    /// Returns the bytes read from each file and from the volume.
     fn read_all(
         top: Borrowed<'_>,
         paths: &[Sampled],

@@ -139,7 +139,6 @@ const XFS: &[(u32, &str)] = &[
     (0x400_0000, "metadir"),
 ];
 
-/// `None` if the file system does not report them.
 pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     if let Ok(directory) = Ext4Directory::check(directory) {
         let masks = ext4_features::features(directory).ok()?;

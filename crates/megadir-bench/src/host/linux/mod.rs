@@ -106,7 +106,6 @@ fn setting(name: &str) -> Option<String> {
     Some(format!("{name} = {}", read(Path::new("/proc/sys").join(name.replace('.', "/")))?))
 }
 
-/// Contents of `file` in the process's cgroup and its ancestors (version 2).
 fn of_groups(file: &str) -> Vec<String> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
@@ -195,7 +194,6 @@ fn made_unix_s(mount: &Mount, directory: BorrowedFd<'_>) -> Option<u64> {
     u64::try_from(root.stx_btime.tv_sec).ok().filter(|seconds| same && told && *seconds > 0)
 }
 
-/// A counter of ext4.
 fn ever_written_bytes((major, minor): (u32, u32)) -> Option<u64> {
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let kib = read(Path::new("/sys/fs/ext4").join(device.file_name()?).join("lifetime_write_kbytes"))?;

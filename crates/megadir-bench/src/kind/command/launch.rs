@@ -164,7 +164,6 @@ impl Launcher {
     }
 }
 
-/// `false` at the end of the output.
 fn drain(
     output: &mut Option<File>,
     buffer: &mut [u8],
@@ -195,7 +194,6 @@ impl Drop for Launcher {
     }
 }
 
-/// Exit code or signal, and the last line of the program's errors.
 pub(super) fn describe(status: ExitStatus, errors: &File) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("it exited with code {code}"),

@@ -19,7 +19,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// `directory` is the path that programs were given.
     pub(super) fn new(directory: &[u8]) -> Self {
         Self { directory: directory.to_vec(), begun: Vec::new(), count: 0, hash: 0, bytes: 0 }
     }

@@ -38,7 +38,6 @@ pub use words::CommandLine;
 
 pub const TIMEOUT_S: u64 = 600;
 
-/// `[command]` of a study: groups of command lines.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
@@ -65,7 +64,6 @@ pub struct CommandGroup {
     /// `true` if the programs change the data set, which is then made again before each run.
     #[serde(default)]
     pub changes: bool,
-    /// Untimed command line before each run.
     pub prepare: Option<String>,
     #[serde(default)]
     pub exit_code: i32,
@@ -93,7 +91,6 @@ fn timeout_s() -> u64 {
 }
 
 impl CommandSpec {
-    /// Drops all groups but the named ones. Errors: there is no such group.
     pub fn keep_groups(&mut self, names: &[String]) -> Result<(), String> {
         let known = || self.groups.iter().map(|group| group.name.as_str());
         if let Some(name) = names.iter().find(|name| known().all(|known| known != *name)) {

@@ -22,7 +22,6 @@ struct Installed<'a> {
 
 type Series = Vec<(String, Vec<ArmId>)>;
 
-/// `sets` are the study's, of all sizes.
 pub(crate) fn commands(
     spec: &CommandSpec,
     request: &Request<'_>,

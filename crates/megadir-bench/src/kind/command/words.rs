@@ -81,7 +81,6 @@ fn quote(value: &OsStr) -> OsString {
     if !value.is_empty() && value.as_encoded_bytes().iter().all(plain) {
         return value.to_owned();
     }
-    // The run's own paths are plain UTF-8.
     let mut quoted = OsString::from("'");
     match value.to_str() {
         Some(text) => quoted.push(text.replace('\'', r"'\''")),

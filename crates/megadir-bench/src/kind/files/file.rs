@@ -155,7 +155,6 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// `None` if it is not a regular file.
     fn stat(at: Borrowed<'_>, name: impl Arg + Copy) -> Result<Option<u64>, Outcome> {
         system::size_of(at, name).map_err(met("stat", Step::Create))
     }
@@ -164,7 +163,6 @@ impl<'a> FileOps<'a> {
         os::remove_file(at, name).map_err(met("unlinking a file", Step::Create))
     }
 
-    /// Returns the size if the operation reads it.
     pub(crate) fn listed(&mut self, at: Borrowed<'_>, name: &[u8]) -> Result<Option<u64>, Outcome> {
         match self.operation {
             FileOperation::Read => self.read(at, name).map(Some),

@@ -34,7 +34,6 @@ impl Order {
         }
     }
 
-    /// Returns the number of unexpected or missing names.
     pub(crate) fn prepare(
         task: &Task,
         set: &Set,

@@ -168,7 +168,6 @@ impl From<io::Error> for Failed {
 }
 
 fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> Result<Said, Failed> {
-    // The run cancels by killing the worker.
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let mut worker = Worker::prepare(start.task, &directory(data), control)?;
@@ -242,7 +241,6 @@ pub(crate) fn work_threads(
     Ok(reports)
 }
 
-/// Why threads cannot have their own descriptor tables.
 pub(crate) fn shares_descriptors() -> Option<io::Error> {
     std::thread::spawn(|| own_table().err()).join().ok().flatten()
 }

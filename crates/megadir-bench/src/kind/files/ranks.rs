@@ -47,7 +47,6 @@ pub struct RankWorkers {
     times: RefCell<Vec<RankTimes>>,
 }
 
-/// Instruction of rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 enum Instruction {
     Prepare { path: String, tasks: Vec<Option<Task>> },
@@ -118,7 +117,6 @@ impl RankWorkers {
         }
     }
 
-    /// Ends the other ranks; only rank 0 calls it.
     pub fn end(self, code: u8) -> io::Result<()> {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         if self.lost.get() {
@@ -179,7 +177,6 @@ impl RankWorkers {
         Ok((reports, times))
     }
 
-    /// Ranks, overhead and stragglers of the run so far, in a sentence.
     pub(crate) fn summary(&self) -> String {
         let Ranks { library, hosts, barrier_ns, coordination_ns, .. } = &self.facts;
         let counted =
@@ -277,7 +274,6 @@ impl RankWorkers {
         self.world.send_to_all(&text).map(drop).map_err(failed)
     }
 
-    /// The first failure is the result.
     fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
         let own = serde_json::to_vec(own).map_err(|error| failed(error.into()))?;
         self.meet_or_stop(control)?;

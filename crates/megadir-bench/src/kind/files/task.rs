@@ -130,7 +130,6 @@ pub(crate) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checksum {
     pub(crate) files: u64,
-    /// Sum over paths and, if they are read, sizes.
     sum: u64,
 }
 
@@ -156,7 +155,6 @@ impl Checksum {
         }
     }
 
-    /// Expected checksum, and the directories in the order of their first file.
     pub(crate) fn expected(
         set: &Set,
         sizes: bool,

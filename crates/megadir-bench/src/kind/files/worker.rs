@@ -153,7 +153,6 @@ impl Worker {
         })
     }
 
-    /// Returns the number of files and of wrong ones.
     fn by_number<'a>(
         &mut self,
         top: &Dir,
@@ -188,7 +187,6 @@ impl Worker {
         Ok((done, wrong))
     }
 
-    /// Returns the number of files and of wrong ones.
     fn by_listing<'a>(
         &mut self,
         top: &Dir,
@@ -200,7 +198,6 @@ impl Worker {
         let mut listed =
             Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default(), control };
         stopwatch.time(&mut listed, self.expected.files)?;
-        // The last directory's end, and unexpected entries.
         while listed.next()? {
             control.check()?;
         }

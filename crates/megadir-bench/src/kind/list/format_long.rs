@@ -132,7 +132,6 @@ mod linux {
     }
 
     impl Names {
-        /// Without the table, IDs are printed as numbers.
         pub(crate) fn read(path: &str) -> Self {
             let text = std::fs::read_to_string(path).unwrap_or_default();
             let row = |line: &str| {

@@ -14,7 +14,6 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// A later stage finds the same entries missing again.
     pub(crate) fn add(&mut self, later: Self) {
         self.calls += later.calls;
         self.vanished = self.vanished.max(later.vanished);
@@ -126,7 +125,6 @@ mod linux {
         Ok(asked)
     }
 
-    /// `true` if an error concerns only the extended attribute, not the entry.
     fn is_answer(error: Errno) -> bool {
         matches!(
             error,

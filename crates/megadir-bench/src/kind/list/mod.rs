@@ -16,9 +16,7 @@ pub(crate) use run::Listing;
 pub struct ListSpec {
     pub baseline: BaselineSpec,
     pub compare: Vec<CompareSpec>,
-    /// Groups that split the difference between two programs into factors.
     pub decompose: Vec<DecomposeSpec>,
-    /// Groups that show time against the number of entries.
     pub grow: Vec<GrowSpec>,
     pub windows: Option<WindowsSpec>,
 }
@@ -42,7 +40,6 @@ pub struct WindowsSpec {
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
     pub backend: String,
-    /// Buffer of one call, bytes.
     pub buffer_bytes: u64,
     pub threads: u32,
 }
@@ -109,9 +106,7 @@ pub struct GrowSpec {
 #[serde(deny_unknown_fields)]
 pub struct SeriesSpec {
     pub name: String,
-    /// Backend; the baseline's if omitted.
     pub backend: Option<String>,
-    /// Buffer, bytes; the baseline's if omitted.
     pub buffer_bytes: Option<u64>,
     pub stages: Vec<Stage>,
 }

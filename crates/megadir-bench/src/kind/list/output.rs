@@ -12,7 +12,6 @@ use std::ffi::CStr;
 
 const WRITE_BYTES: usize = 4096;
 const READ_BYTES: usize = 16 << 10;
-/// Upper bound of a formatted line, bytes.
 const LINE_BYTES_MAX: usize = 1024;
 
 pub(crate) struct Sink {
@@ -31,7 +30,6 @@ struct Drained {
     lines: u64,
 }
 
-/// Returns only when the reader has read everything.
 pub(crate) fn with_sink<T>(
     piped: bool,
     work: impl FnOnce(&mut Sink) -> Result<T, WorkError>,
@@ -110,7 +108,6 @@ impl Sink {
         self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
     }
 
-    /// Fails unless there is one line per entry, plus `headings`.
     pub(crate) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), WorkError> {
         let (lines, expected) = (self.lines, entries + headings);
         if lines == expected {

@@ -95,7 +95,6 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
     Ok(())
 }
 
-/// The baseline's value replaces a missing one.
 fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
     let or = |given: &[u32], own: u32| if given.is_empty() { vec![own] } else { given.to_vec() };
     let backends = if arm.backend.is_empty() { vec![base.backend.clone()] } else { arm.backend.clone() };

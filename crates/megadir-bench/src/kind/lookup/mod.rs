@@ -56,7 +56,6 @@ pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     growth(&all, arms);
 }
 
-/// Smallest directory first; the first arm is the baseline.
 fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
     sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
@@ -92,7 +91,6 @@ fn compare(all: &[One], arms: &mut Arms<'_>) {
     arms.groups.push(Group::new("lookup", title, false, rule));
 }
 
-/// Contrasts absent names with present ones, all else being equal.
 fn absent(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
         one.presence == Presence::Absent

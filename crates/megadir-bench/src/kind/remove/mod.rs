@@ -115,7 +115,6 @@ pub(crate) fn removals(
     Ok(Order::Chains)
 }
 
-/// Returns the removing arm.
 fn chain_of(
     made: &Made,
     entries: u64,

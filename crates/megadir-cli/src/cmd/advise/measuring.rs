@@ -11,7 +11,6 @@ use crate::cmd::bench::{Progress, drawn_seed, program};
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 
-/// The error is the reason to skip it; `None` if interrupted.
 pub(super) fn measured(
     args: &Args,
     question: &Question,

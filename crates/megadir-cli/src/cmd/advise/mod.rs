@@ -124,7 +124,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-/// With the advice as the headline.
 fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
     let run = match &answer.run {
         Ok(run) => run,
@@ -157,7 +156,6 @@ struct Answer {
     run: Result<Box<Run>, String>,
 }
 
-/// `None` if interrupted.
 fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
@@ -187,7 +185,6 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
 }
 
-/// Default of --files; an error if none or unknown.
 fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
     match &look.limits.facts.entries {

@@ -70,7 +70,6 @@ pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
 
-/// If the headline is about a more serious problem.
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);

@@ -85,7 +85,6 @@ struct ArmLine<'a> {
     on: Vec<&'a str>,
 }
 
-/// Arms that differ only in the file system share a line.
 fn arms(plan: &Plan) -> String {
     let mut arms: Vec<ArmLine<'_>> = Vec::new();
     for planned in &plan.arms {

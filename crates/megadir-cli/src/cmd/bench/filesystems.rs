@@ -98,7 +98,6 @@ fn mount_options(fact: &Fact) -> String {
     fact.proven.as_ref().map_or_else(given, |proven| proven.mount_options.clone())
 }
 
-/// `None` without an image.
 fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     match proven.place {
         Place::Image { direct_io, .. } => direct_io,

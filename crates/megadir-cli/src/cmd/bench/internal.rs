@@ -50,7 +50,6 @@ pub(super) fn worker_command() -> Option<WorkerCommand> {
     Some(WorkerCommand { program, arguments: WORKER.map(Into::into).into() })
 }
 
-/// Serves a run that started this process.
 pub(crate) fn run_worker() -> Result<u8, CliError> {
     ended(megadir_bench::serve())
 }

@@ -42,7 +42,6 @@ impl LabArgs {
         all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
-    /// Empty without `--fs`.
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
         if self.fs.is_empty() {
             return match self.erase_device {
@@ -103,7 +102,6 @@ fn place(of: &LabFileSystem) -> String {
     }
 }
 
-/// One line for each distinct answer.
 pub(super) fn caches(facts: &[FileSystemFact]) -> String {
     let mut answers: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for found in facts.iter().filter_map(|fact| fact.found.as_ref().ok()) {

@@ -16,7 +16,6 @@ const COMPRESSED: [(&[u8], &str); 3] =
 
 pub(crate) struct Opened {
     pub(crate) report: Report,
-    /// Not just truncated.
     pub(crate) damaged: bool,
 }
 

@@ -175,7 +175,6 @@ pub(crate) struct Resolved {
     pub(crate) planned: Planned,
     pub(crate) caches: Vec<CacheFact>,
     pub(crate) file_systems: Vec<FileSystemFact>,
-    /// Measured, or holds the data sets.
     pub(crate) directory: PathBuf,
     pub(crate) command: Vec<String>,
 }
@@ -190,11 +189,9 @@ impl RunArgs {
     }
 }
 
-/// Study to run, with the options that only some studies have.
 pub(crate) struct Asked<'a> {
     pub(crate) study: Study,
     pub(crate) preset: Preset,
-    /// Layout of the files, if it replaces the study's.
     pub(crate) spread: Option<Spread>,
     pub(crate) epochs: Option<u32>,
     pub(crate) rate_per_s: Option<u64>,
@@ -218,7 +215,6 @@ impl Args {
         }
     }
 
-    /// `ranks` is the number of ranks of `--engine`.
     pub(crate) fn asked(&self, ranks: Option<u32>) -> Result<Asked<'_>, CliError> {
         let mut study = study_of(self.study.as_deref().unwrap_or_default())?;
         let spread = self.work.spread(&study)?;
@@ -390,7 +386,6 @@ pub(in crate::cmd) fn drawn_seed() -> u64 {
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }
 
-/// Includes a random seed.
 fn command(args: &RunArgs, seed: u64) -> Vec<String> {
     let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();

@@ -19,7 +19,6 @@ const WIDE: usize = 110;
 pub(crate) struct Progress {
     bar: ProgressBar,
     room: usize,
-    /// Of each arm's last block.
     last_ns: HashMap<ArmId, u64>,
     blocks: u64,
     /// Before now, and before the current epoch.
@@ -29,7 +28,6 @@ pub(crate) struct Progress {
     epoch: String,
     epochs: u32,
     notes: bool,
-    /// A note about other work on the machine was printed.
     busy: bool,
 }
 

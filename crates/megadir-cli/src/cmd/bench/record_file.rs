@@ -22,7 +22,6 @@ pub(super) enum RecordFile {
 
 #[derive(Debug)]
 pub(super) struct New {
-    /// The first free one is used.
     paths: Vec<PathBuf>,
     /// Empty placeholder if the record lies in the directory that the run measures.
     reserved: Option<(File, PathBuf)>,
@@ -187,7 +186,6 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))
 }
 
-/// Left by killed runs.
 pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -223,7 +221,6 @@ fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Excludes other writers.
 #[cfg(windows)]
 fn alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;

@@ -135,7 +135,6 @@ pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
     }
 }
 
-/// Writes the report of a record next to it, and returns the new file.
 pub(crate) fn export(path: &Path, report: &Report, name: &str) -> Result<PathBuf, CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     let ready = prepare(path, report, format, None)?;
@@ -227,7 +226,6 @@ fn stem(path: &Path) -> &std::ffi::OsStr {
     path.file_stem().unwrap_or(path.as_os_str())
 }
 
-/// The named one, or one in the named directory.
 fn target(
     output: &Path,
     record: &Path,

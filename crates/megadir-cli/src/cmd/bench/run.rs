@@ -62,7 +62,6 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
 
 type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;
 
-/// `more` reports further on the record of a run that measured something.
 pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
     let wording = asked.run.wording();
     finish(interruptible(|interrupt| run_study(asked, interrupt, None))?, wording, more)
@@ -170,7 +169,6 @@ fn resume_run(
     }
 }
 
-/// Also for an incomplete run.
 fn report_on(
     path: &Path,
     opened: &Result<Opened, CliError>,
@@ -349,7 +347,6 @@ fn announce(resolved: &Resolved) {
     }
 }
 
-/// Blocks that begin with a drop of all caches.
 fn drops(plan: &Plan) -> u64 {
     let arms = plan.arms.iter().filter(|planned| planned.cache == CacheState::VfsCold).count();
     arms as u64 * u64::from(plan.rules.rounds)

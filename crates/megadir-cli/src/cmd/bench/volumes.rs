@@ -9,7 +9,6 @@ use crate::exit::CliError;
 
 const LABEL_MAX: usize = 24;
 
-/// In place of file systems that are made for the run.
 pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<LabFacts, CliError> {
     if let Some(option) = lab {
         return Err(CliError::usage(format!(
@@ -46,7 +45,6 @@ fn numbered(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("volume {number}")).collect()
 }
 
-/// Last part of each path in which all differ, or numbers.
 fn labels(whole: &[PathBuf]) -> Vec<String> {
     let parts = |path: &PathBuf| -> Vec<String> {
         let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -70,7 +68,6 @@ fn labels(whole: &[PathBuf]) -> Vec<String> {
     numbered(whole.len())
 }
 
-/// Can stand in names of arms and groups.
 fn is_plain(label: &str) -> bool {
     let letter = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
     !label.is_empty() && label.chars().count() <= LABEL_MAX && label.chars().all(letter)

@@ -11,7 +11,6 @@ use crate::examples;
 
 const SECTION: &str = "1";
 
-/// The program's page is the first.
 pub(super) fn pages(program: Command) -> io::Result<Vec<Page>> {
     // A page for `megadir help` would only repeat the others.
     let mut program = program.disable_help_subcommand(true);

@@ -59,7 +59,6 @@ fn unit(number: u64) -> (&'static str, f64) {
     UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))
 }
 
-/// As many decimals as give `of` three digits.
 fn scaled(number: u64, scale: f64, of: u64) -> String {
     let places = match of as f64 / scale {
         of if of < 9.995 => 2,

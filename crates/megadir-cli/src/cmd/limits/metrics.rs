@@ -29,7 +29,6 @@ const USED: Name = ("megadir_limits_used_ratio", "Used share of the limit, 0 to 
 const WARN: Name = ("megadir_limits_warning_ratio", "Share from which --warn-at warns, 0 to 1.");
 const WARNS: Name = ("megadir_limits_warning", "1 if a limit has reached --warn-at, otherwise 0.");
 
-/// `limits` are missing if the directory could not be checked.
 pub(super) fn add(metrics: &mut Metrics, path: &Path, limits: Option<&Limits>, warn_at: Option<f64>) {
     let labels = Labels::default().with_path("directory", names::from_os(path.as_os_str()));
     metrics.gauge(CHECKED, &labels, u8::from(limits.is_some()));

@@ -135,7 +135,6 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     pass.end()
 }
 
-/// Until the threshold is reached or Ctrl-C.
 fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
     let mut next = Instant::now();

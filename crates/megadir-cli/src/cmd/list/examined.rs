@@ -216,7 +216,6 @@ impl Complaint {
         Self { directory: directory.clone(), first: first.to_vec(), error, count: 0 }
     }
 
-    /// `true` if the complaint is about `directory`.
     pub(super) fn is_about(&self, directory: &DirPath) -> bool {
         self.directory == *directory
     }

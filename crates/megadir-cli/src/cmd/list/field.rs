@@ -18,13 +18,11 @@ pub(super) enum Field {
     Modified,
     Changed,
     Born,
-    /// As `ls -l`.
     Mode,
     User,
     Group,
     Links,
     Inode,
-    /// As major:minor.
     Device,
     Mount,
     Target,
@@ -212,7 +210,6 @@ impl Names {
     }
 }
 
-/// From the attributes if known, else from the listing.
 pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(StatMask::TYPE) { row.kind } else { entry.kind }
 }

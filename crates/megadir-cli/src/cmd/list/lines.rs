@@ -91,7 +91,6 @@ impl Lines {
         Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent.into())
     }
 
-    /// `true` if the directory differs.
     pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) -> bool {
         let differs = label.directory != *directory;
         if differs {

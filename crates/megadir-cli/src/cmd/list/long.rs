@@ -28,7 +28,6 @@ enum Layout {
 const SEPARATOR: u8 = 0;
 
 impl Long {
-    /// `None` without `--long` and `--fields`.
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Option<Self> {
         if !args.long && args.fields.is_empty() {
             return None;

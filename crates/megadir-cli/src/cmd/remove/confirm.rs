@@ -35,7 +35,6 @@ fn needed(conditions: &Conditions) -> StatMask {
     conditions.want() | if conditions.types.is_empty() { StatMask::NOTHING } else { StatMask::TYPE }
 }
 
-/// `None` if the type or an attribute of `want` is unknown.
 fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
     let mut one = BatchBuilder::new(name.len() + 64, false);
     one.push(name, 0, FileType::Unknown, 0);
@@ -70,7 +69,6 @@ impl Counted {
         }
     }
 
-    /// Stops once there are many.
     pub(super) fn add(&mut self, target: &Target, args: &Args, conditions: Option<&Arc<Conditions>>) {
         if self.is_many() {
             return;

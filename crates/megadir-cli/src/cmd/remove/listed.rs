@@ -16,7 +16,6 @@ const SHOWN_BYTES: usize = 80;
 pub(super) struct List {
     reader: Box<dyn BufRead + Send>,
     name: String,
-    /// From 1.
     number: u64,
 }
 
@@ -28,7 +27,6 @@ pub(super) enum Item {
 }
 
 impl List {
-    /// `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self, CliError> {
         let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
             check_input_open()?;

@@ -37,7 +37,6 @@ impl Results {
         lock(&self.summary).failed(failure);
     }
 
-    /// The estimate holds if all of one directory goes.
     fn begin(&self, args: &Args, target: &Target) {
         let is_all = !args.has_conditions() && args.files0_from.is_none() && args.paths.len() == 1;
         if self.shown.is_drawn() && is_all && target.is_directory {

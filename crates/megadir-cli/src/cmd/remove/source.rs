@@ -14,7 +14,6 @@ use crate::cmd::failure::Failure;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::{quoted_bytes, reason};
 
-/// Each has a descriptor.
 const HELD_MAX: usize = 64;
 #[cfg(unix)]
 const DESCRIPTORS_A_TARGET: u64 = 8;

@@ -22,7 +22,6 @@ pub(super) struct Summary {
     quiet: bool,
     listed: bool,
     rate: Option<u64>,
-    /// Every entry was examined.
     looked: bool,
     pub(super) attempted: u64,
     counts: Counts,

@@ -15,7 +15,6 @@ pub(super) struct RowArms<'a> {
     pub(super) arms: Vec<Option<ArmId>>,
 }
 
-/// In the order in which a reader looks for them.
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
     let counts = |planned: &&Arm| planned.role != Role::AgainstItself && !planned.groups.is_empty();

@@ -36,7 +36,6 @@ impl Filled {
         self.length == 0
     }
 
-    /// `true` if the longest possible record still fits.
     pub(super) fn has_room(&self) -> bool {
         self.length + RECORD_BYTES_MAX < self.buffer.len()
     }

@@ -36,7 +36,6 @@ pub(super) struct ShareReader {
     directory: Dir,
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
-    /// Present if threads may only wait for each other.
     throughput: Option<Throughput>,
     pub(super) contention: Option<Contention>,
 }

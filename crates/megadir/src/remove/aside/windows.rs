@@ -15,7 +15,6 @@ use crate::remove::engine::system::{Errno, Opener, open_directory_to_rename};
 
 pub(super) type Lock = OwnedHandle;
 
-/// `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Opener::new(false).below(parent, name).ok()?;
     lock(name.to_bytes())

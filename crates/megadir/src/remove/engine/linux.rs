@@ -91,7 +91,6 @@ impl Opener {
         if self::mount(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
     }
 
-    /// `None` if this directory was moved.
     pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
         let above = open(directory.as_fd(), c"..")?;
         Ok((identity(&above)? == *expected).then_some(above))

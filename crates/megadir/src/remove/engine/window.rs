@@ -15,7 +15,6 @@ const ROOM_BYTES_MIN: usize = 16 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) of_one: usize,
-    /// Including names of unknown type.
     pub(super) of_all: usize,
 }
 

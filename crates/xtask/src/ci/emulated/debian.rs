@@ -11,7 +11,6 @@ const MIRROR: &str = "http://deb.debian.org/debian";
 
 const TOOLS: &[(&str, &str)] = &[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar")];
 
-/// Beginnings of file names.
 const UNUSED: &[&str] = &[
     "adduser",
     "base-files",

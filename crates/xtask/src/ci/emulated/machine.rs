@@ -13,9 +13,7 @@ const RELEASE: &str = "trixie";
 const PACKAGES: &[&str] = &["qemu-system-x86", "kmod"];
 
 const MEMORY: &str = "4096M";
-/// Sparse disk for studies and tests.
 const LAB_BYTES: u64 = 64 << 30;
-/// Sparse disk for the archive of results.
 const RESULTS_BYTES: u64 = 1 << 30;
 
 const WORDS: &str =

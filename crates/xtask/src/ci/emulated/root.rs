@@ -53,7 +53,6 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Reuses the packages of an earlier run.
     pub(super) fn make(folder: &Path, debian: &str, tools: &Tree) -> Result<Self, String> {
         let tree = Tree::unpack(&folder.join(debian), debian, PACKAGES)?;
         let modules = files(&tree.folder.join("usr/lib/modules"))?;

@@ -56,7 +56,6 @@ impl<'a> Program<'a> {
         Self { work: work.clone(), entries: data.entries, own, worker, cold: false, taken: None }
     }
 
-    /// Runs the program once with its output read, whatever the study does with it.
     pub(crate) fn try_once(
         &mut self,
         directory: &Dir,
@@ -200,7 +199,6 @@ impl<'a> Program<'a> {
         let launcher = Launcher::start(worker, &words, environment, output, own).map_err(failed)?;
         let ended = launcher.run(Duration::from_nanos(self.work.timeout_ns), control, read)?;
         if ended.status.code() != Some(self.work.exit_code) {
-            // The path is another in every run.
             let how = describe(ended.status, &errors);
             let path = paths.directory.to_string_lossy();
             return Err(WorkError::Program(how.replace(&*path, "{dir}")));

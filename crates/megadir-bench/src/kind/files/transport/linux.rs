@@ -66,7 +66,6 @@ impl Link {
         say(&mut self.0.from, message)
     }
 
-    /// `None` if no message arrives within [`LOOK`].
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         self.0.hear()
     }

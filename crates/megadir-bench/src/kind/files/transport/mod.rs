@@ -90,7 +90,6 @@ impl<R: Read> Lines<R> {
         Self { from, pending: Vec::new() }
     }
 
-    /// `None` if the connection's timeout expires.
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {

@@ -67,7 +67,6 @@ impl Host {
         Ok((child, Link { says, answers: Some(answers), given: Vec::new(), lines }))
     }
 
-    /// Puts the worker into the job, then passes the data directory, the barrier and the answer pipe.
     pub(crate) fn hand_all(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let Some(answers) = link.answers.take() else {
             return Err(io::Error::other("it already has all it needs"));
@@ -93,7 +92,6 @@ impl Host {
 }
 
 impl Link {
-    /// Returns the handle's number in the worker, valid until the worker answers.
     fn give(&mut self, open: Borrowed<'_>, to: Borrowed<'_>) -> io::Result<u64> {
         let given = give(open, to)?;
         let number = given.number();

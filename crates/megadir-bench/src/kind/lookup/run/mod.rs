@@ -25,7 +25,6 @@ use windows as system;
 pub(crate) const NAMES_MAX: u64 = 4096;
 /// Absent names to draw from: far more than a run uses, and within the range of all schemes.
 pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
-/// Names sampled from an existing directory, unless an arm needs more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
 pub(crate) struct Lookup<'a> {

@@ -55,7 +55,6 @@ impl Files {
         if self.seen.is_multiple_of(STEP) { Ok(control.check()?) } else { Ok(()) }
     }
 
-    /// If the method reports whole seconds, the hash has the times in seconds.
     fn expected(&self, tells: Tells) -> ExpectedFiles {
         let hash = match tells {
             Tells::SizesAndTimes => self.all,
@@ -83,7 +82,6 @@ fn fold(hash: u64, number: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(17)
 }
 
-/// Results for methods that report sizes, times, or whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     with_sizes: ExpectedFiles,

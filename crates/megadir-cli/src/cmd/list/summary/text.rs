@@ -13,13 +13,11 @@ use crate::ui::{is_unicode, sizes};
 
 const BAR_MAX: usize = 30;
 const BAR_MIN: usize = 4;
-/// Longer runs of empty rows are omitted.
 const GAP_MAX: usize = 2;
 const WIDTH: usize = 80;
 
 #[derive(Clone, Copy)]
 pub(in crate::cmd) struct Look {
-    /// `None` if the output is not a terminal.
     pub(in crate::cmd) terminal: Option<Terminal>,
     pub(super) human: bool,
 }
@@ -242,7 +240,6 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
     }
 }
 
-/// `None` if the run is too short to omit.
 fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     let is_empty = |row: &(String, Total)| row.1.entries == 0;
     if !is_empty(&rows[at]) {

@@ -52,7 +52,6 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// `None` for a relative path.
     pub(super) fn of(folder: &Path, itself: &'static str, above: &'static str) -> Option<Self> {
         let folder = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.into()))?;
         let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
