@@ -61,6 +61,7 @@ pub enum Sharing {
 pub struct Row {
     /// File system; `None` for all without a row.
     pub file_system: Option<FileSystem>,
+    /// Division of work among threads.
     pub sharing: Sharing,
     /// Smaller directories are read by one thread; bytes of the directory itself. 0 if its size does not
     /// depend on the number of entries.
