@@ -1,5 +1,5 @@
-//! Capacity of a new directory beside the given one, which may have a history: the facts are judged again for
-//! an empty directory on the same file system.
+//! Capacity of a new directory next to the given one, which may have a history: the facts are judged again
+//! for an empty directory on the same file system.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};

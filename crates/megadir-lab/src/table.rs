@@ -23,14 +23,14 @@ pub struct Entry {
     pub package: &'static str,
     /// Kernel configuration option, without `CONFIG_`.
     pub config: &'static str,
-    /// Why a kernel may lack it, other than configuration.
+    /// Reason, other than configuration, that a kernel may lack it.
     pub gone: Option<&'static str>,
     pub variants: &'static [&'static Variant],
     pub journal: bool,
     /// Driver that avoids recently freed inodes on file systems without a journal. It uses deletion times on
     /// disk, so only mkfs resets that, not unmounting.
     pub remembering_driver: Option<&'static str>,
-    /// Of an image that behaves like a larger one.
+    /// Smallest image that behaves like a larger one.
     pub smallest_bytes: u64,
     /// For each available inode, with mkfs defaults.
     pub bytes_per_inode: u64,

@@ -26,7 +26,7 @@ pub use world::World;
 
 pub const LIBRARY_VARIABLE: &str = "MEGADIR_MPI";
 
-/// Why the processes do not become one world, or no longer are one.
+/// Reason why the processes do not become one world, or no longer are one.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(

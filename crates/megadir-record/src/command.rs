@@ -20,7 +20,7 @@ pub struct CommandWork {
     pub environment: BTreeMap<String, String>,
     /// Destination of the program's output.
     pub output: OutputTo,
-    /// What must be equal for all programs of the task.
+    /// Criterion of equal work for all programs of the task.
     pub same: SameWork,
     /// `true` if the program changes its data set, which is then recreated before the next block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -103,7 +103,7 @@ impl Plan {
         }
     }
 
-    /// Arms that cannot continue after a full directory or a failed program in a block of `arm`: those that
+    /// Arms that cannot continue after a full directory or a failed program in a block of `arm`: all that
     /// depend on its result and, if the data was created before the run, all others on this data.
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.

@@ -39,7 +39,7 @@ pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<
 fn test(epochs: &[Vec<f64>], margin: f64) -> Option<(Beyond, f64)> {
     let center = Rounds::of_epochs(epochs)?.center();
     let side = if center < 0.0 { Beyond::Faster } else { Beyond::Slower };
-    // Counts in the family all the same.
+    // It still counts in the family.
     if center.abs() <= margin {
         return Some((side, 1.0));
     }

@@ -22,8 +22,8 @@ pub struct CrossingEstimate {
 
 const FAR: f64 = 1e6;
 
-/// Where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms; of
-/// several crossings the last. `None` unless `x` ascends, all numbers are positive and finite, and both
+/// Point where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms;
+/// of several crossings the last. `None` unless `x` ascends, all numbers are positive and finite, and both
 /// series have the same length.
 #[must_use]
 pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {

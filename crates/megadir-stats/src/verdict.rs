@@ -29,7 +29,7 @@ const EQUIVALENCE_ALPHA: f64 = 0.10;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// Of times new / old, with its own 95 % interval, corrected for looks.
+    /// Ratio of times new / old, with its own 95 % interval, corrected for looks.
     pub ratio: Estimate,
     /// At the level adjusted for the family; 0 to infinity if the rounds are too few for that level.
     pub adjusted: Interval,

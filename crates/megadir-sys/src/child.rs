@@ -33,7 +33,7 @@ fn ask_to_die_with(parent: u32) -> io::Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub status: ExitStatus,
-    /// Of the process and those it waited for.
+    /// Includes the processes that it waited for.
     pub usage: Usage,
     /// Largest resident set of any of these processes, bytes. The kernel includes the resident set of the
     /// process that called [`ReadyProgram::run`] ([`drop_file_pages`](crate::resident::drop_file_pages) makes

@@ -93,7 +93,7 @@ impl ReadOptions {
     }
 }
 
-/// That thread's part is missing.
+/// Without it the part of that thread is missing.
 pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
         if let Err(panic) = thread.join() {

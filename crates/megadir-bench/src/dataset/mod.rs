@@ -91,7 +91,7 @@ pub enum FilesError {
     Contradiction(String),
 }
 
-/// Why filling ended early. The files made stay, and filling again continues there.
+/// Reason for an early end. The files made stay, and filling again continues there.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]

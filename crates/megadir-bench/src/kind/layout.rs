@@ -149,7 +149,7 @@ fn possible(
 /// Real programs make fewer directories beforehand.
 const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
 
-/// Why directories cannot be created beforehand, if the files themselves are possible.
+/// Reason why directories cannot be created beforehand, if the files themselves are possible.
 fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
     let of = |directories| {
         let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };

@@ -160,7 +160,7 @@ pub(crate) trait Workload {
 pub(crate) struct BlockUsage {
     pub(crate) elapsed_ns: u64,
     pub(crate) usage: Usage,
-    /// Of the process that did the work, if it was not this one, bytes.
+    /// Peak of the process that did the work, if it was not this one, bytes.
     pub(crate) peak_bytes: Option<u64>,
     pub(crate) ranks: Option<RankTimes>,
 }

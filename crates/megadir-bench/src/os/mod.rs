@@ -74,8 +74,7 @@ pub(crate) fn each_entry(
     Ok(())
 }
 
-/// Like [`each_entry`], with regular checks whether the run is to end. The inner result is that of the
-/// listing.
+/// Like [`each_entry`], with regular checks whether the run is to end. The inner result is the listing's.
 pub(crate) fn each_entry_of_run(
     directory: Borrowed<'_>,
     control: RunControl<'_>,

@@ -25,7 +25,7 @@ pub struct Estimate {
     pub elapsed_ns: u64,
 }
 
-/// Of a small file, nanoseconds.
+/// Creating a small file, nanoseconds.
 const MAKE_NS: u64 = 20_000;
 const REMOVE_NS: u64 = 6_000;
 /// Opening a directory and starting a block, nanoseconds.

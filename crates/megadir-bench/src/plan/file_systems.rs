@@ -319,7 +319,7 @@ fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> 
 /// than the measurement.
 const DEVICE_BYTES_MAX: u64 = 64 << 30;
 
-/// Selects the file systems to reformat before each life, with notes on those that cannot be.
+/// Selects the file systems to reformat before each life; notes the ones that cannot be reformatted.
 fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     let mut notes = Vec::new();
     for index in 0..plan.file_systems.len() {

@@ -102,7 +102,7 @@ impl Volumes {
         Ok(Self { all, lab: None })
     }
 
-    /// Records the properties of the file systems in the plan; those that fail are marked unavailable.
+    /// Records the properties of the file systems in the plan; file systems that fail are marked unavailable.
     pub(crate) fn mount(
         plan: Plan,
         path: &Path,
@@ -144,8 +144,8 @@ impl Volumes {
         &self.all
     }
 
-    /// File systems whose data a volume has to take: its own, and those of other directories on the same file
-    /// system.
+    /// File systems whose data a volume has to take: its own, and the file systems of other directories on
+    /// the same one.
     pub(crate) fn sharing(&self, volume: &Volume) -> impl Iterator<Item = FsId> {
         let number = volume.number;
         let shares =

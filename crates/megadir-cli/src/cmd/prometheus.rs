@@ -58,7 +58,7 @@ impl Textfile {
     }
 }
 
-/// Of samples with equal labels the first stays.
+/// The first of several samples with equal labels stays.
 #[derive(Default)]
 pub(in crate::cmd) struct Metrics {
     gauges: BTreeMap<&'static str, Gauge>,

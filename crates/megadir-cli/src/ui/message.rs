@@ -56,7 +56,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", String::from_utf8_lossy(&text))
 }
 
-/// As [`quoted`], also for what is no path on this system.
+/// As [`quoted`], also for bytes that are no path on this system.
 pub(crate) fn quoted_bytes(path: &[u8]) -> String {
     match megadir::names::to_os(path) {
         Ok(path) => quoted(Path::new(&path)),

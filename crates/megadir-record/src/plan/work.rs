@@ -140,7 +140,7 @@ impl Work {
         }
     }
 
-    /// Of the number of files; `None` if the work creates and removes none.
+    /// Change in the number of files; `None` if the work creates and removes none.
     #[must_use]
     pub fn change(&self) -> Option<i64> {
         if let Self::Remove(work) = self {

@@ -23,7 +23,7 @@ use crate::report::Report;
 use crate::summary::{Figure, Outcome, Resolution, judged};
 use matched::{Matched, Side};
 
-/// Of the JSON form of [`Between`]; fields may be added to it.
+/// Version of the JSON form of [`Between`]; fields may be added to it.
 pub const BETWEEN_VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -70,7 +70,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     top.text
 }
 
-/// What makes the numbers unusable, the cause first if it is known; returns the number of warnings.
+/// Warnings that make the numbers unusable, the cause first if it is known; returns their number.
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     if let Some(line) = wine_line(&report.summary) {
         page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);

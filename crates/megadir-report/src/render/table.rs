@@ -16,7 +16,7 @@ use crate::warning::{Told, incomplete_line, told};
 
 const WIDTH_MIN: usize = 40;
 const COURSE_WIDTH: usize = 24;
-/// More groups are omitted beside the table of file systems.
+/// With a table of file systems, further groups are omitted.
 const GROUPS_MAX: usize = 8;
 
 /// In the order of rounds: of the baseline with the widest resolution.

@@ -28,7 +28,7 @@ pub struct Contrast {
     pub arm: ArmId,
     /// Rounds that have both arms.
     pub rounds: usize,
-    /// Ratio of its time to that of the baseline, and the verdict.
+    /// Ratio of its time to the baseline's, and the verdict.
     pub outcome: Outcome,
 }
 

@@ -93,7 +93,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     })
 }
 
-/// Of n in a block, the last one started after n - 1 intervals.
+/// The last of n operations in a block started after n - 1 intervals.
 fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
     let started: u64 = rounds.samples(arm).map(|sample| sample.operations.saturating_sub(1)).sum();
     let elapsed_ns: u64 = rounds.samples(arm).map(|sample| sample.elapsed_ns).sum();

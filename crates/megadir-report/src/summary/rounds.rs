@@ -26,7 +26,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Of a repeated round, the last attempt counts.
+    /// The last attempt at a repeated round counts.
     pub(crate) fn of(record: &Record) -> Result<Self, SummaryError> {
         check_plan(&record.header.plan)?;
         let times = decode_samples(record)?;
@@ -154,7 +154,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Of an operation, nanoseconds. At a fixed rate it is the mean of the times from planned starts, because the
+/// Nanoseconds an operation. At a fixed rate it is the mean of the times from planned starts, because the
 /// rate determines the length of the block.
 fn time_ns(sample: &Sample) -> f64 {
     if let Some(latency) = sample.latency.as_deref().filter(|latency| latency.since == Since::IntendedStart) {

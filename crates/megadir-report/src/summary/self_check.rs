@@ -70,7 +70,7 @@ fn is_found(delay: &Delay) -> bool {
     off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
 }
 
-/// Of arms that take little longer than timing them.
+/// Affects arms that take little longer than timing them.
 pub(super) fn withhold_quantiles(
     arms: &mut [ArmSummary],
     check: Option<&SelfChecked>,

@@ -28,7 +28,7 @@ use crate::summary::fillings::{fill, grow, refusal};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// Rounds measured, and how the run ended.
+    /// Rounds measured, and the end of the run.
     pub progress: Progress,
     /// `None` for a single file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub struct Progress {
     pub rounds_voided: usize,
     /// Rounds of the warm-up.
     pub rounds_warm_up: usize,
-    /// How the run ended.
+    /// End of the run.
     pub ending: Ending,
 }
 

@@ -19,7 +19,7 @@ const VOIDED_MAX: f64 = 0.2;
 const TIMER_COST_WARNED: f64 = 0.02;
 /// Gap between a block's wall time and its histogram and gaps, as a fraction.
 const UNACCOUNTED_MAX: f64 = 0.005;
-/// Of the planned starts.
+/// Fraction of the planned starts.
 const RATE_KEPT_MIN: f64 = 0.98;
 /// Must also be above chance (2 / sqrt(n)).
 const AUTOCORRELATION_MAX: f64 = 0.3;

@@ -190,8 +190,8 @@ pub trait Backend: Sync {
 
 /// Reader of one directory.
 pub trait Reader: Send {
-    /// Returns the next batch, which may be empty, or `None` at the end and after an error. Errors: those of
-    /// the system calls, and [`ErrorKind::Malformed`].
+    /// Returns the next batch, which may be empty, or `None` at the end and after an error. Errors:
+    /// [`ErrorKind::Malformed`], and errors of the system calls.
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>>;
 
     /// Number of system calls made for entries, if known.

@@ -131,7 +131,7 @@ impl Conditions {
         !self.exclude.is_empty() || self.depth_max.is_some()
     }
 
-    /// Attributes needed besides the type.
+    /// Attributes needed in addition to the type.
     pub fn want(&self) -> StatMask {
         let needed = |is: bool, want| if is { want } else { StatMask::NOTHING };
         needed(self.before.is_some() || self.since.is_some(), self.by.want())

@@ -111,7 +111,7 @@ impl Placer {
         path.map(|path| path.into_owned().into()).map_err(|_| Refused::System("it is not Unicode"))
     }
 
-    /// Checks all levels, but writes only those of this depth; returns the file's name.
+    /// Checks all levels, but writes only the levels of this depth; returns the file's name.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         let Layout { source, label, trimmed, .. } = self.layout;
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));

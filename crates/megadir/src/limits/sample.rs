@@ -14,10 +14,10 @@ pub(super) use self::system::of_size;
 
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Of a larger directory: uncached, each may cost a disk read, 128 KiB on ext4. The inodes of a small
-/// directory lie close together.
+/// Sample of a larger directory: uncached, each entry may cost a disk read, 128 KiB on ext4. The inodes of a
+/// small directory lie close together.
 const EXAMINED_MAX: usize = 32;
-/// Where the file system does not count inodes: Agrawal et al., "A Five-Year Study of File-System Metadata",
+/// For file systems that do not count inodes: Agrawal et al., "A Five-Year Study of File-System Metadata",
 /// FAST 2007 (the mean of 2004).
 const TYPICAL_BYTES: f64 = 189e3;
 const NAME_BYTES_ASSUMED: u16 = 32;

@@ -150,7 +150,7 @@ impl Stated {
     }
 }
 
-/// Of a directory that had only grown; 0 if the model knows none.
+/// Size of a directory that had only grown; 0 if the model knows none.
 fn size_of_entries(facts: &Facts) -> u64 {
     let judgement = model_of(facts.file_system).map(|model| model.judge(facts, false));
     let (Some(entries), Some(judgement)) = (&facts.entries, judgement) else { return 0 };

@@ -66,7 +66,8 @@ pub trait StatBackend: Sync {
         false
     }
 
-    /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and those of the system calls.
+    /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and errors of the system
+    /// calls.
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
     /// Prepares `threads` threads for a directory or a tree, and does what is needed once per listing.

@@ -10,7 +10,7 @@ use crate::walk::WalkContext;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gathering {
     pub(super) sum: Sum,
-    /// Of files with several hard links, each name counted: the most that may be added later.
+    /// Bytes of files with several hard links, each name counted: the most that may be added later.
     pub(super) linked_allocated: u128,
     pub(super) linked_apparent: u128,
 }

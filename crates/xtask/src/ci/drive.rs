@@ -172,7 +172,7 @@ fn print_report(stage: &Ended) {
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Runs beside the stages after it, except in the full tier.
+    /// Runs in parallel with the stages after it, except in the full tier.
     pub(crate) aside: bool,
     pub(crate) run: Run,
 }

@@ -82,7 +82,7 @@ impl Progress {
         self.say(&message);
     }
 
-    /// Of notes about other work on the machine prints only the first, and on terminals no others.
+    /// Prints only the first note about other work on the machine, and on terminals no other notes.
     fn note(&mut self, note: &Note) {
         let busy = BUSY.iter().any(|kind| kind.name() == note.kind);
         let is_later = !busy && !self.bar.is_hidden();

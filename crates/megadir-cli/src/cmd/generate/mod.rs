@@ -88,7 +88,7 @@ fn completions(shell: Shell, mut program: Command) -> Page {
     }
     let bytes = lists.complete(shell, script).into_bytes();
     let name = match shell {
-        // The name by which bash-completion finds it.
+        // bash-completion finds it by this name.
         Shell::Bash => PROGRAM.to_owned(),
         _ => shell.file_name(PROGRAM),
     };

@@ -225,7 +225,7 @@ fn device(text: &mut Vec<u8>, (major, minor): (u32, u32)) {
     text.extend_from_slice(number.format(minor).as_bytes());
 }
 
-/// Such as `-rw-r--r--`.
+/// For example `-rw-r--r--`.
 fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
     let triple = |shift: u32, special: u16, set: u8, unset: u8| {
         let bits = mode >> shift;

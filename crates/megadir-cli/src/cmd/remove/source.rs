@@ -159,7 +159,7 @@ fn refused(path: &[u8], refusal: &Refusal) -> BadPath {
     BadPath { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
 }
 
-/// Each target has a descriptor, of which most stay free.
+/// Each target has a descriptor, and most descriptors stay free.
 fn held_max() -> usize {
     #[cfg(unix)]
     {

@@ -112,7 +112,7 @@ impl Node {
         Some(names)
     }
 
-    /// Of the directory itself if the name is empty.
+    /// Path of the directory itself if the name is empty.
     pub(super) fn path(&self, root: &Path, name: &[u8]) -> PathBuf {
         let mut parts = vec![name];
         let mut bytes = name.len();

@@ -21,7 +21,7 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// Of the process's descriptor limit, for all workers together.
+/// Share of the process's descriptor limit, for all workers together.
 const DESCRIPTORS_SHARE: usize = 2;
 const DESCRIPTORS_MIN: usize = 8;
 const LOOK_BYTES: usize = 32 << 10;

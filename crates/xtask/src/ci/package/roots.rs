@@ -12,7 +12,7 @@ use crate::process;
 pub(super) const ROOT: u32 = 0;
 pub(super) const USER: u32 = 1000;
 
-/// Beside the essential packages: readers of manuals, and the shells that complete.
+/// In addition to the essential packages: readers of manuals, and the shells that complete.
 const PACKAGES: &str = "--include=man-db,mandoc,bash-completion,zsh,fish";
 const MIRROR: &str = "http://deb.debian.org/debian";
 
