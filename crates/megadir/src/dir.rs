@@ -148,7 +148,7 @@ impl Dir {
         FileSystem::of(self.descriptor.as_fd())
     }
 
-    /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: see
+    /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: as
     /// fstat(2).
     pub fn size_bytes(&self) -> Result<u64> {
         rustix::fs::fstat(&self.descriptor)
@@ -161,7 +161,7 @@ impl Dir {
         kind_of(self.as_fd(), name)
     }
 
-    /// Identity of the directory, to detect loops and mounts. Errors: see fstat(2).
+    /// Identity of the directory, to detect loops and mounts. Errors: as fstat(2).
     pub fn id(&self) -> Result<DirId> {
         let status = rustix::fs::fstat(&self.descriptor)
             .map_err(|error| Error::io("stat", &self.path, error.into()))?;

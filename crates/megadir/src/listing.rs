@@ -52,8 +52,8 @@ impl Listing {
         Ok(Self { choice, reader })
     }
 
-    /// Returns the next batch of entries, which may be empty, or `None` at the end. Errors: any error ends
-    /// the listing.
+    /// Returns the next batch of entries, which may be empty, or `None` at the end. Any error ends the
+    /// listing.
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.reader.next_batch()
     }

@@ -108,7 +108,7 @@ impl std::error::Error for NoCode {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Errors: if the layout refuses every name.
+/// Errors: the layout refuses every name.
 pub fn snippet(layout: &Layout, language: Language) -> Result<String, NoCode> {
     let rule = Rule::new(layout)?;
     Ok(match language {

@@ -66,7 +66,7 @@ impl AttributeListing {
     }
 
     /// Returns the next entries with their attributes, perhaps none, or `None` at the end. If a single entry
-    /// fails, its row has the error. Errors: an error ends the listing; later calls return `None`.
+    /// fails, its row has the error. An error ends the listing; later calls return `None`.
     pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
         if self.failed {
             return Ok(None);

@@ -141,7 +141,7 @@ impl Dir {
         FileSystem::of(self.as_handle())
     }
 
-    /// Size of the directory itself, bytes; 0 for small directories of NTFS. Errors: see
+    /// Size of the directory itself, bytes; 0 for small directories of NTFS. Errors: as
     /// `GetFileInformationByHandleEx`.
     pub fn size_bytes(&self) -> Result<u64> {
         let facts = facts::of_open(self.as_handle());
@@ -157,14 +157,14 @@ impl Dir {
         })
     }
 
-    /// Identity of the directory, to detect loops. Errors: see `GetFileInformationByHandle`.
+    /// Identity of the directory, to detect loops. Errors: as `GetFileInformationByHandle`.
     pub fn id(&self) -> Result<DirId> {
         identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))
     }
 }
 
 impl DirId {
-    /// Identity of any open file. Errors: see `GetFileInformationByHandle`.
+    /// Identity of any open file. Errors: as `GetFileInformationByHandle`.
     pub fn of_file(file: &std::fs::File) -> std::io::Result<Self> {
         identity(file.as_handle())
     }

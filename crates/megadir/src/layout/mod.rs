@@ -181,7 +181,7 @@ impl Layout {
         Ok(Self::fixed(source, levels))
     }
 
-    /// Leaves the characters that became directories out of the file's name. Errors: if the source is not
+    /// Leaves the characters that became directories out of the file's name. Errors: the source is not
     /// [`Source::Prefix`].
     pub fn trimmed(self) -> Result<Self, LayoutError> {
         if self.source != Source::Prefix {
@@ -291,7 +291,7 @@ impl Layout {
         self.depths().map(move |depth| Placer::new(layout, depth))
     }
 
-    /// Returns the path of a name, relative to the top. Errors: the reason why the layout refuses the name;
+    /// Returns the path of a name, relative to the top. Errors: the layout refuses the name;
     /// [`Refused::Growing`] if the depth depends on the number of files (use [`Layout::at`]).
     pub fn path_for(&self, name: &[u8]) -> Result<PathBuf, Refused> {
         match self.growth {

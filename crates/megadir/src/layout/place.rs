@@ -88,7 +88,7 @@ impl Placer {
     }
 
     /// Writes the path of a name into a buffer. A name is accepted at all depths or at none. Errors: the
-    /// reason why the layout refuses the name.
+    /// layout refuses the name.
     pub fn place<'a>(&self, name: &[u8], buffer: &'a mut PathBuffer) -> Result<Placed<'a>, Refused> {
         check_name(name)?;
         let mut path = Path { bytes: &mut buffer.bytes, length: 0, depth: self.depth };

@@ -19,7 +19,7 @@ const NAME_UNITS_MAX: u64 = 255;
 
 /// Finds how many entries fit a directory and which limit is reached first.
 ///
-/// Errors: if the directory cannot be read or its volume cannot be queried; write permission is not needed.
+/// Errors: the directory cannot be read or its volume cannot be queried; write permission is not needed.
 /// Other missing facts are assumed and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))

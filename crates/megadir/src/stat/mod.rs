@@ -161,7 +161,7 @@ pub(crate) trait AttributeReader: Send {
 }
 
 impl Dir {
-    /// Reads attributes of the directory itself. Errors: see statx(2) or stat(2).
+    /// Reads attributes of the directory itself. Errors: as statx(2) or stat(2).
     pub fn attributes(&self, want: StatMask) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {

@@ -36,7 +36,7 @@ use crate::limits::facts::{Quota, QuotaOf};
 /// # }
 /// ```
 ///
-/// Errors: if the directory cannot be opened or read; write permission is not needed. Other missing facts are
+/// Errors: the directory cannot be opened or read; write permission is not needed. Other missing facts are
 /// assumed and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))

@@ -88,7 +88,7 @@ impl Aside<'_> {
 /// Finds directories that were put aside for an entry and not removed, because the process was killed or
 /// failed, except those that another process is removing.
 ///
-/// Errors: if the parent directory cannot be listed.
+/// Errors: the parent directory cannot be listed.
 pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
     let options = ReadOptions::serial(128 << 10);
     let mut reader = backend::by_name(LISTED_BY)?.open(parent, &options)?;

@@ -28,7 +28,7 @@ const LOOK_BYTES: usize = 32 << 10;
 
 /// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
 ///
-/// Errors: if the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
+/// Errors: the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
 /// even if mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also
 /// to remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
 ///
@@ -100,7 +100,7 @@ pub fn remove_tree(
 /// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
 /// again until it is empty, at most ten times.
 ///
-/// Errors: if the directory cannot be reopened, or an option is out of range. Other failures are reported to
+/// Errors: the directory cannot be reopened, or an option is out of range. Other failures are reported to
 /// [`RemoveOptions::on_failure`].
 pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
     check(options, directory.path())?;

@@ -93,8 +93,8 @@ impl Resolver {
         Self { links, last: None }
     }
 
-    /// Checks the spelling of a path, without touching a file system. Errors: the reason, if
-    /// [`Resolver::resolve`] would refuse this spelling.
+    /// Checks the spelling of a path, without touching a file system. Errors: [`Resolver::resolve`] would
+    /// refuse this spelling.
     pub fn check(path: &[u8]) -> std::result::Result<(), Refusal> {
         system::parts(path).map(drop)
     }
