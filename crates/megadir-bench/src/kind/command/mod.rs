@@ -1,15 +1,5 @@
 //! Measuring any program: arms are command lines, and each run is a process of its own.
 //!
-//! | file | subject |
-//! |---|---|
-//! | `words` | a command line as words, with its placeholders |
-//! | `program` | programs on this machine, with their versions |
-//! | `plan` | arms and groups |
-//! | `lines` | the printed lines, as a count and an order-independent hash |
-//! | `fingerprint` | names and attributes of a data set, to notice that a program changed it |
-//! | `launch` | the small process that starts the program, waits for it and times it |
-//! | `run` | one run: launch, read the output, compare |
-//!
 //! Programs run on Linux only: elsewhere the plan refuses them.
 
 mod fingerprint;
