@@ -1,4 +1,4 @@
-//! Build information for the program: commit, target, compiler, profile. Without git, the environment may set MEGADIR_COMMIT.
+//! Build information: commit, target, compiler, profile. Without git, the environment may set MEGADIR_COMMIT.
 
 use std::process::Command;
 
@@ -25,7 +25,6 @@ fn main() {
     }
 }
 
-/// Returns what a command prints; nothing where it fails or prints nothing.
 fn printed(program: &str, arguments: &[&str]) -> Option<String> {
     let output =
         Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;

@@ -15,18 +15,16 @@ pub struct Advice {
     pub question: Question,
     pub new_dir: NewDir,
     pub layout: Candidate,
-    /// Row of the table that decided.
     pub rule: &'static Rule,
-    /// Known program's layout with as many levels that needs no digests, if the names are known and spread
+    /// Layout of a known program with as many levels, without digests, if the names are known and spread
     /// evenly.
     pub by_name: Option<Candidate>,
-    /// Whatever the layout.
     pub shortage: Option<Shortage>,
     pub below: Option<Change>,
     pub above: Option<Change>,
 }
 
-/// `candidates` come from [`crate::candidates`]. `names_are_known` is false for assumed hex digits.
+/// `names_are_known` is `false` for assumed hex digits.
 #[must_use]
 pub fn advise(
     question: &Question,
@@ -54,7 +52,6 @@ pub fn advise(
     Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above }
 }
 
-/// Enough to judge how names are spread.
 const NAMES_MAX: usize = 4096;
 
 #[derive(Clone, Debug)]
@@ -62,7 +59,6 @@ pub struct Look {
     pub limits: Limits,
     /// Neither given nor measured.
     pub names_assumed: bool,
-    /// Empty if there are too few.
     pub names: Vec<Vec<u8>>,
 }
 
@@ -71,7 +67,6 @@ pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     let found = limits(directory, asked)?;
     let (facts, names_assumed) = ready(found.facts);
     let names = match asked.names {
-        // The user gave only lengths.
         Some(_) => Vec::new(),
         None if names_assumed => Vec::new(),
         None => names(asked.like.unwrap_or(directory))?,
@@ -79,7 +74,6 @@ pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     Ok(Look { limits: Limits::judge(facts, asked.churn), names_assumed, names })
 }
 
-/// In listing order, without directories.
 fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     let mut listing = Listing::open(directory.path())?;
@@ -96,25 +90,22 @@ fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {
     Ok(names)
 }
 
-/// Resource that the file system is short of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortage {
     pub limit: Limit,
     pub needed: u64,
-    /// Number that fits.
     pub available: Span,
 }
 
 impl Shortage {
-    /// Not only the lower bound.
+    /// `true` if more than the lower bound runs out.
     #[must_use]
     pub fn is_likely(&self) -> bool {
         self.available.likely < self.needed
     }
 }
 
-/// First resource to run out before `files` files exist; `None` if all suffice. Existing entries count as
-/// created.
+/// First resource to run out before `files` files exist. Existing entries count as created.
 #[must_use]
 pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {
     let there = limits.facts.entries.as_ref().map_or(0, |entries| entries.value.likely);

@@ -1,4 +1,4 @@
-//! Candidate layouts: one directory, one hashed level, two hashed levels, and the layouts of known programs.
+//! Candidate layouts: one directory, one hashed level, two hashed levels, and layouts of known programs.
 
 use megadir::layout::{Layout, PRESETS, PathBuffer, Preset, Shape, Source};
 
@@ -7,29 +7,24 @@ use crate::question::Question;
 
 /// Listing, sorting or removing this many takes moments and a few megabytes.
 pub const AIM: u64 = 50_000;
-/// Another level is added beyond.
 pub const MOST: u64 = 100_000;
 /// Without an index each create reads the whole directory: this many names take a hundred kilobytes.
 const MOST_LINEAR: u64 = 1_000;
-/// Fewer need only 16 directories.
 const FEW: u64 = 100_000;
 /// 4096 directories fit in one on any file system.
 const DIGITS_MAX: u16 = 3;
-/// In ascending number of directories.
 const TWO: [[u16; 2]; 5] = [[1, 1], [2, 1], [2, 2], [3, 2], [3, 3]];
 const HEX: u64 = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub layout: Layout,
-    /// Known program that uses this layout.
     pub preset: Option<&'static str>,
     pub shape: Shape,
     pub fullest: u64,
 }
 
 impl Candidate {
-    /// Names, or their digests, are spread evenly.
     #[must_use]
     pub fn of(layout: Layout, files: u64) -> Self {
         let shape = layout.shape(files, HEX);
@@ -42,7 +37,6 @@ impl Candidate {
         self.shape.depth
     }
 
-    /// Digests suit any names.
     #[must_use]
     pub(crate) fn is_hashed(&self) -> bool {
         self.layout.source() == Source::Digest
@@ -60,7 +54,6 @@ fn fullest(files: u64, shape: &Shape) -> u64 {
     (mean + (2.0 * mean * spread).sqrt() + spread / 3.0).ceil().min(files as f64) as u64
 }
 
-/// Target and maximum for a hashed layout.
 #[must_use]
 pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     let most = match &new_dir.capacity {
@@ -71,7 +64,6 @@ pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     (AIM.min(most), most)
 }
 
-/// The fewest directories that meet the target.
 #[must_use]
 pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
@@ -80,7 +72,6 @@ pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     (least..DIGITS_MAX).map(of).find(|one| one.fullest <= aim).unwrap_or_else(|| of(DIGITS_MAX))
 }
 
-/// The fewest directories that meet the target.
 #[must_use]
 pub(crate) fn two_levels(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
@@ -94,8 +85,8 @@ fn hashed(levels: &[u16]) -> Layout {
     Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT)
 }
 
-/// One directory first; `names` is a sample, if any. A known program's layout must accept them, and no
-/// directory may exceed the maximum.
+/// One directory first; `names` is a sample. A known program's layout must accept them, and no directory may
+/// exceed the maximum.
 #[must_use]
 pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let mut all = vec![
@@ -107,7 +98,6 @@ pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> V
     all
 }
 
-/// In ascending number of directories.
 fn presets(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let (_, most) = bounds(new_dir);
     let of = |preset: &Preset| Candidate {
@@ -138,14 +128,13 @@ fn takes(layout: &Layout, question: &Question, new_dir: &NewDir, names: &[Vec<u8
     names.iter().all(|name| placer.place(name, &mut buffer).is_ok()) && spreads(layout, question, names)
 }
 
-/// Fewer prove nothing about their distribution.
 const SPREAD_NAMES_MIN: usize = 64;
-/// Standard deviations of chi-square; even names exceed it one time in a thousand.
+/// Even names exceed this many standard deviations of chi-square one time in a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;
 
-/// Names are spread as evenly as hex digits, by Pearson's chi-square test of the first level: with k
-/// directories about normal with mean k - 1 and variance 2 (k - 1). The names are the first in the listing, in
-/// a directory in creation order the oldest.
+/// As evenly as hex digits, by Pearson's chi-square test of the first level: with k directories about normal
+/// with mean k - 1 and variance 2 (k - 1). The names are the first in the listing, in a directory in creation
+/// order the oldest.
 fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     if matches!(layout.source(), Source::Decimal | Source::Sequence) {
         return true;

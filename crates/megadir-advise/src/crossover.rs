@@ -8,18 +8,15 @@ use crate::new_dir::{Capacity, NewDir};
 use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
 
-/// No tree has more files than this.
 const FILES_MAX: u64 = 1_000_000_000_000;
-/// Ratio of neighbouring numbers; a change between two is then located exactly.
+/// A change between two neighbouring numbers is located exactly.
 const STEP: f64 = 1.25;
 
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// As certain as the limits.
     pub files: Span,
     pub before: Candidate,
     pub after: Candidate,
-    /// Row of the table that gives it.
     pub rule: &'static Rule,
 }
 
@@ -69,7 +66,6 @@ fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec
     while from < FILES_MAX {
         let to = ((from as f64 * STEP) as u64).max(from + 1).min(FILES_MAX);
         if at(to).1.layout != before.layout {
-            // Bisection for the first number with another answer.
             let (mut same, mut other) = (from, to);
             while other - same > 1 {
                 let middle = same + (other - same) / 2;

@@ -6,20 +6,6 @@
 //! candidates -> measurement -> record -> summary -> Measured+
 //! ```
 //!
-//! | subject | where |
-//! |---|---|
-//! | question and its terms | [`question`] |
-//! | facts about the given directory | [`look()`] |
-//! | capacity of a new directory | [`new_dir`] |
-//! | candidate layouts | [`candidate`] |
-//! | table of rules | [`rule`] |
-//! | complete answer | [`mod@advise`] |
-//! | short measurement on the target | [`mod@measure`] |
-//! | its result | [`measured`] |
-//! | numbers of files at which the answer changes | [`crossover`] |
-//! | inodes and blocks, whatever the layout | [`Shortage`] |
-//! | path of a name, in words and as code | [`code`] |
-//!
 //! The rule is pure: it sees numbers, never a file system. `docs/advice.md` explains its reasons. Nothing here
 //! prints.
 

@@ -10,13 +10,11 @@ use crate::question::Pattern;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Write,
-    /// Read them by name in random order.
     Read,
     Walk,
 }
 
 impl Phase {
-    /// Noun, as in "writing is 1.2 times".
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +55,6 @@ pub struct Measured {
     pub writers: u32,
     pub rounds: usize,
     pub given: Duration,
-    /// With its setup and removal.
     pub round_s: f64,
     /// Half-width of one directory against itself, the largest of all phases; `None` with too few rounds.
     pub resolution_percent: Option<f64>,
@@ -80,25 +77,22 @@ pub enum Relation {
 /// With fewer, the time is mostly the cost of the directories.
 pub const DECIDING_FILES_MIN: u64 = 1_000;
 
-/// A gain of a tenth is worth extra directories, if the whole interval lies below.
 const WORTH: f64 = 0.9;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Undecided {
     pub layout: Layout,
     pub phase: Phase,
-    /// `None` if too long.
     pub time: Option<Duration>,
 }
 
 const TIME_MAX: Duration = Duration::from_secs(3600);
-/// On the rounds, without an estimate.
+/// Lower bound of further rounds, as a factor, without an estimate.
 const MORE: u64 = 2;
-/// Share of a measurement's time that rounds get.
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
-    /// For the same number of files; a longer measurement takes more, which makes it less noisy still.
+    /// For the same number of files; more files make it less noisy still.
     #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);
@@ -111,10 +105,8 @@ impl Measured {
                 // Too few rounds for an interval, or an interval that crosses a tenth.
                 _ => Some(MORE * self.rounds.max(6) as u64),
             };
-            // The present number of rounds was not enough.
             let rounds = rounds.map(|rounds| rounds.max(MORE * self.rounds as u64));
             let time = rounds.map(|rounds| rounds as f64 * self.round_s / ROUNDS_PART);
-            // Nor was the present time, whatever share of it the rounds took.
             let time = time.map(|seconds| seconds.max(MORE as f64 * self.given.as_secs_f64()));
             let time = time.filter(|seconds| *seconds <= TIME_MAX.as_secs_f64()).map(Duration::from_secs_f64);
             Some(Undecided { layout: contrast.layout, phase: contrast.phase, time })
@@ -122,7 +114,6 @@ impl Measured {
         self.contrasts.iter().filter(of).filter_map(undecided).collect()
     }
 
-    /// Other layouts say nothing about it.
     #[must_use]
     pub fn relation(&self, layout: &Layout, phases: &[Phase]) -> Relation {
         let of = |contrast: &&Contrast| {

@@ -1,5 +1,5 @@
-//! Capacity of a new directory beside the given one, which may have a history: the facts are judged again for
-//! an empty directory on the same file system.
+//! Capacity of a new directory next to the given one, which may have a history: the facts are judged again
+//! for an empty directory on the same file system.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
@@ -12,15 +12,11 @@ const SAMPLE_MIN: u64 = 20;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     Bounded {
-        /// Number of entries at which the first create fails.
         full: Span,
-        /// As certain as `full`.
         plan: Span,
         by: Limit,
     },
-    /// Limited only by the space of the file system.
     Unbounded,
-    /// Cannot be determined from here.
     Unknown,
     /// Each create searches all entries.
     Linear,
@@ -41,7 +37,6 @@ impl NewDir {
         Self { capacity: capacity(&Limits::judge(facts, churn), churn), names }
     }
 
-    /// `None` if unlimited or unknown.
     #[must_use]
     pub fn plan(&self) -> Option<Span> {
         match self.capacity {
@@ -115,7 +110,6 @@ fn capacity(limits: &Limits, churn: bool) -> Capacity {
     }
 }
 
-/// From the directory itself.
 fn limit_of(limits: &Limits) -> Limit {
     limits.judgement.ceilings.first().map_or(Limit::Unknown, |ceiling| ceiling.limit)
 }

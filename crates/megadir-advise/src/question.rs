@@ -1,10 +1,9 @@
 //! Question: how many files, how many writers, and which operations.
 
-/// Planned use of the files. The limits hold their names' lengths and their sizes.
+/// The limits hold the names' lengths and the files' sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub files: u64,
-    /// Threads or processes that create files at the same time.
     pub writers: u32,
     pub churn: bool,
     pub pattern: Pattern,
@@ -29,7 +28,6 @@ impl Pattern {
         }
     }
 
-    /// `true` if the number of writers matters.
     #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Mixed)

@@ -10,7 +10,6 @@ const UNKNOWN_MAX: u64 = 100_000;
 /// Programs that hold all names in memory (`ls`, shells, `find`) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
-/// Fewer are created in a moment, even if writers wait for each other.
 const WAITING_MIN: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +22,6 @@ pub struct Case<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recommendation {
     Flat,
-    /// One level, or two if one would put too many files into a directory.
     Hashed,
 }
 
@@ -99,7 +97,7 @@ pub static RULES: &[Rule] = &[
 ];
 
 impl Case<'_> {
-    /// Relation of the recommended hashed layout to one directory. A measurement with more files than in question, or of
+    /// Recommended hashed layout against one directory. A measurement with more files than in question, or of
     /// another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
@@ -109,7 +107,6 @@ impl Case<'_> {
     }
 }
 
-/// The first row that applies.
 #[must_use]
 pub fn decide(case: &Case<'_>) -> &'static Rule {
     let last = &RULES[RULES.len() - 1];
@@ -124,7 +121,6 @@ pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
     }
 }
 
-/// Two levels if one would put too many files into a directory.
 fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
     let (_, most) = candidate::bounds(new_dir);
     let one = candidate::one_level(question, new_dir);

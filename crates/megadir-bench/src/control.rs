@@ -7,7 +7,6 @@ use megadir_record::Refused;
 pub use megadir_lab::control::{COMPUTING, RunControl, WRITING_BACK};
 pub(crate) use megadir_lab::control::{Stopped, marked, words};
 
-/// Reason for a block without a result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkError {
     #[error(transparent)]
@@ -17,10 +16,9 @@ pub(crate) enum WorkError {
     /// A directory accepts no more names although its file system has space.
     #[error("a directory of {} entries takes no more: {}", .0.entries, .0.cause)]
     Refused(Refused),
-    /// The data set's file system could not be remounted.
     #[error("fs-cold: {0}")]
     Remount(String),
-    /// A program that is measured failed; the sentence has no subject of its own.
+    /// A measured program failed; the sentence has no subject.
     #[error("{0}")]
     Program(String),
     #[error("interrupted")]

@@ -1,5 +1,5 @@
 //! Events of a run and their observers: progress, live tables, the record. Observers never influence the run,
-//! except that an observer's error (e.g. a record that cannot be written) ends it.
+//! except that an observer's error ends it.
 
 use std::io;
 
@@ -16,11 +16,8 @@ use crate::schedule::Block;
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     Filling(FillProgress),
-    /// Preparation is complete: the record's first line.
     Started(&'a Header),
-    /// Data made before the first block, and the time taken.
     Built(&'a Built),
-    /// Space of a data set that the arms have made.
     Used(&'a UsedByArms),
     Epoch(&'a Epoch),
     Checked(&'a SelfCheck),
@@ -38,12 +35,10 @@ pub enum Event<'a> {
     /// Later blocks work on other or re-created data: the record must be made durable.
     EpochEnds,
     Cleaning,
-    /// The run has ended: the record's last line.
     Ended(&'a End),
 }
 
 pub trait Listener {
-    /// Receives an event. An error ends the run.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
 }
 
@@ -85,8 +80,7 @@ impl<W: Durable> Recorder<W> {
         Self { chain, ..Self::new(output) }
     }
 
-    /// Omits everything that identifies the machine. `private` lists further names and paths that must not
-    /// appear in any text, in addition to those in the record's header.
+    /// Omits everything that identifies the machine, including the names and paths in `private`.
     #[must_use]
     pub fn shared(self, private: Vec<String>) -> Self {
         Self { private: Some(private), ..self }
@@ -138,7 +132,6 @@ impl<W: Durable> Listener for Recorder<W> {
     }
 }
 
-/// Returns the default file name of a record, e.g. `megadir-listing-20260102-030405.jsonl`.
 pub fn record_file_name(study: &str, started_unix_s: u64) -> String {
     let seconds = i64::try_from(started_unix_s).unwrap_or(i64::MAX);
     let Utc { year, month, day, hour, minute, second } = Time { seconds, nanoseconds: 0 }.utc();

@@ -14,13 +14,10 @@
 //! never prints and never reads the environment; everything that it creates is in a directory of its own, is
 //! accessed relative to descriptors, and is removed, if necessary by the next run.
 
-/// System calls that a kernel may lack, for the program, which makes none itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::kernel_calls;
-/// Console Ctrl-C handling, for crates that make no system calls themselves.
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
-/// Standard streams that were closed at process start, for the program, which makes no system calls itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::{signals, standard_streams};
 mod cache;

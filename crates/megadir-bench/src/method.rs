@@ -1,25 +1,23 @@
-//! Methods of reading name, size and time of every file of a directory: plain data, one table per system. A
-//! method by an existing backend and stat backend is one row; `kind/stat_all/run/mod.rs` implements them.
+//! Methods of reading name, size and time of every file of a directory: one table per system. A method by an
+//! existing backend and stat backend is one row; `kind/stat_all/run/mod.rs` implements them.
 
 use megadir::Dir;
 use megadir::nearest::choices;
 
-/// Every method of this system; the first is the baseline.
+/// The first is the baseline.
 #[cfg(not(windows))]
 pub static METHODS: &[Method] = linux::METHODS;
 #[cfg(windows)]
 pub static METHODS: &[Method] = windows::METHODS;
 
-/// Methods of other systems: their names are known, so that one study file works on every system.
+/// Their names are known, so that one study file works on every system.
 static ELSEWHERE: &[(&str, &[Method])] =
     if cfg!(windows) { &[("Linux", linux::METHODS)] } else { &[("Windows", windows::METHODS)] };
 
-/// Method of reading name, size and time of every regular file of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: &'static str,
     pub what: &'static str,
-    /// Requirement that not every system meets.
     pub needs: Option<&'static str>,
     /// Buffer of one listing call, bytes; `None` if the library chooses.
     pub buffer_bytes: Option<u64>,
@@ -28,19 +26,15 @@ pub struct Method {
     pub(crate) way: Way,
 }
 
-/// Attributes that a method reports for each file in addition to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// Size, and time at the file system's resolution.
     SizesAndTimes,
     Times,
-    /// Time in whole seconds.
     Seconds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// Only the caller's thread.
     One,
     Asked,
     /// At most one per processor; the library decides.
@@ -49,28 +43,17 @@ pub enum Threads {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Listed by the library, then one `stat` by path for each entry.
     Path,
-    /// Listed by a backend of the library; attributes read by one of its stat backends.
-    Examined {
-        backend: &'static str,
-        stat_backend: &'static str,
-        order: AskingOrder,
-    },
+    Examined { backend: &'static str, stat_backend: &'static str, order: AskingOrder },
     Policy,
-    /// Rust's standard library only.
     StdFs,
-    /// C++'s standard library only.
     CppFilesystem,
 }
 
-/// Order in which the attributes of entries are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskingOrder {
     Listing,
-    /// Listing order, by several threads.
     Chunks,
-    /// Inode order within a window, by one thread.
     Inode,
 }
 
@@ -78,7 +61,7 @@ const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
-/// By name, of any system; the error lists the methods here.
+/// The error lists the methods of this system.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {
@@ -87,7 +70,6 @@ pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     })
 }
 
-/// Returns the system that a method belongs to; `None` for this system.
 pub(crate) fn system_of(name: &str) -> Option<&'static str> {
     let of = |methods: &[Method]| methods.iter().any(|method| method.name == name);
     let elsewhere = || ELSEWHERE.iter().find(|(_, methods)| of(methods)).map(|(system, _)| *system);
@@ -125,13 +107,11 @@ pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
 }
 
 mod linux {
-    //! The methods of Linux: all but root's ask for each file, and differ in the call and in the order.
+    //! Linux: all but root's method ask for each file, and differ in the call and in the order.
 
     use super::{AskingOrder, Method, Tells, Threads, Way, method};
 
-    /// The buffer of the C library's directory stream, bytes.
     const C_LIBRARY: Option<u64> = Some(32 << 10);
-    /// The buffer that is given to getdents64, bytes.
     const GETDENTS: Option<u64> = Some(128 << 10);
     const CHUNK: Option<u64> = Some(megadir::attribute_policy::CHUNK_BYTES as u64);
 
@@ -139,7 +119,6 @@ mod linux {
         Way::Examined { backend: "getdents", stat_backend, order }
     }
 
-    /// Every method, the one that others are compared with first.
     pub(super) static METHODS: &[Method] = &[
         method("readdir-lstat", "readdir, then lstat of each entry by path", C_LIBRARY, Way::Path),
         method(
@@ -210,18 +189,16 @@ mod windows {
 
     use super::{AskingOrder, Method, Tells, Way, method};
 
-    /// The source's buffer, bytes; ours have it too, so that the call makes the difference.
+    /// The source's; ours have it too, so that the call makes the difference.
     const BUFFER: Option<u64> = Some(64 << 10);
     const LARGE_BUFFER: Option<u64> = Some(1 << 20);
-    /// The system chooses the buffer.
     const SYSTEMS_OWN: Option<u64> = None;
 
-    /// Listed by a backend that brings attributes along.
     const fn listed(backend: &'static str) -> Way {
         Way::Examined { backend, stat_backend: "listed", order: AskingOrder::Listing }
     }
 
-    /// Every method, the one that others are compared with first: the source's slowest.
+    /// The first, the source's slowest, is the baseline.
     pub(super) static METHODS: &[Method] = &[
         method(
             "find-and-ask-each",
@@ -315,7 +292,6 @@ mod windows {
             SYSTEMS_OWN,
             Way::StdFs,
         ),
-        // One thread: the listing has all attributes.
         method("policy", "the library's choice for the directory", None, Way::Policy),
     ];
 }

@@ -3,54 +3,45 @@
 use megadir::nearest::choices;
 use megadir_record::{CacheState, Note, Plan, Preset};
 
-/// Interval half-width at which a run stops; absolute widths are in nanoseconds.
+/// Half-width at which a run stops; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;
 
 use crate::lab::Spec;
 use crate::method::MethodFact;
 
-/// The user's options for a study; empty lists and `None` keep the study's own values.
+/// Empty lists and `None` keep the study's values.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub preset: Preset,
     pub seed: u64,
-    /// Number of measured rounds; the maximum if the run stops at a width.
+    /// Measured rounds; the maximum if the run stops at a width.
     pub rounds: Option<u32>,
-    /// Half-width at which the run stops, of ratios or of differences in nanoseconds; `None` measures all
-    /// rounds.
     pub until: Option<HalfWidth>,
-    /// Number of times the data sets are made; `None` makes them once.
     pub epochs: Option<u32>,
     pub target: Target,
-    /// Backends to compare; they replace the study's comparisons.
+    /// Replace the study's comparisons.
     pub backends: Vec<String>,
-    /// Buffers to compare, bytes; they replace the study's comparisons.
     pub buffers_bytes: Vec<u64>,
-    /// Thread counts to compare; they replace the study's comparisons.
     pub threads: Vec<u32>,
-    /// Number of further files that the aged twins of directories have held; `None` makes no twins.
+    /// Further files that the aged twins of directories have held.
     pub aged: Option<AgedBy>,
-    /// Operations started per second, for studies of single operations; `None` starts each after the previous
-    /// one.
+    /// Operations per second, for studies of single operations; `None` runs them back to back.
     pub rate_per_s: Option<u64>,
     pub facts: &'a [BackendFact],
     pub methods: &'a [MethodFact],
-    /// Programs of a study of command lines.
     pub programs: &'a [ProgramFact],
-    /// Cache states to measure in; if empty, the study's, else warm.
+    /// If empty, the study's, else warm.
     pub caches: Vec<CacheState>,
-    /// `true` if the caches of the whole machine may be dropped.
     pub drop_caches: bool,
     pub cache_facts: &'a [CacheFact],
-    /// File systems to create and mount for the run, or directories of the user to compare, with their
-    /// capabilities, which replace the facts above. If empty, the run works in the given directory.
+    /// File systems to mount for the run, or directories to compare; their capabilities replace the facts
+    /// above. If empty, the run works in the given directory.
     pub file_systems: &'a [FileSystemFact],
     pub images_room_bytes: u64,
 }
 
 #[cfg(test)]
 impl Request<'_> {
-    /// Returns a request without options, on a system without capabilities.
     pub(crate) fn bare(preset: Preset, seed: u64) -> Self {
         Self {
             preset,
@@ -76,7 +67,7 @@ impl Request<'_> {
     }
 }
 
-/// Number of further files that an aged directory has held.
+/// Further files that an aged directory has held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgedBy {
     Files(u64),
@@ -94,23 +85,27 @@ impl AgedBy {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Data sets made for the run, of these sizes; if empty, of the preset's.
-    Made { entries: Vec<u64> },
-    /// The user's own directory, only read.
-    Existing { path: String, entries: u64 },
+    /// Sizes of the data sets made for the run; if empty, the preset's.
+    Made {
+        entries: Vec<u64>,
+    },
+    Existing {
+        path: String,
+        entries: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
     pub name: &'static str,
     pub unavailable: Option<String>,
-    /// Maximum number of threads; 1 if it reads in the caller's thread.
+    /// 1 if it reads in the caller's thread.
     pub threads_max: u32,
-    /// Shares of a directory for each thread, as the library chooses them; `None` if it does not split.
+    /// As the library chooses them; `None` if it does not split a directory.
     pub shares_per_thread: Option<u32>,
-    /// Fixed buffer size, bytes, if the caller cannot choose.
+    /// Bytes, if the caller cannot choose.
     pub buffer_fixed: Option<u64>,
-    /// Minimum and maximum buffer, bytes.
+    /// Minimum and maximum, bytes.
     pub buffer_bytes: (u64, u64),
 }
 
@@ -128,42 +123,38 @@ impl BackendFact {
     }
 }
 
-/// Program of a study on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramFact {
-    /// First word of a command line.
     pub word: String,
-    /// First line of its `--version`, or the reason why it is unavailable.
+    /// First line of `--version`, or why the program is unavailable.
     pub version: Result<Option<String>, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFact {
     pub state: CacheState,
-    /// Name in reports. In a virtual machine it says that the host's cache stays warm.
+    /// In a virtual machine it says that the host's cache stays warm.
     pub name: String,
     pub unavailable: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
-    /// Name as requested; of a user's directory its label.
+    /// As requested; a user's directory has its label.
     pub name: String,
-    /// File system to create; `None` for a directory of the user.
+    /// `None` for a directory of the user.
     pub spec: Option<Spec>,
     pub found: Result<FoundFileSystem, String>,
 }
 
-/// Facts of a file system, found by creating and mounting a small one, or in the user's directory.
+/// Found by mounting a small one, or in the user's directory.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    /// Name in tables, see `LabFileSystem::label`.
+    /// See `LabFileSystem::label`.
     pub label: String,
-    /// Type, e.g. `ext2`.
     pub kind: String,
     pub driver: String,
     pub mount_options: String,
-    /// Program that creates it, with version.
     pub tool: Option<String>,
     pub backing: Backing,
     pub backends: Vec<BackendFact>,
@@ -174,17 +165,9 @@ pub struct FoundFileSystem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
     Image,
-    Device {
-        path: String,
-        bytes: u64,
-    },
-    Memory {
-        /// Maximum size, bytes.
-        bytes_max: u64,
-    },
-    Directory {
-        path: String,
-    },
+    Device { path: String, bytes: u64 },
+    Memory { bytes_max: u64 },
+    Directory { path: String },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -201,15 +184,12 @@ pub enum PlanError {
     Value { what: &'static str, value: String, allowed: String },
     #[error("the files cannot be created: {reason}")]
     Data { reason: String },
-    /// The baseline arm cannot run here.
     #[error("the baseline `{name}` is unavailable here: {reason}")]
     NoBaseline { name: String, reason: String },
-    /// Only the baseline is left.
     #[error("nothing is left to compare: {reason}")]
     Nothing { reason: String },
 }
 
-/// Returns the facts of a backend, or an error that suggests the nearest name.
 pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
     facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
         let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
@@ -217,8 +197,8 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
     })
 }
 
-/// Refuses a buffer or thread count that no backend takes. This is the only range check before the backend's
-/// own. If some backends accept a value and the arm's own does not, the arm is omitted with a note instead.
+/// Refuses a buffer or thread count that no backend takes: the only range check before the backend's own. If
+/// only the arm's backend refuses it, the arm is omitted with a note.
 pub(crate) fn check_reading(
     facts: &[BackendFact],
     buffer_bytes: Option<u64>,

@@ -1,6 +1,6 @@
-//! The run's own directory, identified by a locked marker, and removal of directories of killed runs. At every
-//! moment the directory has a complete marker or nothing but an unfinished one (`renamed`, `in_place`). Removal
-//! follows no links, crosses no mounts, and needs the lock, which a living run never releases.
+//! The run's own directory, identified by a locked marker, and removal of directories of killed runs. At
+//! every moment the directory has a complete marker or nothing but an unfinished one (`renamed`, `in_place`).
+//! Removal follows no links, crosses no mounts, and needs the lock, which a living run never releases.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,13 +18,12 @@ use crate::os::removal::{Beat, remove_directory};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
 const PREFIX: &str = "megadir-bench-";
-/// Suffix of unfinished directories, on systems where these have their own names.
+/// On systems where unfinished directories have their own names.
 const UNFINISHED: &str = ".new";
 const MARKER: &str = ".megadir-run";
 const PROGRAM: &str = "megadir";
-/// Longer on Windows: there an empty leftover is recognised by its name alone, which must not occur by chance.
+/// Longer on Windows, where an empty leftover is recognised by its name alone.
 const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
-/// Upper bound of a marker's size, bytes.
 const MARKER_BYTES_MAX: u64 = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +35,6 @@ struct Marker {
     run: String,
 }
 
-/// Reads the marker of a living run's directory.
 pub(crate) fn marker_below(parent: Borrowed<'_>, name: &str) -> io::Result<Vec<u8>> {
     let directory = os::open_on_this_mount(parent, name)?;
     let marker = os::open_file(directory.at(), MARKER, Access::Read)?;
@@ -45,7 +43,7 @@ pub(crate) fn marker_below(parent: Borrowed<'_>, name: &str) -> io::Result<Vec<u
     Ok(text)
 }
 
-/// A run's own directory; removed by [`Workspace::remove`], or by the next run if this process is killed.
+/// Removed by [`Workspace::remove`], or by the next run if this process is killed.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     parent: Owned,
@@ -80,7 +78,6 @@ impl Workspace {
         self.open_data_directory(name)
     }
 
-    /// Removes a subdirectory with its contents and creates it again.
     pub(crate) fn renew_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<Owned> {
         self.remove_data_directory(name, heartbeat)?;
         self.data_directory(name)
@@ -90,7 +87,7 @@ impl Workspace {
         remove_directory(self.directory.at(), name, heartbeat)
     }
 
-    /// Renames a subdirectory and creates an empty one in its place. On Windows, nothing in it may be open.
+    /// On Windows, nothing in it may be open.
     pub(crate) fn set_aside_data_directory(&self, name: &str, aside: &str) -> io::Result<Owned> {
         os::rename_new(self.directory.at(), name, aside)?;
         self.data_directory(name)
@@ -119,7 +116,6 @@ impl Workspace {
     }
 }
 
-/// `true` if another run that creates directories here can cause this error.
 fn is_race(kind: ErrorKind) -> bool {
     use ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
     [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
@@ -166,14 +162,12 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Removed directories, or those affected by a removal.
     pub removed: Vec<String>,
-    /// Directories with a run's name that were kept, and the reason.
+    /// Directories that were kept, and the reason.
     pub left: Vec<(String, String)>,
 }
 
-/// Removes the directories that killed runs left in `parent`. Fails only if `parent` cannot be read;
-/// directories that cannot be removed are in [`Leftovers::left`].
+/// Removes the directories that killed runs left in `parent`. Fails only if `parent` cannot be read.
 pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers> {
     leftovers(parent, |parent, name, leftover| match leftover.marker {
         Some(_) => protocol::remove(parent, name, leftover, heartbeat),
@@ -187,20 +181,17 @@ pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers
     })
 }
 
-/// Returns the directories that [`remove_leftovers`] would remove.
 pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 
 struct Leftover {
     directory: Owned,
-    /// `None` if the run was killed before it created one.
     marker: Option<File>,
-    /// `true` if the marker is complete. Only then can the directory hold data of the run.
+    /// Only with a complete marker can the directory hold data of the run.
     whole: bool,
 }
 
-/// Visits the directories of killed runs, and removes them if requested.
 fn leftovers(
     parent: &Path,
     remove: impl Fn(Borrowed<'_>, &str, Leftover) -> io::Result<()>,
@@ -228,7 +219,6 @@ fn leftovers(
     Ok(leftovers)
 }
 
-/// `true` if [`Workspace::create`] could have chosen this name.
 fn is_ours_by_name(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
     name.strip_prefix(PREFIX).is_some_and(|random| {
@@ -236,7 +226,7 @@ fn is_ours_by_name(name: &str) -> bool {
     })
 }
 
-/// Locks the directory of a dead run. Returns `None` if the run is alive, `Err` if it is no run's directory.
+/// `None` if the run is alive, `Err` if it is no run's directory.
 fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
     let words = |error: io::Error| crate::control::words(&error);
     let directory = match os::open_on_this_mount(parent, name) {
@@ -264,7 +254,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
     if !is_plain(&status_of_marker, &status) {
         return Err("its marker is not a plain file of the directory's owner".into());
     }
-    // Lock before reading: on Windows a file locked by another process cannot be read.
+    // On Windows a file locked by another process cannot be read.
     match marker.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
@@ -281,7 +271,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
     Ok(Some(Leftover { directory, marker: Some(marker), whole }))
 }
 
-/// Refuses a directory with anything but a marker: an unfinished one never has more.
+/// An unfinished directory never has anything but a marker.
 fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
     os::each_entry(directory, &mut |name, _| match name == MARKER.as_bytes() {
         true => Ok(()),
@@ -289,21 +279,20 @@ fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
     })
 }
 
-/// `true` if a marker is a regular file with one link, and with the owner and device of its directory.
 fn is_plain(marker: &Status, directory: &Status) -> bool {
     marker.kind == FileType::File
         && marker.links == 1
         && (marker.owner, marker.identity.0) == (directory.owner, directory.identity.0)
 }
 
-/// `true` if a marker is complete and matches the directory's name; `None` if it is not this program's.
+/// `true` if complete and matching the directory's name; `None` if it is not this program's.
 fn read_marker(marker: &mut File, name: &str, unfinished: bool) -> Option<bool> {
     let mut text = Vec::new();
     marker.take(MARKER_BYTES_MAX).read_to_end(&mut text).ok()?;
     let run = name.strip_suffix(UNFINISHED).unwrap_or(name);
     match serde_json::from_slice::<Marker>(&text) {
         Ok(marker) => (marker.program == PROGRAM && marker.run == run).then_some(true),
-        // Killed while writing it: the directory is otherwise empty, which the removal checks.
+        // Killed while writing it; the removal checks that the directory is otherwise empty.
         Err(error) => (unfinished && error.is_eof()).then_some(false),
     }
 }
@@ -338,7 +327,7 @@ impl Closed {
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
     }
 
-    /// Creates it again, empty and by its old name, in a parent that no longer has it.
+    /// Creates it again, empty, in a parent that no longer has it.
     pub(crate) fn make(self, parent: Owned, started_unix_s: u64) -> io::Result<Workspace> {
         let (directory, marker) = protocol::make(parent.at(), &self.name, started_unix_s)?;
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
@@ -347,10 +336,10 @@ impl Closed {
 
 #[cfg(windows)]
 mod in_place {
-    //! Windows cannot rename a directory with open files in it, so an unfinished directory already has its final
-    //! name; its marker is created first and locked for the life of the process. A directory that is empty or holds
-    //! only the beginning of a marker belongs to a run that was killed at once. It is removed as an empty directory
-    //! only; a run that has just created it tries another name.
+    //! Windows cannot rename a directory with open files in it, so an unfinished directory already has its
+    //! final name; its marker is created first and locked for the life of the process. A directory that is
+    //! empty or holds only the beginning of a marker belongs to a killed run, and is removed as an empty
+    //! directory only; a run that has just created it tries another name.
 
     use std::fs::File;
     use std::io::{self, ErrorKind};
@@ -378,7 +367,7 @@ mod in_place {
         }
     }
 
-    /// `true` if a directory may lack a complete marker: nothing is created in it before.
+    /// Nothing is created in it before its marker.
     pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<bool> {
         match check_empty(directory) {
             Ok(()) => Ok(true),
@@ -387,7 +376,7 @@ mod in_place {
         }
     }
 
-    /// Removes a directory whose lock is held: content, then marker, then the directory.
+    /// Removes content, then marker, then the directory.
     pub(super) fn remove(
         parent: Borrowed<'_>,
         name: &str,
@@ -402,7 +391,7 @@ mod in_place {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // If names go with the last handle, these handles would keep marker and directory. Closing the marker also
+        // If names go with the last handle, these handles would keep marker and directory. Closing the marker
         // releases its lock.
         drop(marker);
         drop(directory);
@@ -447,12 +436,11 @@ mod renamed {
         })
     }
 
-    /// `true` if a directory may lack a complete marker.
     pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<bool> {
         Ok(name.ends_with(UNFINISHED))
     }
 
-    /// Removes a directory whose lock is held: content, then marker, then the directory.
+    /// Removes content, then marker, then the directory.
     pub(super) fn remove(
         parent: Borrowed<'_>,
         name: &str,
@@ -460,7 +448,6 @@ mod renamed {
         heartbeat: &Beat,
     ) -> io::Result<()> {
         let unfinished = name.ends_with(UNFINISHED);
-        // Keep the lock to the end.
         let Leftover { directory, marker: _lock, whole } = leftover;
         let directory = directory.at();
         // A directory named `.new` contains only its marker; otherwise rmdir refuses below.

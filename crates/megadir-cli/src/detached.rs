@@ -1,4 +1,4 @@
-//! Finds the value of an option that takes one only after '=', such as `--watch 5m`. The parser takes it for a
+//! Finds the value of an option that takes one only after '=', such as `--watch 5m`, where the parser sees a
 //! directory.
 
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use crate::Cli;
 use crate::ui::exit::CliError;
 use crate::ui::message::quoted;
 
-/// The error if the word after such an option is not a directory, but would be its value.
+/// `None` if the word after such an option is a directory.
 pub(crate) fn value(program: &Command, words: &[OsString]) -> Option<CliError> {
     let mut command = program;
     for (index, word) in words.iter().enumerate().skip(1) {

@@ -1,12 +1,9 @@
-//! Examples of every command, at the end of its `--help` and on its man page. The module `examples` of the tests runs each
-//! of them as printed, in a directory that has the files they name.
+//! Examples of every command, at the end of its `--help` and on its man page; tests run each as printed.
 
 use clap::Command;
 
-/// Command line and its purpose.
 pub(crate) type Example = (&'static str, &'static str);
 
-/// The path of each command below `megadir`, and its examples.
 pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
     (
         "",
@@ -227,7 +224,6 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
     ),
 ];
 
-/// Appends its examples to the long help of every command.
 pub(crate) fn added(program: Command) -> Command {
     with_examples(program, "")
 }

@@ -27,7 +27,6 @@ struct Cli {
     command: cmd::Command,
 }
 
-/// Definitions of all commands, with their examples.
 fn program() -> clap::Command {
     examples::added(Cli::command())
 }
@@ -55,7 +54,6 @@ fn main() -> ExitCode {
             None => cmd::run(cli.command),
         },
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Without a command, print the help as the error.
             let _ = error.print();
             return ExitCode::from(exit::USAGE);
         }
@@ -65,7 +63,6 @@ fn main() -> ExitCode {
         {
             ui::output::print(&cmd::version::text()).map(|()| exit::DONE)
         }
-        // --help and --version.
         Err(error) => ui::output::print(&error.to_string()).map(|()| exit::DONE),
     };
     end(done, &words)

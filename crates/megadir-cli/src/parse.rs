@@ -5,7 +5,7 @@ use megadir_bench::plan::{AgedBy, HalfWidth};
 
 pub(crate) use megadir::quantity::{age_s, bytes, count};
 
-/// A count such as `500k`, or a multiple such as `10x`.
+/// `500k`, or a multiple such as `10x`.
 pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
     match text.strip_suffix('x') {
         None => count(text).map(AgedBy::Files),

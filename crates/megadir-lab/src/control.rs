@@ -1,18 +1,18 @@
-//! Cancellation and heartbeat of long work. The heartbeat is a counter with a mark in bit 63
-//! (computing) and bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the
-//! work for hung. A mark costs two atomic operations a step, so measured code may set it.
+//! Cancellation and heartbeat of long work. The heartbeat is a counter with marks in bit 63 (computing) and
+//! bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the work for hung. A
+//! mark costs two atomic operations, so measured code may set it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Heartbeat mark for long computation without a system call that could hang, e.g. sorting.
+/// Long computation without a system call that could hang, e.g. sorting.
 pub const COMPUTING: u64 = 1 << 63;
-/// Heartbeat mark for write-back, which takes as long as the disk needs.
+/// Takes as long as the disk needs.
 pub const WRITING_BACK: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
 pub struct RunControl<'a> {
-    /// Set by the caller to end the run; polled every few milliseconds.
+    /// Ends the run; polled every few milliseconds.
     pub stop: &'a AtomicBool,
     /// Incremented by the work; its marks are [`COMPUTING`] and [`WRITING_BACK`].
     pub heartbeat: &'a AtomicU64,
@@ -22,7 +22,7 @@ pub struct RunControl<'a> {
 pub struct Stopped;
 
 impl RunControl<'_> {
-    /// Increments the heartbeat; fails with [`Stopped`] once the run is to end.
+    /// Fails with [`Stopped`] once the run is to end.
     #[inline]
     pub fn check(self) -> Result<(), Stopped> {
         self.heartbeat.fetch_add(1, Ordering::Relaxed);
@@ -38,7 +38,7 @@ pub fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> 
     result
 }
 
-/// Returns the system's error message without the number that Rust appends.
+/// Without the number that Rust appends.
 pub fn words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {

@@ -13,20 +13,18 @@ use crate::control::{RunControl, words};
 use crate::disk::Disk;
 use crate::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
 
-/// Exit code of blkid(8) for a device without any known signature.
+/// The device has no known signature.
 const NOTHING_FOUND: i32 = 2;
-/// If blkid finds nothing, this program reads this much at both ends of the device, where headers are, ...
+/// If blkid finds nothing, this much is read at both ends of the device, where headers are, ...
 const ENDS_BYTES: u64 = 1 << 20;
-/// ... and this many blocks evenly between, for content without a header (raw database volumes, plain
-/// encryption).
+/// ... and this many blocks between, for content without a header (raw database volumes, plain encryption).
 const SAMPLES: u64 = 1024;
-/// Size of a sampled block, bytes.
 const BLOCK_BYTES: usize = 4096;
 
-/// Opens a device that may be erased: allowed by the user, unused, and empty or formatted by the lab.
+/// Opens a device that the user allowed to be erased, that is unused, and empty or formatted by the lab.
 pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<Disk, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
-    // Resolve links such as /dev/disk/by-id once, so that a changed link cannot redirect later steps.
+    // Resolve links such as /dev/disk/by-id once: a changed link cannot redirect later steps.
     let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
     let claimed = check(spec, &own, erase, control).map_err(|error| match error {
         LabError::Device { reason, .. } => refused(reason),
@@ -36,14 +34,14 @@ pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> R
     let device = rustix::fs::open(&own, flags, Mode::empty());
     let device = File::from(device.map_err(|error| refused(words(&error.into())))?);
     let disk = Disk::of_device(&own, device);
-    // Release the claim here: mkfs and mount claim the device themselves and would fail.
+    // mkfs and mount claim the device themselves, and would fail.
     match disk.is_same(&claimed) {
         true => Ok(disk),
         false => Err(refused("its path now names another device".into())),
     }
 }
 
-/// Repeats the check just before erasing, since another process may have used or written the device meanwhile.
+/// Just before erasing: another process may have used or written the device meanwhile.
 pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError> {
     let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
     let claimed = claim(&disk.path).map_err(&refused)?;
@@ -53,7 +51,6 @@ pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError>
     }
 }
 
-/// Refuses a device that must not be erased; otherwise returns an exclusive claim on it.
 pub fn check(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<File, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     if spec.entry.in_memory() {
@@ -67,8 +64,8 @@ pub fn check(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> 
     Ok(claimed)
 }
 
-/// Claims a block device (`O_EXCL`): the kernel refuses while the device or a partition is mounted, used for
-/// swap, or part of another device.
+/// `O_EXCL`: the kernel refuses while the device or a partition is mounted, used for swap, or part of another
+/// device.
 fn claim(path: &Path) -> Result<File, String> {
     let words = |error: Errno| words(&error.into());
     // stat before open: opening some devices has side effects.
@@ -92,7 +89,7 @@ fn claim(path: &Path) -> Result<File, String> {
     }
 }
 
-/// Refuses a device with any content but a file system with the lab's label; `claimed` is the open device.
+/// Accepts no content but a file system with the lab's label.
 fn check_content(
     path: &Path,
     claimed: &File,
@@ -101,8 +98,7 @@ fn check_content(
     if program::find("blkid").is_none() {
         return Ok(Err("its content is unknown without blkid (Debian package util-linux)".into()));
     }
-    // Without --no-part-details, blkid reports the partition table's entry for a partition as if it were its
-    // content.
+    // Without --no-part-details, blkid reports a partition's entry in the partition table as its content.
     let arguments = ["-p", "--no-part-details", "-o", "export"].map(std::ffi::OsStr::new);
     let arguments: Vec<&std::ffi::OsStr> = arguments.into_iter().chain([path.as_os_str()]).collect();
     let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, control)?;
@@ -116,19 +112,16 @@ fn check_content(
     }))
 }
 
-/// Hint: how to mark a device with content as erasable.
 const MAY_GO: &str = "to allow its erasure, label it with mkfs.ext4 -L megadir-lab";
 
-/// Content of a device that may be erased, according to blkid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Carries {
     OfTheLab,
-    /// No known signature: the sampled blocks decide.
     NothingKnown,
 }
 
-/// Returns the offset of the first sampled block with data; `None` if every block is all zeros or all ones, as
-/// on a device that was never written or was discarded.
+/// Offset of the first sampled block with data; `None` if every block is all zeros or all ones, as on a
+/// device that was never written or was discarded.
 fn first_data(device: &File) -> io::Result<Option<u64>> {
     let mut block = vec![0; BLOCK_BYTES];
     let bytes = (&*device).seek(SeekFrom::End(0))?;
@@ -156,7 +149,6 @@ fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
         .map(move |number| number * block)
 }
 
-/// Evaluates exit code and output of `blkid -p -o export`.
 fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     let of = |key: &str| said.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {
@@ -177,7 +169,6 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     }
 }
 
-/// `true` if the lab makes file systems of this blkid type.
 fn is_made_here(kind: &str) -> bool {
     kind == "ntfs" || FILE_SYSTEMS.iter().any(|entry| !entry.in_memory() && entry.kind == kind)
 }

@@ -11,9 +11,8 @@ use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
 use rustix::fs::{Advice, Mode, OFlags};
 
-/// Sector size for disks that have no smaller one: direct I/O needs at least the sector size of the disk below.
+/// For direct I/O, which needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
-/// Interval between attempts to claim a device.
 const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
@@ -22,12 +21,11 @@ pub struct Disk {
     /// Keeps a loop device attached while nothing is mounted.
     device: File,
     image: Option<Arc<File>>,
-    /// `true` if an image bypasses the page cache; `None` for devices.
     pub direct_io: Option<bool>,
 }
 
 impl Disk {
-    /// Attaches an image to a loop device: with direct I/O if possible, with 4 KiB sectors if that needs them.
+    /// With direct I/O if possible, with 4 KiB sectors if that needs them.
     pub fn attach(image: Arc<File>, takes_large_sectors: bool) -> io::Result<Self> {
         let sectors = if takes_large_sectors { &[0, LARGE_SECTOR_BYTES][..] } else { &[0] };
         for sector_bytes in sectors {
@@ -41,7 +39,6 @@ impl Disk {
         Self::attach_buffered(image)
     }
 
-    /// Attaches an image to a loop device through the page cache.
     pub fn attach_buffered(image: Arc<File>) -> io::Result<Self> {
         Ok(Self::of_loop(attach(image.as_fd(), 0, false)?, image))
     }
@@ -51,7 +48,6 @@ impl Disk {
         Self { path, device, image: Some(image), direct_io: Some(direct_io) }
     }
 
-    /// Wraps a device that passed the checks.
     pub fn of_device(path: &Path, device: File) -> Self {
         Self { path: path.to_owned(), device, image: None, direct_io: None }
     }
@@ -70,8 +66,8 @@ impl Disk {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Waits until no mounted file system, also in another mount namespace, and no other exclusive opener holds the
-    /// device; `false` if one still does after `patience`.
+    /// Waits until no mounted file system, also of another mount namespace, and no other exclusive opener
+    /// holds the device; `false` if one still does after `patience`.
     pub fn wait_until_free(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         while self.is_held() {
@@ -88,7 +84,7 @@ impl Disk {
         rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
     }
 
-    /// Drops the cached pages of device and image, and returns how many of each are left.
+    /// Drops the cached pages of device and image; returns how many of each are left.
     pub fn cool(&self) -> io::Result<Left> {
         let mut left = Left::default();
         rustix::fs::fsync(&self.device)?;
@@ -103,7 +99,6 @@ impl Disk {
     }
 }
 
-/// Pages that are still cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     pub device_pages: u64,

@@ -13,7 +13,7 @@ pub enum LabError {
          (CAP_DAC_OVERRIDE or group disk): run it as root (sudo)"
     )]
     Privileges,
-    /// Unavailable on this machine: shown as a table row; the run continues.
+    /// Shown as a table row; the run continues.
     #[error("{name} is unavailable: {reason}")]
     Unavailable { name: String, reason: String },
     #[error(
@@ -24,36 +24,30 @@ pub enum LabError {
     Room {
         path: PathBuf,
         name: String,
-        /// Size of the image, plus the growth still possible for earlier images, bytes.
+        /// Includes the growth still possible for earlier images.
         needed_bytes: u64,
-        /// Free space, bytes.
         free_bytes: u64,
     },
-    /// The device must not be erased, or cannot be.
     #[error("--device '{}' was left alone: {reason}", .path.display())]
     Device {
         path: PathBuf,
-        /// Completes the message, after "was left alone:".
+        /// After "was left alone:".
         reason: String,
     },
     #[error("cannot {doing}: {}", words(.source))]
     Failed {
-        /// The step with its object, after "cannot".
+        /// After "cannot".
         doing: String,
         source: io::Error,
     },
     #[error("{name} was unmounted, but {left}")]
     NotCold {
         name: String,
-        /// Clause that completes the message, after "but".
+        /// After "but".
         left: String,
     },
-    /// Not supported on this operating system.
     #[error("{reason}")]
-    Elsewhere {
-        /// The whole message.
-        reason: &'static str,
-    },
+    Elsewhere { reason: &'static str },
     #[error("interrupted while file systems were created")]
     Interrupted,
 }

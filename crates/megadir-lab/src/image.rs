@@ -7,13 +7,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Creates an unnamed sparse file of this size on the file system of `directory`.
 pub fn make(directory: impl AsFd, bytes: u64) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let opened = rustix::fs::openat(directory.as_fd(), ".", flags | OFlags::TMPFILE, mode);
     let file = match opened {
-        // The file system does not support O_TMPFILE.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => named(directory, mode)?,
         opened => opened?,
     };
@@ -22,8 +20,7 @@ pub fn make(directory: impl AsFd, bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Creates a file and unlinks it at once. If the process is killed in between, the marker of its directory
-/// identifies the file.
+/// If the process is killed before it unlinks the file, the marker of the directory identifies it.
 fn named(directory: impl AsFd, mode: Mode) -> Result<OwnedFd, Errno> {
     const NAME: &str = "image";
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

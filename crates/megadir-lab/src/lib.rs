@@ -1,8 +1,8 @@
-//! File systems made and mounted for a run or a test, each on its own image or device.
+//! File systems made and mounted for a run or a test, each on its own image or device. Dropping a value
+//! releases what it holds.
 //!
-//! One implementation of images, loop devices, mounts and the programs that make file systems. The engine adds a
-//! directory that the next run removes after a kill (`megadir_bench::lab`), the tests add recipes
-//! (`megadir_testkit::mount`). Dropping a value releases what it holds.
+//! The engine adds a directory that the next run removes after a kill (`megadir_bench::lab`), the tests add
+//! recipes (`megadir_testkit::mount`).
 
 pub mod control;
 #[cfg(target_os = "linux")]

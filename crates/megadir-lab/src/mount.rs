@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 
-/// Interval between attempts to unmount.
 const PAUSE: Duration = Duration::from_millis(10);
 
 const FLAGS: &[(&str, MountFlags)] = &[
@@ -24,14 +23,14 @@ const FLAGS: &[(&str, MountFlags)] = &[
     ("noexec", MountFlags::NOEXEC),
 ];
 
-/// Mounts `source` on `point`. Fails with `ENODEV` if the kernel has no driver.
+/// Fails with `ENODEV` if the kernel has no driver.
 pub fn mount(source: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), Errno> {
     let (flags, data) = split(options);
     rustix::mount::mount(source, point, kind, flags, data.as_c_str())
 }
 
-/// Unmounts; repeats for at most `patience` while it is busy, because a process that scans all mounts, or a forked
-/// child before exec, keeps it busy for a moment.
+/// Repeats for at most `patience` while it is busy: a process that scans all mounts, or a forked child before
+/// exec, keeps it busy for a moment.
 pub fn unmount(point: &Path, patience: Duration) -> Result<(), Errno> {
     let deadline = Instant::now() + patience;
     loop {
@@ -42,12 +41,11 @@ pub fn unmount(point: &Path, patience: Duration) -> Result<(), Errno> {
     }
 }
 
-/// Unmounts at once for everybody who does not have it open; those keep it until they close it.
+/// Processes that have it open keep it until they close it.
 pub fn detach(point: &Path) -> Result<(), Errno> {
     rustix::mount::unmount(point, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
 }
 
-/// `true` if the entry `name` of `directory` is a mount point.
 pub(crate) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
     let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
     match (of(name), of(".")) {
@@ -64,7 +62,6 @@ fn split(options: &[String]) -> (MountFlags, CString) {
             None => others.push(option.as_str()),
         }
     }
-    // Options of a Spec contain no NUL byte.
     (flags, CString::new(others.join(",")).unwrap_or_default())
 }
 

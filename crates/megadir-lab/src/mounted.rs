@@ -17,11 +17,9 @@ use crate::mount::{self, is_mounted};
 use crate::program::{self, Running};
 use crate::{Backing, LabError, Spec};
 
-/// Patience with a busy file system or device before it is an error.
 const BUSY_MAX: Duration = Duration::from_secs(1);
 
-/// A file system of the lab; unmounted and its image freed on drop. An open descriptor on it prevents
-/// unmounting: close all of them first.
+/// Unmounted, and its image freed, on drop. Close all descriptors on it before.
 #[derive(Debug)]
 pub struct Mounted {
     spec: Spec,
@@ -37,17 +35,16 @@ pub struct Mounted {
     mounted: bool,
 }
 
-/// Evidence that a remounted file system was completely gone in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cold {
-    /// Pages of the block device still cached after unmounting.
+    /// Still cached after unmounting.
     pub device_pages: u64,
-    /// Pages of the image still in this machine's page cache; 0 for devices.
+    /// Still in this machine's page cache; 0 for devices.
     pub image_pages: u64,
 }
 
 impl Mounted {
-    /// Makes the file system on its disk and mounts it on the directory `name` of `parent`, whose path is `path`.
+    /// Mounts on the directory `name` of `parent`, whose path is `path`.
     pub fn make(
         spec: &Spec,
         backing: &Backing,
@@ -111,7 +108,7 @@ impl Mounted {
         }
     }
 
-    /// Returns the reason if it cannot be remounted without losing its content.
+    /// Fails if the file system cannot be remounted without losing its content.
     pub fn keeps_content(&self) -> Result<(), String> {
         match self.disk {
             Some(_) => Ok(()),
@@ -120,7 +117,7 @@ impl Mounted {
     }
 
     /// Unmounts, verifies that nothing is left in memory, and mounts again. The superblock is gone once the
-    /// device can be claimed exclusively. Fails with `EBUSY` while a descriptor is open on it,
+    /// device can be claimed exclusively. Errors: `EBUSY` while a descriptor is open on it,
     /// [`LabError::NotCold`] if anything stayed; it may stay unmounted.
     pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
@@ -130,7 +127,7 @@ impl Mounted {
         Ok(cold)
     }
 
-    /// Unmounts, runs the same mkfs again, and mounts. A user's device is checked again first
+    /// Unmounts, runs the same mkfs again, and mounts. A user's device is checked first
     /// ([`LabError::Device`]).
     pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
@@ -140,8 +137,7 @@ impl Mounted {
         self.attach(control)
     }
 
-    /// Unmounts it and frees its image. Errors: [`LabError::Failed`] with `EBUSY` while a descriptor is open on
-    /// it.
+    /// Frees the image. Errors: `EBUSY` while a descriptor is open on it.
     pub fn unmount(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.detach(control)
     }
@@ -217,8 +213,7 @@ impl Mounted {
         Ok(Cold { device_pages: left.device_pages, image_pages: left.image_pages })
     }
 
-    /// Returns the driver that serves it: on most kernels ext4 serves ext2 and ext3 too, visible as a directory
-    /// in /sys.
+    /// On most kernels ext4 serves ext2 and ext3 too, visible as a directory in /sys.
     fn find_driver(&self) -> String {
         let entry = self.spec.entry;
         if entry.server.is_some() {
@@ -242,8 +237,8 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let (stop, heartbeat) = Default::default();
         let _ = self.detach(RunControl { stop: &stop, heartbeat: &heartbeat });
-        // A lazily detached mount disappears with its last opener, and is unreachable meanwhile. Loop: a server
-        // killed while mounting may have mounted too.
+        // A lazily detached mount disappears with its last opener. Loop: a server killed while mounting may
+        // have mounted too.
         while mount::detach(&self.path).is_ok() {}
         // Fails if something is still mounted; the next run removes it.
         let _ = rustix::fs::unlinkat(&self.parent, self.name.as_str(), AtFlags::REMOVEDIR);
@@ -254,11 +249,10 @@ impl Drop for Mounted {
 // would unmount, and wait forever for its own answer (`fuse_send_destroy` in `do_exit`). So a keeper, a shell
 // that waits until the run closes a pipe, kills the server and is the last process.
 
-/// Timeout for a server to mount.
 const START_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Script of the keeper: `$@` is the server with its arguments, standard input the pipe.
+/// `$@` is the server with its arguments, standard input the pipe.
 const KEEPER: &str = r#"exec 3<&0
 "$@" 3<&- </dev/null &
 server=$!
@@ -269,7 +263,6 @@ code=$?
 kill $reader 2>/dev/null
 exit $code"#;
 
-/// A server with its keeper; both end on drop.
 #[derive(Debug)]
 pub(crate) struct Server {
     // First field, so that the pipe is closed before the keeper is waited for.
@@ -278,7 +271,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server and waits until `is_mounted` returns `true`; otherwise returns the reason.
     pub(crate) fn start(
         words: &[&str],
         options: &[String],
@@ -315,8 +307,8 @@ impl Server {
         }
     }
 
-    /// Waits until the server has written everything and exited, which it does after its file system is
-    /// unmounted. Waits even if the run is being stopped.
+    /// Waits until the server has written everything and exited, even if the run is being stopped. The file
+    /// system must be unmounted.
     pub(crate) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)
@@ -326,7 +318,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.lives = None;
-        // The keeper exits by itself after the server. Killing it would make the server the last process.
+        // Killing the keeper would make the server the last process.
         let _ = self.keeper.child.wait();
     }
 }

@@ -15,7 +15,7 @@ pub fn may_mount() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Enters a mount namespace, so that later mounts are invisible to other processes and not kept alive by them.
+/// Later mounts are invisible to other processes and not kept alive by them.
 pub fn enter() -> Result<(), LabError> {
     if ENTERED.get() {
         return Ok(());

@@ -1,5 +1,4 @@
-//! External programs: located, run without output, stopped with the run, killed by the kernel with the run's
-//! thread.
+//! External programs, run without output and killed by the kernel with the run's thread.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,7 +15,7 @@ use crate::control::RunControl;
 use crate::table::Entry;
 use crate::{LabError, Spec};
 
-/// Directories of administration programs, which may be missing from the caller's PATH.
+/// May be missing from the caller's PATH.
 const FOLDERS: [&str; 7] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -26,7 +25,6 @@ const FOLDERS: [&str; 7] = [
     "/bin",
     "/run/current-system/sw/bin",
 ];
-/// Interval between checks for exit.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub fn find(name: &str) -> Option<PathBuf> {
@@ -40,13 +38,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a program without input and with a minimal environment, killed with the calling thread; `ENOENT`
-    /// if it is missing.
+    /// Starts a program without input and with a minimal environment, killed with the calling thread;
+    /// `ENOENT` if it is missing.
     pub fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
         Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
     }
 
-    /// Starts a program that outlives the calling thread until its input is closed.
+    /// The program outlives the calling thread until its input is closed.
     pub fn keep<A: AsRef<OsStr>>(name: &str, arguments: &[A], input: Stdio) -> io::Result<Self> {
         Self::spawn(name, arguments, input, |_| ())
     }
@@ -69,7 +67,7 @@ impl Running {
             .stdin(input)
             .stdout(said.try_clone()?)
             .stderr(said.try_clone()?)
-            // Keep Ctrl-C from reaching the program: the run handles it.
+            // The run handles Ctrl-C.
             .process_group(0);
         bind(&mut command);
         Ok(Self { child: command.spawn()?, said })
@@ -120,7 +118,6 @@ pub fn run<A: AsRef<OsStr>>(name: &str, arguments: &[A], control: RunControl<'_>
 }
 
 impl Ended {
-    /// Returns the error of a failed program: the last line of its output, otherwise its exit status.
     pub fn complaint(&self) -> Option<String> {
         if self.status.success() {
             return None;
@@ -142,7 +139,6 @@ pub fn missing(spec: &Spec) -> Option<String> {
     }
 }
 
-/// Reports that the kernel has no driver, with the cause if it is known.
 pub(crate) fn no_driver(entry: &Entry) -> String {
     match entry.gone {
         Some(why) => format!("this kernel has no driver for it: {why}"),
@@ -150,7 +146,6 @@ pub(crate) fn no_driver(entry: &Entry) -> String {
     }
 }
 
-/// `true` if the kernel has the driver built in, loaded or as a loadable module.
 fn has_driver(entry: &Entry) -> bool {
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if known.lines().any(|line| line.split_whitespace().last() == Some(entry.kind)) {
@@ -164,7 +159,6 @@ fn has_driver(entry: &Entry) -> bool {
         || is_alias(&read("modules.alias"), entry.kind)
 }
 
-/// `true` if `list` (one module path per line) contains `module`.
 fn is_module(list: &str, module: &str) -> bool {
     list.lines().any(|line| {
         let path = line.split(':').next().unwrap_or_default();
@@ -173,13 +167,12 @@ fn is_module(list: &str, module: &str) -> bool {
     })
 }
 
-/// `true` if a list of module aliases covers this file system type, as the alias of ext4 covers ext2.
+/// The alias of ext4 covers ext2.
 fn is_alias(list: &str, kind: &str) -> bool {
     let alias = format!("fs-{kind}");
     list.lines().any(|line| line.split_whitespace().nth(1) == Some(alias.as_str()))
 }
 
-/// Returns the mkfs program with the version that it reports; `None` if it is missing.
 pub fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
     let Some(name) = spec.entry.make.first().filter(|name| find(name).is_some()) else {
         return Ok(None);

@@ -1,5 +1,4 @@
-//! Specification of a file system: `ext4`, `ext4:block=1k`, `xfs:ftype=0:block=1k`. Parsing, and the commands
-//! for it.
+//! Specification of a file system: `ext4`, `ext4:block=1k`, `xfs:ftype=0:block=1k`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ struct Chosen {
     variant: &'static str,
     changes: Changes,
     needs: Option<&'static str>,
-    /// As the user types it; empty if the variant takes no value.
+    /// As typed; empty if the variant takes no value.
     typed: String,
     value: String,
 }
@@ -33,7 +32,7 @@ impl PartialEq for Spec {
 impl Eq for Spec {}
 
 impl Spec {
-    /// Parses `NAME[:VARIANT[=VALUE]]...`. Errors: One line with the unknown word and the known ones.
+    /// Parses `NAME[:VARIANT[=VALUE]]...`. Errors: one line with the unknown word and the known ones.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
@@ -50,7 +49,6 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Refuses a repeated variant, and one that contradicts another.
     fn check_again(&self, new: &Chosen) -> Result<(), String> {
         let bare = |name: &'static str| name.trim_start_matches('^');
         let clashes = |old: &Chosen| match (old.variant, new.variant) {
@@ -68,8 +66,7 @@ impl Spec {
         }
     }
 
-    /// Returns the mkfs program with its options; the caller appends the device. Empty for file systems without
-    /// mkfs.
+    /// mkfs program with its options; the caller appends the device. Empty for file systems without mkfs.
     pub fn make(&self) -> Vec<String> {
         let mut words: Vec<String> = self.entry.make.iter().map(|word| (*word).to_owned()).collect();
         let mut features = Vec::new();
@@ -88,8 +85,7 @@ impl Spec {
         words
     }
 
-    /// Returns its options for mount(8): `noatime` unless another atime option was chosen, then the options of
-    /// its variants.
+    /// `noatime` unless another atime option was chosen, then the options of its variants.
     pub fn mount_options(&self) -> Vec<String> {
         let asked = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
         let mut options = Vec::new();
@@ -111,7 +107,7 @@ impl Spec {
         }
     }
 
-    /// `true` if its driver avoids inodes freed minutes ago even across unmounts: only mkfs resets that state.
+    /// The driver avoids inodes freed minutes ago even across unmounts: only mkfs resets that state.
     pub fn remembers_removed(&self, driver: &str) -> bool {
         let journal = self.chosen.iter().find_map(|chosen| match chosen.changes {
             Changes::Journal(there) => Some(there),
@@ -125,7 +121,6 @@ impl Spec {
         self.chosen.iter().find_map(|chosen| chosen.needs)
     }
 
-    /// `true` if it can be made on a disk with 4 KiB sectors: no chosen size is smaller.
     #[cfg(target_os = "linux")]
     pub fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {
@@ -135,8 +130,8 @@ impl Spec {
         !self.chosen.iter().any(small)
     }
 
-    /// Returns the size of an image or device for this many inodes (files and directories) and bytes of
-    /// allocated blocks, plus a quarter.
+    /// Size of an image for this many inodes (files and directories) and bytes of allocated blocks, plus a
+    /// quarter.
     pub fn image_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
         let entry = self.entry;
         let for_inodes = inodes.saturating_mul(entry.bytes_per_inode);
@@ -148,8 +143,8 @@ impl Spec {
     }
 
     /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256
-    /// bytes an inode) and the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other
-    /// file systems may write anywhere.
+    /// bytes an inode) and the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB.
+    /// Other file systems may write anywhere.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
         let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
         if !usual {
@@ -189,7 +184,7 @@ fn choose(entry: &'static Entry, word: &str) -> Result<Chosen, String> {
     Ok(Chosen { variant: variant.name, changes: variant.changes, needs: variant.needs, typed, value })
 }
 
-/// Returns a value as displayed and as programs take it; the error lists the allowed values.
+/// The value as displayed and as programs take it; the error lists the allowed values.
 fn of_value(variant: &Variant, value: Option<&str>) -> Result<(String, String), String> {
     let name = variant.name;
     match (variant.takes, value) {
@@ -225,7 +220,7 @@ fn parse_size(text: &str) -> Option<u64> {
         .then(|| digits.parse::<u64>().ok()?.checked_mul(unit))?
 }
 
-/// `true` if `text` contains no separator, since options become items of a list.
+/// Options become items of a list.
 fn is_option(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-=.+/".contains(&byte);
     !text.is_empty() && text.bytes().all(plain)
@@ -233,16 +228,15 @@ fn is_option(text: &str) -> bool {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// An image of this size in the lab's directory; memory for a file system in memory.
+    /// In the lab's directory, or in memory.
     Image {
         bytes: u64,
-        /// Upper bound of the bytes written to it, see [`Spec::written_bytes`](super::Spec::written_bytes);
-        /// this much must be free.
+        /// This much must be free, see [`Spec::written_bytes`](super::Spec::written_bytes).
         written_bytes: u64,
     },
     Device {
         path: PathBuf,
-        /// `true` if the user allowed erasing it (`--erase-device`).
+        /// `--erase-device`.
         erase: bool,
     },
 }

@@ -1,8 +1,8 @@
 //! The file systems that the lab can make, with the published study's options: mkfs defaults and `noatime`,
-//! plus the lab's label, inode tables and journals of ext2 to ext4 written at once (else the kernel writes them
-//! during measurements), and a quick format for NTFS.
+//! plus the lab's label, inode tables and journals of ext2 to ext4 written at once (else the kernel writes
+//! them during measurements), and a quick format for NTFS.
 
-/// Label of the lab's file systems; 11 bytes, the smallest limit of any file system.
+/// 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";
 
 const KIB: u64 = 1 << 10;
@@ -13,34 +13,31 @@ const GIB: u64 = 1 << 30;
 pub struct Entry {
     pub name: &'static str,
     pub about: &'static str,
-    /// The type for mount(2); for FUSE the type that the kernel shows.
+    /// For mount(2); for FUSE the type that the kernel shows.
     pub kind: &'static str,
-    /// The mkfs program with its options; the device is appended. Empty if there is nothing to make.
+    /// mkfs program with its options; the device is appended. Empty if there is nothing to make.
     pub make: &'static [&'static str],
     pub version: &'static str,
-    /// The FUSE server with its options; device and mount point are appended.
+    /// FUSE server with its options; device and mount point are appended.
     pub server: Option<&'static [&'static str]>,
     pub package: &'static str,
-    /// The kernel configuration option, without `CONFIG_`.
+    /// Kernel configuration option, without `CONFIG_`.
     pub config: &'static str,
     /// Reason, other than configuration, that a kernel may lack it.
     pub gone: Option<&'static str>,
-    /// Variants that may follow the name.
     pub variants: &'static [&'static Variant],
-    /// `true` if it has a journal by default; variants may change that.
     pub journal: bool,
-    /// The driver that avoids recently freed inodes on file systems without a journal. It uses deletion times
-    /// on disk, so unmounting does not reset it; only mkfs does.
+    /// Driver that avoids recently freed inodes on file systems without a journal. It uses deletion times on
+    /// disk, so only mkfs resets that, not unmounting.
     pub remembering_driver: Option<&'static str>,
-    /// The smallest image that behaves like a larger one, bytes.
+    /// Smallest image that behaves like a larger one.
     pub smallest_bytes: u64,
-    /// Bytes of the file system for each available inode, with mkfs defaults.
+    /// For each available inode, with mkfs defaults.
     pub bytes_per_inode: u64,
-    /// Upper bound of the space that a file needs in addition to its content and directory entry, bytes.
+    /// Space of a file in addition to its content and directory entry, an upper bound.
     pub file_overhead_bytes: u64,
 }
 
-/// A variant, which follows the name of a file system after a colon.
 #[derive(Debug)]
 pub struct Variant {
     pub name: &'static str,
@@ -52,7 +49,7 @@ pub struct Variant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
-    /// One of these sizes, bytes; written `1k` or `1024`.
+    /// Written `1k` or `1024`.
     Bytes(&'static [u64]),
     Words(&'static [&'static str]),
     MountOption,
@@ -60,13 +57,13 @@ pub enum Takes {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
-    /// Arguments for the mkfs program; `{}` is the value.
+    /// For the mkfs program; `{}` is the value.
     Make(&'static [&'static str]),
-    /// A feature for `mke2fs -O`; several are joined to one argument.
+    /// For `mke2fs -O`, joined to one argument.
     Feature,
-    /// A feature that adds the journal (`true`) or removes it.
+    /// Adds the journal (`true`) or removes it.
     Journal(bool),
-    /// An option of mount(8); `{}` is the value.
+    /// For mount(8); `{}` is the value.
     Mount(&'static str),
 }
 
@@ -317,7 +314,6 @@ static EXFAT: Entry = Entry {
     ..PLAIN
 };
 
-/// Every file system, in the order of lists.
 pub static FILE_SYSTEMS: &[&Entry] =
     &[&EXT2, &EXT3, &EXT4, &XFS, &BTRFS, &TMPFS, &F2FS, &REISERFS, &JFS, &NILFS2, &NTFS3, &NTFS_3G, &EXFAT];
 
@@ -326,7 +322,7 @@ impl Entry {
         self.make.is_empty()
     }
 
-    /// Returns the variants as the user types them: `block=1k|2k`, `large_dir`.
+    /// As the user types them: `block=1k|2k`, `large_dir`.
     pub fn variants_in_words(&self) -> Vec<String> {
         self.variants.iter().map(|variant| variant.in_words()).collect()
     }

@@ -1,8 +1,7 @@
-//! Launchers of MPI processes, recognised by the variables that they set for each process.
+//! Launchers of MPI processes, recognised by their environment variables.
 
 use std::ffi::OsString;
 
-/// Variables of a launcher, and the libraries that understand it.
 struct Known {
     name: &'static str,
     size: &'static str,
@@ -14,8 +13,8 @@ const OPEN_MPI: &[&str] = &["libmpi.so.40"];
 const MPICH: &[&str] = &["libmpi_abi.so.1", "libmpi.so.12", "libmpich.so.12"];
 const ANY: &[&str] = &["libmpi_abi.so.1", "libmpi.so.40", "libmpi.so.12", "libmpich.so.12"];
 
-/// The first one whose variables are set started the process: mpirun also runs within a job of Slurm. `SLURM_NTASKS` is
-/// set in batch scripts too, which are one process.
+/// The first one whose variables are set: mpirun also runs within a job of Slurm. `SLURM_NTASKS` is set in
+/// batch scripts too, which are one process.
 static LAUNCHERS: &[Known] = &[
     Known {
         name: "mpirun of Open MPI",
@@ -32,21 +31,18 @@ static LAUNCHERS: &[Known] = &[
     Known { name: "srun", size: "SLURM_STEP_NUM_TASKS", rank: "SLURM_PROCID", libraries: ANY },
 ];
 
-/// Set in addition by a launcher that understands only libraries with PMIx: `srun --mpi=pmix`.
+/// Set by a launcher that understands only libraries with PMIx: `srun --mpi=pmix`.
 const PMIX: &str = "PMIX_RANK";
 
-/// Launcher that started this process, as one of several or alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     pub name: &'static str,
-    /// Number of processes that it started.
     pub size: u32,
     pub rank: u32,
     pub(crate) libraries: &'static [&'static str],
 }
 
 impl Launcher {
-    /// Recognises the launcher by the environment.
     pub fn recognise(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let number = |name: &str| variable(name)?.to_str()?.parse::<u32>().ok();
         LAUNCHERS.iter().find_map(|known| {
@@ -56,7 +52,6 @@ impl Launcher {
         })
     }
 
-    /// Returns the names of the libraries to try, in this order.
     #[cfg(target_os = "linux")]
     pub(crate) fn libraries(launcher: Option<&Self>) -> &'static [&'static str] {
         launcher.map_or(ANY, |launcher| launcher.libraries)

@@ -24,7 +24,6 @@ pub use unsupported::World;
 #[cfg(target_os = "linux")]
 pub use world::World;
 
-/// Environment variable with the path of the MPI library to open.
 pub const LIBRARY_VARIABLE: &str = "MEGADIR_MPI";
 
 /// Reason why the processes do not become one world, or no longer are one.

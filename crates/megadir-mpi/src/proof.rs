@@ -7,7 +7,7 @@ use std::path::Path;
 
 const PIECE_BYTES: u64 = 256 << 10;
 
-/// Hashes of the program and its arguments. The hash is not cryptographic: it finds mistakes, not attacks.
+/// Not cryptographic: it finds mistakes, not attacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proof {
     program: u64,
@@ -15,7 +15,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Reads the program's length, beginning and end: a linker writes a hash of the rest near the beginning.
+    /// Reads length, beginning and end: a linker writes a hash of the rest near the beginning.
     pub fn of(program: &Path, arguments: &[OsString]) -> io::Result<Self> {
         let (mut file, mut hash) = (std::fs::File::open(program)?, DefaultHasher::new());
         let length = file.metadata()?.len();
@@ -42,7 +42,6 @@ impl Proof {
         Self { program: (both >> 64) as u64, arguments: both as u64 }
     }
 
-    /// Returns the difference to the proof of rank 0.
     #[cfg(target_os = "linux")]
     pub(crate) fn compare(self, first: Self) -> Result<(), String> {
         match (self.program == first.program, self.arguments == first.arguments) {

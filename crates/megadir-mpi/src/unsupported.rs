@@ -6,12 +6,10 @@ use std::path::Path;
 
 use crate::{Error, Launcher, Proof};
 
-/// All processes that the launcher started; has no values on this system.
 #[derive(Debug)]
 pub struct World(Infallible);
 
 impl World {
-    /// Always fails with [`Error::Unsupported`].
     pub fn join(_launcher: Option<&Launcher>, _library: Option<&Path>, _proof: Proof) -> Result<Self, Error> {
         Err(Error::Unsupported)
     }

@@ -1,4 +1,4 @@
-//! All processes of a launcher, as the opened MPI library shows them.
+//! Processes of a launcher, as the opened MPI library shows them.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use megadir_sys::mpi::{Library, Mpi};
 
 use crate::{Error, Launcher, Proof};
 
-/// All processes that the launcher started, seen by one of them. Used by the thread that joined.
+/// Seen by one process; used by the thread that joined.
 #[derive(Debug)]
 pub struct World {
     mpi: Mpi,
@@ -16,9 +16,8 @@ pub struct World {
 }
 
 impl World {
-    /// Opens the library, joins the other ranks, and compares the proofs of all. `library` is the user's choice.
-    ///
-    /// The errors of all ranks are equal, except [`Error::NoLibrary`], [`Error::Library`] and [`Error::Call`].
+    /// Opens the library, joins the other ranks, and compares the proofs of all. The errors of all ranks are
+    /// equal, except [`Error::NoLibrary`], [`Error::Library`] and [`Error::Call`].
     pub fn join(launcher: Option<&Launcher>, library: Option<&Path>, proof: Proof) -> Result<Self, Error> {
         let (name, library) = open(launcher, library)?;
         let abi = library.abi();
@@ -61,19 +60,17 @@ impl World {
         self.mpi.size
     }
 
-    /// Returns the host of each rank.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// Returns version and interface of the library.
     #[must_use]
     pub fn library(&self) -> &str {
         &self.library
     }
 
-    /// Returns the first rank's reason at all ranks, if any has one.
+    /// All ranks get the first rank's reason, if any has one.
     pub fn agree(&self, own: Result<(), String>) -> Result<(), Error> {
         let reasons = self.gather(own.err().unwrap_or_default().as_bytes())?;
         let first = (0_usize..).zip(&reasons).find(|(_, reason)| !reason.is_empty());
@@ -88,7 +85,7 @@ impl World {
         }
     }
 
-    /// Returns rank 0's bytes at all ranks; those of the other ranks are ignored.
+    /// Returns rank 0's bytes at all ranks.
     pub fn send_to_all(&self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut length = (bytes.len() as u64).to_le_bytes();
         self.mpi.broadcast(&mut length)?;
@@ -98,34 +95,32 @@ impl World {
         Ok(all)
     }
 
-    /// Returns the bytes of all ranks at rank 0, and nothing elsewhere.
+    /// Returns the bytes of all ranks at rank 0, nothing elsewhere.
     pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.mpi.gather(bytes)
     }
 
-    /// Waits for all ranks without sleeping: the shortest way.
+    /// Waits without sleeping.
     pub fn barrier(&self) -> io::Result<()> {
         self.mpi.barrier()
     }
 
-    /// Waits for all ranks, and calls `pause` in between. Once that returns `false`, this returns `false`, and only
-    /// [`World::abort`] remains.
+    /// Calls `pause` while waiting. Once that returns `false`, so does this, and only [`World::abort`]
+    /// remains.
     pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
         self.mpi.meet(pause)
     }
 
-    /// Leaves, together with all ranks.
     pub fn finish(self) -> io::Result<()> {
         self.mpi.finalize()
     }
 
-    /// Ends all ranks with this exit code.
     pub fn abort(&self, code: u8) {
         self.mpi.abort(code);
     }
 }
 
-/// Opens the user's library, or the first one of the launcher's that is installed; returns its name too.
+/// The user's library, or the launcher's first one that is installed.
 fn open(launcher: Option<&Launcher>, library: Option<&Path>) -> Result<(String, Library), Error> {
     if let Some(path) = library {
         let name = path.display().to_string();

@@ -21,7 +21,9 @@ pub struct Built {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuiltSet {
+    /// Data set.
     pub data: DataId,
+    /// Space that it takes.
     pub used: Used,
     /// Time to create directories before the first file, nanoseconds; `None` if created on demand, as part of
     /// `files_ns`.
@@ -32,6 +34,7 @@ pub struct BuiltSet {
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_bytes: Option<u64>,
+    /// Removal of its extra files; `None` if it is not aged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<BuiltAged>,
 }
@@ -52,7 +55,9 @@ pub struct BuiltAged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsedByArms {
+    /// Data set.
     pub data: DataId,
+    /// Space that it takes.
     pub used: Used,
 }
 
@@ -60,11 +65,13 @@ pub struct UsedByArms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Used {
+    /// Number of files.
     pub files: u64,
     /// Includes the top.
     pub directories: u64,
     /// A file with several names counts one time.
     pub inodes: u64,
+    /// Sum of the sizes of the files, bytes.
     pub content_bytes: u64,
     /// Blocks of files and directories in bytes, as `du` counts them; some file systems (btrfs) store
     /// directories or small files elsewhere.

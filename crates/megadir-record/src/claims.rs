@@ -10,6 +10,7 @@ pub struct Claims {
     /// `true` if it claims that the size of the buffer causes the difference of two programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub buffer_is_the_cause: bool,
+    /// Claimed growth of time with the number of entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub growth: Option<ClaimedGrowth>,
     /// `true` if it claims that the cost of creating a file does not depend on the number of files.
@@ -18,10 +19,13 @@ pub struct Claims {
     /// Pairs of which it claims that the first takes longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slower_pairs: Vec<SlowerPairs>,
+    /// Claim on attributes that come with the listing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_attributes: Option<ListedAttributes>,
+    /// Claim that a method is as slow as the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_slow: Option<AsSlow>,
+    /// Claims on file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_systems: Option<FileSystemClaims>,
 }
@@ -39,6 +43,7 @@ pub enum ClaimedGrowth {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowerPairs {
+    /// Group of the pairs.
     pub group: String,
     /// The claim in words, after `that`.
     pub words: String,
@@ -51,6 +56,7 @@ pub struct SlowerPairs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedAttributes {
+    /// Methods of the source whose listings return attributes.
     pub methods: Vec<String>,
     /// Nearest methods on other systems.
     pub in_kind: Vec<String>,
@@ -63,6 +69,7 @@ pub struct ListedAttributes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AsSlow {
+    /// Method of the claim.
     pub method: String,
     /// Language or library of the method, for runs without it.
     pub needs: String,
@@ -73,7 +80,9 @@ pub struct AsSlow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSystemClaims {
+    /// All claims in words, after `that`.
     pub words: String,
+    /// Single claims.
     pub each: Vec<FileSystemClaim>,
     /// `true` if the source limits them to rotating disks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -86,8 +95,11 @@ pub struct FileSystemClaims {
 pub struct FileSystemClaim {
     /// The claim in words, after `that`.
     pub words: String,
+    /// File system of the claim.
     pub of: String,
+    /// File systems that it is compared with.
     pub than: Vec<String>,
+    /// Claimed relation of their times.
     pub takes: Takes,
 }
 

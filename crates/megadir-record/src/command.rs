@@ -18,7 +18,9 @@ pub struct CommandWork {
     /// Set in addition to the caller's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// Destination of the program's output.
     pub output: OutputTo,
+    /// Criterion of equal work for all programs of the task.
     pub same: SameWork,
     /// `true` if the program changes its data set, which is then recreated before the next block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -26,6 +28,7 @@ pub struct CommandWork {
     /// Command line that prepares each run, untimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
+    /// Exit code of success.
     pub exit_code: i32,
     /// A longer run ends its arm, nanoseconds.
     pub timeout_ns: u64,
@@ -77,7 +80,6 @@ pub struct ExpectedOutput {
 }
 
 impl CommandWork {
-    /// The program, unless the shell interprets the line.
     #[must_use]
     pub fn program(&self) -> &str {
         self.line.split_whitespace().next().unwrap_or_default()

@@ -1,8 +1,7 @@
-//! Contradictions between a record's plan, its samples and its end, as sentences; reports print each as a
-//! warning.
+//! Contradictions between a record's plan, its samples and its end, as sentences for reports.
 //!
-//! Checksums detect later changes; this module also works on records without them. Lines that no reader could
-//! use are rejected while reading, see `check`.
+//! Checksums detect later changes; this also works without them. Lines that no reader could use are rejected
+//! while reading, see `check`.
 
 use crate::jsonl::Record;
 use crate::plan::{Plan, Stop};
@@ -32,7 +31,7 @@ enum Kind {
     Latency,
 }
 
-/// First contradiction of each kind, and the number of further ones.
+/// The first of each kind, and the number of further ones.
 #[derive(Default)]
 struct Found(Vec<(Kind, String, u64)>);
 
@@ -59,7 +58,7 @@ fn named(plan: &Plan, sample: &Sample) -> String {
     format!("{warm_up}round {}{epoch}", u64::from(sample.round) + 1)
 }
 
-/// Finds arms that are duplicated in or missing from a round, and rounds that are missing or out of order.
+/// Arms that are duplicated in or missing from a round, and rounds that are missing or out of order.
 fn rounds(record: &Record, found: &mut Found) {
     let plan = &record.header.plan;
     let complete = record.end.as_ref().is_some_and(|end| end.complete);
@@ -132,7 +131,7 @@ fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Fo
     }
 }
 
-/// Finds samples that start before the previous one, and samples without times of single operations.
+/// Samples that start before the previous one, and samples without times of single operations.
 fn times(record: &Record, found: &mut Found) {
     let plan = &record.header.plan;
     for pair in record.samples.windows(2) {
@@ -148,7 +147,6 @@ fn times(record: &Record, found: &mut Found) {
     with_times.for_each(|sample| timed[sample.arm.0 as usize] = true);
     for sample in record.samples.iter().filter(judged).filter(|sample| sample.latency.is_none()) {
         let planned = sample.arm.0 as usize;
-        // A run that times single operations starts with a self-check.
         if timed[planned] || record.self_check.is_some() && plan.arms[planned].work.gaps_are_counted() {
             found.add(Kind::Latency, || {
                 let arm = &plan.arms[planned].name;
@@ -161,7 +159,6 @@ fn times(record: &Record, found: &mut Found) {
 fn ending(record: &Record) -> Option<String> {
     record.end.as_ref().filter(|end| end.complete)?;
     let rules = &record.header.plan.rules;
-    // After a full directory all arms may have been stopped.
     if record.samples.iter().any(|sample| sample.refused.is_some()) {
         return None;
     }

@@ -11,6 +11,7 @@ use crate::ids::{DataId, FsId};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
+    /// Index in the list of data sets.
     pub id: DataId,
     /// For [`DataSource::Existing`], number of entries before the run.
     pub entries: u64,
@@ -22,6 +23,7 @@ pub struct Data {
     /// `None` for the given directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<FsId>,
+    /// Created for the run, or existing before.
     pub source: DataSource,
 }
 
@@ -39,7 +41,6 @@ pub enum DataSource {
 }
 
 impl DataSource {
-    /// `None` for an existing directory.
     #[must_use]
     pub fn made(&self) -> Option<&Made> {
         match self {
@@ -52,18 +53,23 @@ impl DataSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Made {
+    /// Scheme of the names.
     pub names: NameScheme,
     /// Mean size of a file, bytes; with [`SizeLaw::Fixed`] the size of each file.
     pub size_bytes: u64,
     /// Distribution around the mean.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sizes: SizeLaw,
+    /// Kind of the contents.
     #[serde(default, skip_serializing_if = "is_default")]
     pub content: ContentKind,
+    /// Distribution over directories.
     #[serde(default, skip_serializing_if = "is_default")]
     pub spread: Spread,
+    /// When directories are created.
     #[serde(default, skip_serializing_if = "is_default")]
     pub directories: MakeDirectories,
+    /// Creator of the files: the engine before the run, or the arms.
     #[serde(default, skip_serializing_if = "is_default")]
     pub when: When,
     /// Extra files, created among the data set's own and removed before the first block, to age the
@@ -73,7 +79,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// Files of one size with pseudorandom content in one directory, created before the run.
+    /// One size, pseudorandom content, one directory, created before the run.
     #[must_use]
     pub fn flat(names: NameScheme, size_bytes: u64) -> Self {
         Self {
@@ -180,6 +186,7 @@ pub struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectoryClass {
+    /// Number of directories.
     pub directories: u64,
     /// Total over all directories of the class.
     pub files: u64,

@@ -6,21 +6,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileWork {
+    /// Operation on each file.
     pub operation: FileOperation,
     /// First file of each worker's set.
     pub from: u64,
     /// End of the range (exclusive).
     pub to: u64,
+    /// Way of finding the files.
     pub access: Access,
     /// Syncing is part of the time.
     pub sync: SyncPolicy,
     /// `true` to set owner and mode with chown and chmod, as unpacking and restoring do.
     pub owner_and_mode: bool,
+    /// Threads or processes that share the work.
     pub workers: Workers,
 }
 
 impl FileWork {
-    /// Over all workers.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.to.saturating_sub(self.from).saturating_mul(u64::from(self.workers.count))
@@ -31,6 +33,7 @@ impl FileWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveWork {
+    /// Method of removal.
     pub by: Remover,
     /// Threads of the library; 1 for other methods.
     pub workers: u32,
@@ -139,6 +142,7 @@ pub enum SyncPolicy {
 pub struct Workers {
     /// Each worker has its own range of files.
     pub count: u32,
+    /// Threads, processes or ranks.
     pub kind: WorkerKind,
     /// Location of each worker's files.
     pub sharing: Sharing,

@@ -12,15 +12,18 @@ pub struct Machine {
     pub host: Option<String>,
     /// For example `Linux 6.18.44` or `Windows 11 Pro 23H2 (10.0.22631.3447)`.
     pub kernel: String,
+    /// Model of the processor.
     pub processor: Option<String>,
     /// Available to the process.
     pub processors: u32,
+    /// Total memory, bytes.
     pub memory_bytes: Option<u64>,
     /// Memory limit of the control group, bytes.
     pub memory_limit_bytes: Option<u64>,
     /// CPU quota of the control group, in processors, e.g. 1.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_limit: Option<f64>,
+    /// Name of the hypervisor; `None` if none was found.
     pub hypervisor: Option<String>,
     /// Version of Wine; the results then say nothing about Windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,6 +37,7 @@ pub struct Machine {
     pub mitigations: Vec<String>,
     /// Clock source of `clock_gettime`.
     pub clock_source: Option<String>,
+    /// File system of the run's directory.
     pub file_system: FileSystem,
     /// Kernel settings for writeback and name caches, e.g. `vm.dirty_ratio = 20`; on Windows, values of the
     /// registry.
@@ -43,6 +47,7 @@ pub struct Machine {
     /// also items that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watchers: Vec<String>,
+    /// Version of megadir.
     pub version: String,
     /// With `-dirty` for modified files; `None` outside a checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +69,7 @@ pub struct FileSystem {
     pub mount_options: Option<String>,
     /// Device or other source of the mount.
     pub device: Option<String>,
+    /// Allocation unit, bytes.
     pub block_bytes: Option<u64>,
     /// Total, and available to an unprivileged user.
     pub blocks: Option<(u64, u64)>,
@@ -99,6 +105,7 @@ pub struct Pressure {
     /// Share of the last ten seconds in which some task waited for memory, per cent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_some_10s_percent: Option<f64>,
+    /// Bytes that wait for write-back on all devices.
     pub dirty_bytes: Option<u64>,
     /// CPU time of other processes in an idle 200 ms, per cent of all processors (Windows).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,6 +116,7 @@ pub struct Pressure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabFileSystem {
+    /// Index in the list of file systems.
     pub id: FsId,
     /// As requested, e.g. `ext4:block=1k`; the label of a user's volume.
     pub name: String,
@@ -125,6 +133,7 @@ pub struct LabFileSystem {
     pub tool: Option<String>,
     /// Options passed, or the options of a user's volume.
     pub mount_options: String,
+    /// Storage that holds it.
     pub place: Place,
     /// `true` if it is reformatted before each chain of arms, instead of remounted
     /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)): its driver depends on traces of removed files
@@ -158,7 +167,6 @@ pub enum Place {
 }
 
 impl Place {
-    /// `true` for a user's volume.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         matches!(self, Self::Directory { .. })
@@ -177,6 +185,8 @@ pub struct Unavailable {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabMount {
+    /// File system.
     pub on: FsId,
+    /// Its properties after mounting.
     pub file_system: FileSystem,
 }

@@ -1,6 +1,5 @@
 //! Enums with a word for each variant: in records, in arguments and in text.
 
-/// Defines such an enum with `name` and `ALL`, and with its serde form if derived.
 #[macro_export]
 macro_rules! named {
     ($(#[$of_type:meta])* pub enum $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)* }) => {

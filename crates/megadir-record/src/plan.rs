@@ -77,10 +77,9 @@ impl Plan {
         self.file_systems.get(id.0 as usize)
     }
 
-    /// Returns all contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms
-    /// with the listing arm, and the parts of a filling with the first.
-    ///
-    /// A run with a target width measures until these are narrow enough.
+    /// All contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with the
+    /// listing arm, and the parts of a filling with the first. A run with a target width measures until these
+    /// are narrow enough.
     #[must_use]
     pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
@@ -104,8 +103,8 @@ impl Plan {
         }
     }
 
-    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `arm`:
-    /// those that depend on its result and, if the data was created before the run, all others on this data.
+    /// Arms that cannot continue after a full directory or a failed program in a block of `arm`: all that
+    /// depend on its result and, if the data was created before the run, all others on this data.
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
         let refused =
@@ -128,13 +127,17 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
+    /// Index in the list of arms.
     pub id: ArmId,
     /// Short and unique, e.g. `getdents 128 KiB`.
     pub name: String,
     /// Names in [`Plan::groups`].
     pub groups: Vec<String>,
+    /// Part that it plays in comparisons.
     pub role: Role,
+    /// Data set that it works on.
     pub data: DataId,
+    /// Work of a block.
     pub work: Work,
     /// Before each block.
     pub cache: CacheState,
@@ -172,7 +175,9 @@ pub enum Role {
 pub struct Published {
     /// Measured quantity.
     pub what: String,
+    /// Figure of the source, in `unit`.
     pub value: f64,
+    /// Unit of `value`, e.g. `us` or `ratio`.
     pub unit: String,
     /// Group that measures the same quantity.
     pub group: Option<String>,
@@ -282,6 +287,7 @@ pub struct Pair {
     /// `true` for wall times per file, which several workers share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wall_time: bool,
+    /// Arm that is compared.
     pub arm: ArmId,
     /// Reference arm.
     pub to: ArmId,
@@ -293,6 +299,7 @@ pub struct Pair {
 pub struct Rules {
     /// Maximum number of measured rounds; every arm runs one time in each.
     pub rounds: u32,
+    /// Condition that ends the measurement.
     #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
     pub stop: Stop,
     /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split
@@ -303,6 +310,7 @@ pub struct Rules {
     pub warm_up_rounds_min: u32,
     /// Maximum duration of the warm-up, even if a trend remains, nanoseconds.
     pub warm_up_ns_max: u64,
+    /// Order of the arms in a round.
     pub order: Order,
     /// `true` to remount a created file system before the first arm of a chain, so that nothing of other
     /// chains stays in memory. See also [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).
@@ -332,7 +340,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// `true` if later arms of a round depend on earlier ones.
     #[must_use]
     pub fn depends(self) -> bool {
         matches!(self, Self::Phases | Self::Chains)

@@ -32,7 +32,6 @@ pub struct RankTimes {
 }
 
 impl Ranks {
-    /// Returns the number of hosts.
     #[must_use]
     pub fn host_count(&self) -> usize {
         let mut hosts: Vec<&String> = self.hosts.iter().collect();
@@ -41,7 +40,7 @@ impl Ranks {
         hosts.len()
     }
 
-    /// Replaces the hosts' names by numbers, in the order of their first rank.
+    /// In the order of their first rank.
     pub fn redact(&mut self) {
         let mut known: Vec<String> = Vec::new();
         for host in &mut self.hosts {

@@ -38,7 +38,7 @@ pub fn line(line: &mut Line, private: &[String]) {
     }
 }
 
-/// Redacts a record, as far as it shows itself which data is private.
+/// As far as the record shows which data is private.
 pub fn record(record: &mut Record) {
     let private = private_names(&record.header);
     let labels = number_volumes(&mut record.header.plan);
@@ -57,7 +57,6 @@ pub fn record(record: &mut Record) {
     }
 }
 
-/// Returns the names and paths in a header that must not occur in sentences.
 #[must_use]
 pub fn private_names(header: &Header) -> Vec<String> {
     let existing = header.plan.data.iter().filter_map(|data| match &data.source {
@@ -194,7 +193,6 @@ fn plan(plan: &mut Plan, private: &[String]) {
     plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));
 }
 
-/// Removes the values of path options, and paths.
 fn command(words: &[String], private: &[String]) -> Vec<String> {
     const TAKE_PATHS: [&str; 6] = ["--dir", "--device", "--output", "-o", "--resume", "--shape-of"];
     // Layouts contain slashes too.
@@ -238,7 +236,7 @@ fn sentence(text: &str, private: &[String]) -> String {
     known.split_inclusive(quote).map(clean).collect()
 }
 
-/// Quoted paths may contain spaces. An apostrophe within a word is no quote.
+/// Quoted paths may contain spaces.
 fn without_quoted_paths(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());

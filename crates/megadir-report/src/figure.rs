@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
+    /// Estimate, in the unit of the figure's name.
     pub value: f64,
     /// In the same unit; `None` with too few rounds.
     pub interval: Option<Range>,
@@ -15,12 +16,13 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
+    /// Lower end.
     pub low: f64,
+    /// Upper end.
     pub high: f64,
 }
 
 impl Figure {
-    /// Returns the median with its order-statistic interval; `None` without finite samples.
     #[must_use]
     pub(crate) fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::median_interval(samples, confidence).map(Self::from);
@@ -28,8 +30,8 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
-    /// Returns the ratio of paired series, `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's
-    /// interval, or without interval if the rounds are too few.
+    /// `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's interval, or without interval if the rounds
+    /// are too few.
     #[must_use]
     pub(crate) fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::paired_ratio(new, old, confidence).map(Self::from);
@@ -40,7 +42,7 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
-    /// Multiplies value and interval by `factor`, which must be positive.
+    /// `factor` must be positive.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let interval = self.interval.map(|r| Range { low: r.low * factor, high: r.high * factor });
@@ -49,7 +51,6 @@ impl Figure {
 }
 
 impl Range {
-    /// Both ends are included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
@@ -60,7 +61,6 @@ impl Range {
         0.5 * (self.high - self.low)
     }
 
-    /// `None` if an end is infinite.
     #[must_use]
     pub fn bounded(interval: megadir_stats::Interval) -> Option<Self> {
         let megadir_stats::Interval { low, high } = interval;

@@ -11,18 +11,15 @@ use crate::report::Report;
 pub struct Format {
     pub name: &'static str,
     pub extension: &'static str,
-    /// Description for the help text.
     pub what: &'static str,
-    /// `true` for text, which terminals can show.
     pub is_text: bool,
-    /// Reason why the program was built without this format, and how to get it.
+    /// Reason why the program was built without it, and how to get it.
     pub missing: Option<&'static str>,
     pub refuses: fn(&Report) -> Option<&'static str>,
-    /// Writes the report; text ends with a newline. Only terminal formats use width and style.
+    /// Text ends with a newline. Only terminal formats use width and style.
     pub write: fn(&Report, &View, &mut dyn Write) -> io::Result<()>,
 }
 
-/// Properties of the output device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     pub width: usize,

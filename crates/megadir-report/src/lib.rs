@@ -4,19 +4,6 @@
 //! Record -> Report::of -> Report{record, summary, warnings, findings} -> FORMATS -> text
 //! ```
 //!
-//! | subject | where |
-//! |---|---|
-//! | a record with everything that follows from it | [`Report`] |
-//! | summary of a record: arms, groups by rule, resolution | [`summary`] |
-//! | warnings about a run, with advice | [`warning`] |
-//! | rules that turn numbers into sentences | [`finding`] |
-//! | tables, Markdown and data | [`render`] |
-//! | charts, in the list [`chart::CHARTS`] | [`chart`] |
-//! | the report as a single HTML file | [`page`] |
-//! | comparison of new and old runs, and the gate | [`between`] |
-//! | formats by name: [`FORMATS`], [`format_named`] | [`Format`] |
-//! | numbers as text | [`text`] |
-//!
 //! The crate is pure: no file system, no output, no environment, no clock. The same record gives the same
 //! bytes on every machine.
 //!

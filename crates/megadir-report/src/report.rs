@@ -6,7 +6,7 @@ use crate::finding::{self, Finding};
 use crate::summary::{Index, Rounds, Summary, SummaryError, Times, summarize};
 use crate::warning::{self, ARM_LEFT_OUT, Advisory};
 
-/// A record with everything that follows from it, each part computed once from the parts before it.
+/// Each part is computed once from the parts before it.
 #[derive(Debug)]
 pub struct Report {
     pub record: Record,
@@ -19,9 +19,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// # Errors
-    ///
-    /// [`SummaryError`] if no round was measured, or the record contradicts itself.
+    /// Fails if no round was measured, or the record contradicts itself.
     pub fn of(record: Record) -> Result<Self, SummaryError> {
         let index = Index::of(&record)?;
         let rounds = Rounds::new(&record, &index);
@@ -39,7 +37,6 @@ impl Report {
         self.index.times(place)
     }
 
-    /// Extended if the run has several file systems.
     #[must_use]
     pub fn question(&self) -> String {
         let plan = &self.record.header.plan;

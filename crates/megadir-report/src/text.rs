@@ -1,26 +1,25 @@
-//! Numbers as text, the same in every report format. An interval has the unit and the decimals of its value.
+//! Numbers as text, the same in every format. An interval has the unit and the decimals of its value.
 
 use megadir_record::NameScheme;
 
 use crate::figure::{Figure, Range, Threshold};
 
-/// With their nanoseconds.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 const RATIO_DECIMALS_MAX: usize = 4;
 
-/// Three significant digits, e.g. `1.23 µs`.
+/// `1.23 µs`.
 #[must_use]
 pub fn time(ns: f64) -> String {
     let (unit, scale) = time_unit(ns);
     format!("{} {unit}", fixed(ns / scale, decimals(ns / scale)))
 }
 
-/// For example `412 ms [410, 415]`.
+/// `412 ms [410, 415]`.
 #[must_use]
 pub fn time_with_interval(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else { return time(figure.value) };
-    // A value that is small against its own interval is printed on the interval's scale.
+    // On the scale of the interval.
     let lost = figure.value.abs() < 0.5 * (high - low);
     let scale_of = if lost { low.abs().max(high.abs()) } else { figure.value };
     let (unit, scale) = time_unit(scale_of);
@@ -29,7 +28,7 @@ pub fn time_with_interval(figure: &Figure) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// For example `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as 1.
+/// `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as 1.
 #[must_use]
 pub fn ratio(value: f64, interval: Option<Range>) -> String {
     let Some(Range { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
@@ -38,16 +37,16 @@ pub fn ratio(value: f64, interval: Option<Range>) -> String {
     format!("{value}x [{low}, {high}]")
 }
 
-/// For example `1.85x faster`.
+/// `1.85x faster`.
 #[must_use]
 pub fn speed(ratio: f64) -> String {
     let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
-    // Three significant digits, or more if needed to show a difference from 1.
+    // More digits than three if needed to show a difference from 1.
     let places = decimals(times).max(apart_from_one(times));
     format!("{}x {word}", fixed(times, places))
 }
 
-/// For example `61 % [58, 64]`.
+/// `61 % [58, 64]`.
 #[must_use]
 pub fn share(figure: &Figure) -> String {
     let percent = |fraction: f64, places| fixed(100.0 * fraction, places);
@@ -58,14 +57,14 @@ pub fn share(figure: &Figure) -> String {
     format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
 }
 
-/// Two significant digits, e.g. `23 %`, `0.30 %`.
+/// `23 %`, `0.30 %`.
 #[must_use]
 pub fn share_alone(fraction: f64) -> String {
     let percent = 100.0 * fraction;
     format!("{} %", fixed(percent, decimals(percent).saturating_sub(1)))
 }
 
-/// For example `23 % [21, 25]`, `80 % [61, never]`; the ends may be outside the measured range.
+/// `23 % [21, 25]`, `80 % [61, never]`.
 #[must_use]
 pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
     let Some((low, high)) = interval else { return share_alone(share) };
@@ -87,7 +86,7 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
     format!("{} % [{low}, {high}]", fixed(percent, places))
 }
 
-/// Describes a threshold by the ends of its interval, which may be outside the measured range.
+/// The ends of its interval may be outside the measured range.
 #[must_use]
 pub fn between(low: Threshold, high: Threshold) -> String {
     let (below, above) =
@@ -105,12 +104,11 @@ pub fn between(low: Threshold, high: Threshold) -> String {
         (Threshold::At { share: low }, Threshold::At { share: high }) => {
             format!("lies between {} and {}", share_alone(low), share_alone(high))
         }
-        // The ends are in order.
         (Threshold::At { .. }, Threshold::Always) => "may lie anywhere".into(),
     }
 }
 
-/// For example `1.01 [0.99, 1.03]`.
+/// `1.01 [0.99, 1.03]`.
 #[must_use]
 pub fn exponent(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else { return fixed(figure.value, 2) };
@@ -118,7 +116,7 @@ pub fn exponent(figure: &Figure) -> String {
     format!("{} [{}, {}]", fixed(figure.value, places), fixed(low, places), fixed(high, places))
 }
 
-/// Two significant digits, or more in a whole number, e.g. `0.42 %`.
+/// Two significant digits, or more in a whole number: `0.42 %`.
 #[must_use]
 pub fn percent(value: f64) -> String {
     let places = if value.abs() < 1.0 {
@@ -131,20 +129,20 @@ pub fn percent(value: f64) -> String {
     format!("{} %", fixed(value, places))
 }
 
-/// Chosen, not measured: without needless digits, e.g. `95 %`.
+/// Chosen, not measured: `95 %`.
 #[must_use]
 pub fn chosen(fraction: f64) -> String {
     let digits = format!("{:.2}", 100.0 * fraction);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Groups of three digits, e.g. `1 000 000`.
+/// `1 000 000`.
 #[must_use]
 pub fn count(count: u64) -> String {
     megadir_record::axes::grouped(count)
 }
 
-/// For example `md5 names`.
+/// `md5 names`.
 #[must_use]
 pub fn names(scheme: NameScheme) -> String {
     match scheme {
@@ -157,14 +155,14 @@ pub fn names(scheme: NameScheme) -> String {
     }
 }
 
-/// For example `1 round`, `30 rounds`.
+/// `1 round`, `30 rounds`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(number))
 }
 
-/// For example `1 entry`, `100 000 entries`.
+/// `1 entry`, `100 000 entries`.
 #[must_use]
 pub fn entries(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "entry" } else { "entries" })
@@ -184,7 +182,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// For example `a, b and c`.
+/// `a, b and c`.
 #[must_use]
 pub fn list(parts: &[String]) -> String {
     match parts {
@@ -194,7 +192,6 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
-/// In the order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for item in items {
@@ -210,31 +207,29 @@ pub(crate) fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// With its nanoseconds.
 fn time_unit(ns: f64) -> (&'static str, f64) {
     let unit = magnitude(ns).div_euclid(3).clamp(0, 3);
     TIME_UNITS[usize::try_from(unit).unwrap_or(0)]
 }
 
-/// Decimals for three significant digits, at most three.
 fn decimals(value: f64) -> usize {
     usize::try_from(2 - magnitude(value)).unwrap_or(0).min(3)
 }
 
-/// Power of ten of a value after rounding to three significant digits.
+/// After rounding to three significant digits.
 fn magnitude(value: f64) -> i32 {
-    // Let the formatter round, so that 999.6 counts as the 1000 that is printed.
+    // 999.6 counts as the 1000 that is printed.
     let text = format!("{value:.2e}");
     text.rsplit('e').next().and_then(|power| power.parse().ok()).unwrap_or(0)
 }
 
-/// Decimals that resolve an interval of this width around a ratio.
+/// For an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
     let least = if value.abs() < 10.0 { 2 } else { 1 };
     resolving(width).clamp(least, RATIO_DECIMALS_MAX)
 }
 
-/// Decimals, at most four, that show on which side of 1 a ratio is.
+/// At most four, that show on which side of 1 a ratio is.
 fn apart_from_one(ratio: f64) -> usize {
     let is_one = |places: &usize| fixed(ratio, *places) == fixed(1.0, *places);
     if ratio == 1.0 {
@@ -244,12 +239,11 @@ fn apart_from_one(ratio: f64) -> usize {
     }
 }
 
-/// Decimals for which half the width is at least one unit in the last place, with a margin for rounding.
+/// Half the width is at least one unit in the last place, with a margin for rounding.
 fn resolving(width: f64) -> usize {
     if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil().max(0.0) as usize } else { 3 }
 }
 
-/// Zero never has a sign.
 fn fixed(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));

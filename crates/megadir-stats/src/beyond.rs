@@ -1,11 +1,11 @@
-//! Differences larger than the equivalence band, over all comparisons a reader sees at once. To name a
+//! Differences larger than the equivalence band, over all comparisons that a reader sees at once. To name a
 //! winner, the difference must exceed the band, and the family must hold every comparison from which a winner
 //! could be chosen; [`crate::judge_family`] only excludes a ratio of 1 within its own family.
 
 use crate::sequential::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};
 
-/// Side of the equivalence band on which a ratio new / old is shown to lie.
+/// Side of the equivalence band of a ratio new / old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// Below 1 / (1 + band).
@@ -14,7 +14,7 @@ pub enum Beyond {
     Slower,
 }
 
-/// Returns the side of the band on which each contrast is shown to lie; `None` if neither is shown.
+/// Side of the band on which each contrast is shown to lie, if any.
 ///
 /// A contrast is the log ratios of its epochs' rounds, as in [`crate::judge_family_of_epochs`]. The null
 /// hypothesis, a ratio within the band, is tested two-sided at the nearer end of the band, which errs on the
@@ -35,11 +35,11 @@ pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<
         .collect()
 }
 
-/// Returns the nearer side of the band and the p value of a ratio within the band; `None` without rounds.
+/// Nearer side of the band, and the p value of a ratio within it.
 fn test(epochs: &[Vec<f64>], margin: f64) -> Option<(Beyond, f64)> {
     let center = Rounds::of_epochs(epochs)?.center();
     let side = if center < 0.0 { Beyond::Faster } else { Beyond::Slower };
-    // Inside the band: not beyond it, but the contrast still counts in the family.
+    // It still counts in the family.
     if center.abs() <= margin {
         return Some((side, 1.0));
     }

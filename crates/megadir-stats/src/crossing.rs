@@ -1,5 +1,5 @@
-//! Point at which a rising curve reaches a level, round by round, with an interval over rounds. A crossing
-//! outside the known points is reported as censored, never extrapolated.
+//! Point at which a rising curve reaches a level, round by round. A crossing outside the known points is
+//! reported as censored, never extrapolated.
 
 use crate::descriptive::finite;
 use crate::verdict::Evidence;
@@ -17,16 +17,14 @@ pub enum Crossing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossingEstimate {
     pub value: Crossing,
-    /// `None` with too few rounds.
     pub interval: Option<(Crossing, Crossing)>,
 }
 
-/// Stands for a censored crossing.
 const FAR: f64 = 1e6;
 
-/// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between
-/// logarithms; of several crossings the last. `None` unless `x` ascends, all numbers are positive and finite,
-/// and both series have the same length.
+/// Point where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms;
+/// of several crossings the last. `None` unless `x` ascends, all numbers are positive and finite, and both
+/// series have the same length.
 #[must_use]
 pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     let positive =
@@ -45,9 +43,9 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     Some(Crossing::At(x[below] * (x_above / x[below]).powf(part)))
 }
 
-/// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no
-/// round is censored, the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval; otherwise the
-/// median with the order-statistic interval, which need only the side of a censored round.
+/// Crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no round is
+/// censored, the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval; otherwise the median
+/// with the order-statistic interval, which need only the side of a censored round.
 #[must_use]
 pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<CrossingEstimate> {
     let number = |crossing: &Crossing| match crossing {
@@ -75,9 +73,9 @@ pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<Crossin
 }
 
 impl Evidence {
-    /// Returns the number of rounds at which one of the two decisions probably becomes possible. Intervals
-    /// shrink with 1/sqrt(rounds) around the present ratio; the end that must move decides, because intervals
-    /// of ratios are not symmetric.
+    /// Number of rounds at which one of the two decisions probably becomes possible. Intervals shrink with
+    /// 1/sqrt(rounds) around the present ratio; the end that must move decides, because intervals of ratios
+    /// are not symmetric.
     pub(crate) fn rounds_to_decide(&self) -> Option<u64> {
         /// Above this, a double no longer counts in ones.
         const ROUNDS_MAX: f64 = 9e15;
@@ -87,17 +85,15 @@ impl Evidence {
         const STEP_MIN: f64 = 1.25;
         let reach = |interval: Interval| (self.center - interval.low).max(interval.high - self.center);
         let (adjusted, equivalence) = (reach(self.adjusted), reach(self.equivalence));
-        // Infinite if the rounds are too few for the adjusted level.
         if equivalence > HALF_WIDTH_MAX || (adjusted.is_finite() && adjusted > HALF_WIDTH_MAX) {
             return None;
         }
         let distance = self.center.abs();
         let room = self.margin - distance;
-        // Rounds grow with the square of the factor by which the reach shrinks.
         let growth = |reach: f64, target: f64| (reach / target).powi(2);
         let different = growth(adjusted, distance);
         // Equivalence needs an interval that contains 0 and fits into the band. Once `distance` exceeds half
-        // the margin, an interval short enough to fit has already lost the 0.
+        // the margin, an interval short enough to fit has lost the 0.
         let equivalent = if distance <= room { growth(equivalence, room) } else { f64::INFINITY };
         let rounds = self.rounds as f64 * different.min(equivalent).max(STEP_MIN);
         // Rounding of the logarithms must not add a round.

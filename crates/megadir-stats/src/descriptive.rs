@@ -23,9 +23,9 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
     Some((squares / (samples.len() as f64 - 1.0)).sqrt())
 }
 
-/// Returns the `p` quantile (0 to 1) of samples sorted in ascending order, with linear interpolation. `None`
-/// without samples, if an end is not finite, or if `p` is outside 0 to 1. Reference: type 7 of Hyndman and
-/// Fan, *The American Statistician* 50 (1996), the default of R and NumPy.
+/// `p` quantile (0 to 1) of ascending samples, with linear interpolation. `None` without samples, if an end
+/// is not finite, or if `p` is outside 0 to 1. Reference: type 7 of Hyndman and Fan, *The American
+/// Statistician* 50 (1996), the default of R and NumPy.
 #[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let (first, last) = (sorted.first()?, sorted.last()?);
@@ -45,19 +45,18 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples, 1)?, 0.5)
 }
 
-/// Returns the median with the order-statistic interval of at least `confidence`.
+/// Median with the order-statistic interval of at least `confidence`, for any distribution.
 ///
-/// No shape of the distribution is assumed. The interval runs from the k-th smallest to the k-th largest
-/// sample, for the largest k whose coverage, by the distribution of a fair coin's heads, reaches
-/// `confidence`. `None` if samples are not finite, `confidence` is outside 0 to 1, or there are too few
-/// samples: the minimum is 6 at 95 %, 8 at 99 %. Reference: Conover, *Practical Nonparametric Statistics*,
-/// 3rd edition, section 3.2.
+/// The interval runs from the k-th smallest to the k-th largest sample, for the largest k whose coverage, by
+/// the distribution of a fair coin's heads, reaches `confidence`. `None` if samples are not finite,
+/// `confidence` is outside 0 to 1, or there are too few samples: the minimum is 6 at 95 %, 8 at 99 %.
+/// Reference: Conover, *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
 #[must_use]
 pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     let tail = tail_of(confidence)?;
     let sorted = sorted(samples, 1)?;
     let count = sorted.len();
-    // Samples left out at each end: bisection for the first number whose tail is too heavy.
+    // Bisection for the first number whose tail is too heavy.
     let (mut outside, mut too_many) = (0, count.div_ceil(2));
     if fair_coin_cumulative(count, outside) > tail {
         return None;
@@ -76,9 +75,9 @@ pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     })
 }
 
-/// Returns BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean, which assumes a nearly
-/// normal mean. `None` for fewer than two samples. References: the legend that BenchmarkDotNet prints;
-/// Student, *Biometrika* 6 (1908).
+/// BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean, which assumes a nearly normal
+/// mean. `None` for fewer than two samples. References: the legend that BenchmarkDotNet prints; Student,
+/// *Biometrika* 6 (1908).
 #[must_use]
 pub fn error_999(samples: &[f64]) -> Option<f64> {
     let deviation = standard_deviation(samples)?;
@@ -101,7 +100,7 @@ pub(crate) fn logs(samples: &[f64], count_min: usize) -> Option<Vec<f64>> {
     positive.then(|| samples.iter().map(|x| x.ln()).collect())
 }
 
-/// Returns the rank of each sample (from 1; ties share their mean rank) and the sizes of the ties.
+/// Rank of each sample (from 1; ties share their mean rank), and the sizes of the ties.
 pub(crate) fn midranks(samples: &[f64]) -> (Vec<f64>, Vec<usize>) {
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.sort_unstable_by(|&a, &b| samples[a].total_cmp(&samples[b]));
@@ -127,7 +126,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Ends are included; `false` for NaN.
+    /// Includes the ends; `false` for NaN.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
@@ -151,7 +150,6 @@ impl Interval {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub value: f64,
-    /// At the requested level.
     pub interval: Interval,
 }
 

@@ -1,18 +1,18 @@
 //! Tails and critical values of the normal, Student and fair-coin distributions. Quantiles are found by
-//! bisection down to neighbouring doubles, as exact as the tail itself. Reference: Press et al., *Numerical
-//! Recipes*, 3rd edition, sections 6.1 to 6.4 (incomplete beta function by Lentz's continued fraction).
+//! bisection, as exact as the tail itself. Reference: Press et al., *Numerical Recipes*, 3rd edition,
+//! sections 6.1 to 6.4 (incomplete beta function by Lentz's continued fraction).
 
 /// P(Z <= z) for a standard normal Z.
 pub(crate) fn normal_cumulative(z: f64) -> f64 {
     0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Returns the `z` with P(Z > z) = `tail` (0 to 0.5) for a standard normal Z.
+/// The `z` with P(Z > z) = `tail` (0 to 0.5).
 pub(crate) fn normal_critical(tail: f64) -> f64 {
     solve_decreasing(|z| normal_cumulative(-z), tail)
 }
 
-/// Returns the `t` with P(T > t) = `tail` (0 to 0.5) for Student's T.
+/// The `t` with P(T > t) = `tail` (0 to 0.5).
 pub(crate) fn student_critical(degrees: f64, tail: f64) -> f64 {
     let upper = |t: f64| 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
     solve_decreasing(upper, tail)
@@ -23,14 +23,13 @@ pub(crate) fn student_two_sided(degrees: f64, t: f64) -> f64 {
     incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t))
 }
 
-/// Probability of at most `heads` heads.
 pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
     const EXACT_TOSSES_MAX: usize = 50;
     if heads >= tosses {
         return 1.0;
     }
     if tosses <= EXACT_TOSSES_MAX {
-        // Integers below 2^53 are exact, so a level reached exactly (75 % with 3 tosses) counts as reached.
+        // A level reached exactly (75 % with 3 tosses) counts: integers below 2^53 are exact.
         let (mut ways, mut sum) = (1.0, 1.0);
         for k in 0..heads {
             ways = ways * (tosses - k) as f64 / (k as f64 + 1.0);
@@ -41,12 +40,12 @@ pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
     incomplete_beta((tosses - heads) as f64, heads as f64 + 1.0, 0.5)
 }
 
-/// Returns the probability in each tail, (1 - `confidence`) / 2; `None` outside 0 to 1.
+/// Probability in each tail; `None` outside 0 to 1.
 pub(crate) fn tail_of(confidence: f64) -> Option<f64> {
     (confidence > 0.0 && confidence < 1.0).then_some(0.5 * (1.0 - confidence))
 }
 
-/// Returns the non-negative argument at which a decreasing `tail` function falls to `target`.
+/// Non-negative argument at which a decreasing `tail` falls to `target`.
 fn solve_decreasing(tail: impl Fn(f64) -> f64, target: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while tail(high) > target && high < 1e300 {
@@ -76,7 +75,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
     let log_beta = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
     let front = (a * x.ln() + b * (-x).ln_1p() - log_beta).exp();
-    // The fraction converges fast only on its own side of the mean; symmetry gives the other side.
+    // The fraction converges fast only on its own side of the mean.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * beta_fraction(a, b, x) / a
     } else {

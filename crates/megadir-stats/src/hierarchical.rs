@@ -53,7 +53,6 @@ pub(crate) struct EpochCenters {
 }
 
 impl EpochCenters {
-    /// `None` in the same cases as [`hierarchical_bootstrap`].
     pub(crate) fn new(epochs: &[Vec<f64>], seed: u64) -> Option<Self> {
         let enough = epochs.len() >= EPOCHS_MIN && epochs.iter().any(|rounds| rounds.len() > 1);
         if !enough {
@@ -89,13 +88,12 @@ impl EpochCenters {
         self.rounds
     }
 
-    /// `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees(), tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.mean - half, high: self.mean + half })
     }
 
-    /// Two-sided p value of Student's test, consistent with [`Self::interval`].
+    /// Two-sided, consistent with [`Self::interval`].
     pub(crate) fn p(&self) -> f64 {
         if self.mean == 0.0 {
             return 1.0;
@@ -108,7 +106,7 @@ impl EpochCenters {
     }
 }
 
-/// Mean and variance (divisor n) of a bootstrap distribution.
+/// With divisor n.
 struct Moments {
     mean: f64,
     variance: f64,

@@ -13,10 +13,10 @@
 /// Buckets per power of two; this number defines the layout.
 pub const SUB_BUCKETS: usize = 128;
 const SUB_BUCKET_BITS: usize = SUB_BUCKETS.trailing_zeros() as usize;
-/// 7424 buckets are used; with a power of two, a mask replaces the bounds check.
+/// 7424 are used; with a power of two, a mask replaces the bounds check.
 const BUCKETS: usize = 8192;
 
-/// Counts of values over the whole range of `u64`; 64 KiB.
+/// Over the whole range of `u64`; 64 KiB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
@@ -31,7 +31,6 @@ pub struct Histogram {
 pub struct Bucket {
     pub low: u64,
     pub high: u64,
-    /// Never 0.
     pub count: u64,
 }
 
@@ -51,7 +50,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Starts recording many values. Count, sum and extremes stay in registers until the guard is dropped.
+    /// Count, sum and extremes stay in registers until the guard is dropped.
     #[inline]
     pub fn recording(&mut self) -> Recording<'_> {
         Recording { histogram: self, count: 0, sum: 0, min: u64::MAX, max: 0 }
@@ -108,10 +107,10 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Returns the `p` quantile (0 to 1), the value of rank ceil(p * count): the middle of that value's
-    /// bucket, clamped to the recorded range. Exact below 256 and at `p` = 0 and 1, otherwise at most 1/256
-    /// off. `None` if empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The American
-    /// Statistician* 50 (1996).
+    /// `p` quantile (0 to 1), the value of rank ceil(p * count): the middle of that value's bucket, clamped
+    /// to the recorded range. Exact below 256 and at `p` = 0 and 1, otherwise at most 1/256 off. `None` if
+    /// empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The American Statistician*
+    /// 50 (1996).
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<u64> {
         if self.count == 0 || !(0.0..=1.0).contains(&p) {
@@ -132,7 +131,6 @@ impl Histogram {
         Some(bucket.low.midpoint(bucket.high).clamp(self.min, self.max))
     }
 
-    /// Non-empty buckets in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.used().filter_map(|index| {
             let (low, high) = bounds_of(index);
@@ -141,13 +139,12 @@ impl Histogram {
         })
     }
 
-    /// Indices and counts of the non-empty buckets in ascending order.
+    /// Indices and counts of non-empty buckets, ascending.
     pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.used().filter(|index| self.counts[*index] > 0).map(|index| (index as u32, self.counts[index]))
     }
 
-    /// Returns the histogram with these [`counts`](Self::counts), sum, smallest and largest value; `None` if
-    /// they contradict each other or the indices do not ascend.
+    /// `None` if the arguments contradict each other or the indices do not ascend.
     #[must_use]
     pub fn from_counts(
         counts: impl IntoIterator<Item = (u32, u64)>,
@@ -183,7 +180,6 @@ impl Histogram {
     }
 }
 
-/// Guard that updates the histogram's totals when dropped.
 #[derive(Debug)]
 pub struct Recording<'a> {
     histogram: &'a mut Histogram,

@@ -4,9 +4,9 @@ use crate::descriptive::{finite, logs, midranks};
 use crate::paired::Differences;
 use crate::{Estimate, mean};
 
-/// Returns the lag-1 autocorrelation (-1 to 1); independent samples stay within about 2 / sqrt(n) of zero.
-/// `None` for fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins
-/// and Reinsel, *Time Series Analysis*, 4th edition, section 2.1.
+/// Lag-1 autocorrelation (-1 to 1); independent samples stay within about 2 / sqrt(n) of zero. `None` for
+/// fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins and Reinsel,
+/// *Time Series Analysis*, 4th edition, section 2.1.
 #[must_use]
 pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 3)?)?;
@@ -15,18 +15,16 @@ pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     varies(samples).then(|| products / squares)
 }
 
-/// Most probable change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// First sample of the second level.
     pub index: usize,
     /// Approximate p value (0 to 1) of "no change".
     pub p: f64,
 }
 
-/// Returns the most probable change of level by Pettitt's test, the first among equals, with its approximate
-/// two-sided p value (good below 0.5). `None` for fewer than three samples, if one is not finite, or if all
-/// are equal. Reference: Pettitt, *Applied Statistics* 28 (1979).
+/// Most probable change of level by Pettitt's test, the first among equals, with its approximate two-sided p
+/// value (good below 0.5). `None` for fewer than three samples, if one is not finite, or if all are equal.
+/// Reference: Pettitt, *Applied Statistics* 28 (1979).
 #[must_use]
 pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     if !varies(finite(samples, 3)?) {
@@ -37,7 +35,7 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     let (mut index, mut largest, mut rank_sum) = (0, 0.0, 0.0);
     for (before, rank) in (1..samples.len()).zip(ranks) {
         rank_sum += rank;
-        // Doubled rank sums are integers, so equal statistics compare equal.
+        // Doubled rank sums are integers: equal statistics compare equal.
         let statistic = (2.0 * rank_sum - before as f64 * (count + 1.0)).abs();
         if statistic > largest {
             (index, largest) = (before, statistic);
@@ -48,12 +46,11 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     (index > 0).then_some(ChangePoint { index, p })
 }
 
-/// Returns the ratio of the second half's level to the first half's, with its 95 % interval.
-///
-/// Unpaired Hodges-Lehmann estimate on logarithms; the interval inverts the Mann-Whitney test, exact up to 50
-/// samples. With an odd number of samples, the middle one is ignored. `None` for fewer than eight samples, or
-/// if one is not positive and finite. Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical
-/// Methods*, 3rd edition, sections 4.2 and 4.3.
+/// Ratio of the second half's level to the first half's, with its 95 % interval: unpaired Hodges-Lehmann on
+/// logarithms, and the inverted Mann-Whitney test, exact up to 50 samples. With an odd number of samples, the
+/// middle one is ignored. `None` for fewer than eight samples, or if one is not positive and finite.
+/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2
+/// and 4.3.
 #[must_use]
 pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     let logs = logs(samples, 8)?;
@@ -63,10 +60,10 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     Some(shift.exp())
 }
 
-/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the
-/// value of the uniform distribution, the samples may have two modes or heavy skew. `None` for fewer than
-/// four samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in
-/// Psychology* 4:700 (2013).
+/// Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the value of
+/// the uniform distribution, the samples may have two modes or heavy skew. `None` for fewer than four
+/// samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in Psychology*
+/// 4:700 (2013).
 #[must_use]
 pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 4)?)?;

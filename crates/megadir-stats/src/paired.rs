@@ -1,5 +1,4 @@
-//! Two-sample comparisons: paired rounds (Hodges-Lehmann with Wilcoxon's interval, signed-rank test), and
-//! unpaired runs.
+//! Two-sample comparisons: paired rounds and unpaired runs.
 
 use crate::descriptive::{finite, logs, midranks, sorted};
 use crate::distribution::{normal_cumulative, tail_of};
@@ -7,8 +6,7 @@ use crate::pairwise::{difference, differences_up_to, walsh_average, walsh_averag
 use crate::rank_law::{EXACT_COUNT_MAX, RankLaw};
 use crate::{Estimate, Interval};
 
-/// Returns the Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank
-/// interval.
+/// Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank interval.
 ///
 /// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j. The interval inverts the
 /// signed-rank test: exact up to 50 differences, normal with continuity correction above; ties only widen it.
@@ -24,7 +22,7 @@ pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> 
     Some(Estimate { value: walsh.median(), interval })
 }
 
-/// Returns the two-sided p value (0 to 1) of Wilcoxon's signed-rank test of symmetry about zero.
+/// Two-sided p value (0 to 1) of Wilcoxon's signed-rank test of symmetry about zero.
 ///
 /// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction.
 /// Zeros are ranked, then dropped (Pratt); if all differences are zero, p is 1. `None` without differences or
@@ -54,17 +52,16 @@ pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
     Some((2.0 * normal_cumulative(z)).min(1.0))
 }
 
-/// Returns the ratio new / old of paired times with its interval: Hodges-Lehmann on log ratios. Both series
-/// have the same unit and one time a round. `None` if the lengths differ, a time is not positive and finite,
-/// or [`hodges_lehmann`] has no interval. Reference: Fleming and Wallace, *Communications of the ACM* 29
-/// (1986).
+/// Ratio new / old of paired times: Hodges-Lehmann on log ratios. Both series have the same unit and one time
+/// a round. `None` if the lengths differ, a time is not positive and finite, or [`hodges_lehmann`] has no
+/// interval. Reference: Fleming and Wallace, *Communications of the ACM* 29 (1986).
 #[must_use]
 pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
-/// Returns ln(new / old) of each round, the input of [`crate::verdict()`] and [`crate::judge_family`]. `None`
-/// if the lengths differ, there are no times, or a time is not positive and finite.
+/// ln(new / old) of each round, for [`crate::verdict()`] and [`crate::judge_family`]. `None` if the lengths
+/// differ, there are no times, or a time is not positive and finite.
 #[must_use]
 pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     if new.len() != old.len() {
@@ -74,7 +71,6 @@ pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     Some(new.iter().zip(&old).map(|(n, o)| n - o).collect())
 }
 
-/// Hodges-Lehmann estimate; `None` without samples.
 pub(crate) fn center(samples: &[f64]) -> Option<f64> {
     Some(median_of_sorted(&sorted(samples, 1)?))
 }
@@ -93,7 +89,6 @@ pub(crate) struct WalshAverages {
 }
 
 impl WalshAverages {
-    /// `None` without samples.
     pub(crate) fn new(samples: &[f64]) -> Option<Self> {
         let sorted = sorted(samples, 1)?;
         let law = RankLaw::signed_rank(sorted.len());
@@ -108,7 +103,6 @@ impl WalshAverages {
         median_of_sorted(&self.sorted)
     }
 
-    /// `None` if `confidence` is outside 0 to 1 or there are too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         Some(Interval {
@@ -117,8 +111,8 @@ impl WalshAverages {
         })
     }
 
-    /// Returns the p value of [`Self::interval`]. Without ties or zeros it equals [`wilcoxon_signed_rank_p`];
-    /// with them it is larger, because averages of zero count against both sides.
+    /// Without ties or zeros as [`wilcoxon_signed_rank_p`]; with them larger, because averages of zero count
+    /// against both sides.
     pub(crate) fn p(&self) -> f64 {
         let at_most_zero = walsh_averages_up_to(&self.sorted, 0.0);
         let below_zero = walsh_averages_up_to(&self.sorted, 0.0f64.next_down());
@@ -127,14 +121,13 @@ impl WalshAverages {
     }
 }
 
-/// Returns the ratio new / old of the times of two unpaired runs, with its interval.
+/// Ratio new / old of the times of two unpaired runs, without the variation between whole runs.
 ///
 /// Unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an old one. The
 /// interval inverts the Mann-Whitney test: exact up to 50 times in total, normal with continuity correction
-/// above; ties only widen it. It does not include the variation between whole runs. Both series have the same
-/// unit. `None` if a time is not positive and finite, or if there are too few for the confidence (fewer than
-/// 4 against 4 at 95 %). Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd
-/// edition, sections 4.2 and 4.3.
+/// above; ties only widen it. Both series have the same unit. `None` if a time is not positive and finite, or
+/// if there are too few for the confidence (fewer than 4 against 4 at 95 %). Reference: Hollander, Wolfe and
+/// Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
 #[must_use]
 pub fn unpaired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     let differences = Differences::new(&logs(new, 1)?, &logs(old, 1)?)?;
@@ -149,7 +142,7 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
-    /// New - old; `None` if a side has no samples.
+    /// New - old.
     pub(crate) fn new(new: &[f64], old: &[f64]) -> Option<Self> {
         let (new, old) = (sorted(new, 1)?, sorted(old, 1)?);
         let law = RankLaw::rank_sum(new.len(), old.len());
@@ -161,14 +154,13 @@ impl Differences {
         0.5 * (self.nth(count.div_ceil(2)) + self.nth(count / 2 + 1))
     }
 
-    /// `None` for too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         let high = self.law.max() - outside;
         (outside < high).then(|| Interval { low: self.nth(outside + 1), high: self.nth(high) })
     }
 
-    /// Two-sided p value of "no shift"; with ties the larger one, which the interval inverts.
+    /// With ties the larger one, which the interval inverts.
     pub(crate) fn p(&self) -> f64 {
         let not_above = differences_up_to(&self.old, &self.new, 0.0);
         let not_below = differences_up_to(&self.new, &self.old, 0.0);

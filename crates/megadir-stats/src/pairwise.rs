@@ -12,7 +12,7 @@
 //! of n steps; at worst three for each bit of a double. Reference: Johnson and Mizoguchi, *SIAM J. Comput.* 7
 //! (1978).
 
-/// Sorted samples; pair values ascend along every row.
+/// Pair values ascend along every row.
 trait Pairs {
     fn count(&self) -> usize;
 
@@ -20,10 +20,9 @@ trait Pairs {
 
     fn range(&self) -> (f64, f64);
 
-    /// Number of pairs with a value of at most `threshold`.
     fn up_to(&self, threshold: f64) -> usize;
 
-    /// Values above `low` and up to `high`.
+    /// Above `low`, up to `high`.
     fn between(&self, low: f64, high: f64) -> Vec<f64>;
 }
 
@@ -46,7 +45,7 @@ impl Pairs for Means<'_> {
     }
 
     fn range(&self) -> (f64, f64) {
-        // Halving the smallest double gives 0, so a sample is not always its own mean.
+        // Halving the smallest double gives 0.
         let last = self.0.len() - 1;
         (self.mean(0, 0), self.mean(last, last))
     }
@@ -110,7 +109,7 @@ impl Pairs for Differences<'_> {
     }
 }
 
-/// Returns the `rank`-th smallest (from 1) Walsh average (x_i + x_j) / 2, i <= j, of sorted finite samples.
+/// `rank` counts from 1.
 pub(crate) fn walsh_average(sorted: &[f64], rank: usize) -> f64 {
     select(&Means(sorted), rank)
 }
@@ -130,7 +129,7 @@ pub(crate) fn walsh_averages_up_to(sorted: &[f64], threshold: f64) -> usize {
     count
 }
 
-/// The `rank`-th smallest (from 1) difference b_j - a_i of two sorted finite series.
+/// `rank` counts from 1.
 pub(crate) fn difference(a: &[f64], b: &[f64], rank: usize) -> f64 {
     select(&Differences { a, b }, rank)
 }
@@ -147,16 +146,14 @@ pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
     count
 }
 
-/// Thresholds around the value sought, and the number of pairs at or below each.
+/// Thresholds around the value sought, and the pairs at or below each.
 struct Bracket {
-    /// Keys of doubles: `low` is below the value sought, `high` is not.
+    /// `low` is below the value sought, `high` is not.
     low: i64,
     high: i64,
     up_to_low: usize,
     up_to_high: usize,
-    /// From 1.
     rank: usize,
-    /// Maximum number of pairs to enumerate.
     most: usize,
 }
 
@@ -182,8 +179,8 @@ impl Bracket {
         }
     }
 
-    /// Returns the threshold with about `aim` pairs at or below it, if pairs are spread evenly; `None`
-    /// outside the bracket or if it is closed.
+    /// Threshold with about `aim` pairs at or below it, if pairs are spread evenly; `None` outside the
+    /// bracket or if it is closed.
     fn interpolate(&self, aim: f64) -> Option<i64> {
         if self.is_closed() {
             return None;
@@ -196,7 +193,7 @@ impl Bracket {
     }
 
     fn middle(&self) -> i64 {
-        // Keys may have opposite signs: their plain sum or difference could overflow.
+        // Sum or difference could overflow.
         (self.low & self.high) + ((self.low ^ self.high) >> 1)
     }
 }
@@ -239,7 +236,6 @@ fn key(value: f64) -> i64 {
     bits ^ ((bits >> 63) & i64::MAX)
 }
 
-/// Inverse of [`key`].
 fn value(key: i64) -> f64 {
     f64::from_bits((key ^ ((key >> 63) & i64::MAX)).cast_unsigned())
 }

@@ -19,10 +19,9 @@ impl SplitMix64 {
         mix(self.state)
     }
 
-    /// Returns a number below `end`, all equally probable; `None` if `end` is 0. Reference: Lemire, ACM
-    /// TOMACS 29 (2019).
+    /// Below `end`, all equally probable; `None` if `end` is 0. Reference: Lemire, ACM TOMACS 29 (2019).
     pub fn below(&mut self, end: u64) -> Option<u64> {
-        // Number of the 2^64 values to reject so that every result has the same number of values.
+        // Values to reject, so that every result has the same number of them.
         let refused = end.wrapping_neg().checked_rem(end)?;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(end);
@@ -32,7 +31,7 @@ impl SplitMix64 {
         }
     }
 
-    /// Returns a number in [0, 1) with 53 random bits. Reference: Blackman and Vigna, prng.di.unimi.it.
+    /// In [0, 1), with 53 random bits. Reference: Blackman and Vigna, prng.di.unimi.it.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -66,7 +65,6 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation is determined by `n` and `seed`.
     #[must_use]
     pub fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -83,13 +81,12 @@ impl Permutation {
         self.count
     }
 
-    /// `None` if `i` is not below n.
     #[must_use]
     pub fn get(&self, i: u64) -> Option<u64> {
         if i >= self.count {
             return None;
         }
-        // The walk ends: the cycle of `i` returns to `i`, which is in range.
+        // The cycle of `i` returns to `i`, which is in range.
         let mut number = self.encrypt(i);
         while number >= self.count {
             number = self.encrypt(number);
@@ -97,7 +94,7 @@ impl Permutation {
         Some(number)
     }
 
-    /// Image under the Feistel network of a number of at most 2 * `half_bits` bits.
+    /// Feistel network on numbers of at most 2 * `half_bits` bits.
     #[inline]
     fn encrypt(&self, number: u64) -> u64 {
         let mask = (1u64 << self.half_bits) - 1;
@@ -109,12 +106,12 @@ impl Permutation {
     }
 }
 
-/// Returns the rows of a Williams design of `n` arms: orders of 0 to n - 1, one a round. Every arm occurs
-/// equally often at every position, and equally often directly after every other arm. An even `n` needs n
-/// rows, an odd one 2n. Reference: Williams, *Australian Journal of Scientific Research A* 2 (1949).
+/// Williams design of `n` arms: orders of 0 to n - 1, one a round. Every arm occurs equally often at every
+/// position, and directly after every other arm. An even `n` needs n rows, an odd one 2n. Reference:
+/// Williams, *Australian Journal of Scientific Research A* 2 (1949).
 #[must_use]
 pub fn balanced_latin_square(n: usize) -> Vec<Vec<usize>> {
-    // The first row zigzags 0, n-1, 1, n-2, ...: neighbours have all differences. The other rows are shifted.
+    // The first row zigzags 0, n-1, 1, n-2, ...; the other rows are shifted.
     let zigzag = (0..n).map(|place| if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 });
     let first: Vec<usize> = zigzag.collect();
     let shifted = |shift: usize| first.iter().map(|arm| (arm + shift) % n).collect();

@@ -8,7 +8,7 @@ use crate::distribution::{normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
 use crate::{Estimate, Interval, quantile};
 
-/// Largest number of samples with an exact distribution: counts stay below 2^53.
+/// Counts stay below 2^53.
 pub(crate) const EXACT_COUNT_MAX: usize = 50;
 
 /// Symmetric over 0 to `max`.
@@ -18,16 +18,11 @@ pub(crate) struct RankLaw {
 }
 
 enum Shape {
-    /// Probabilities of at most 0, 1, 2, ...
     Exact(Vec<f64>),
-    Normal {
-        mean: f64,
-        deviation: f64,
-    },
+    Normal { mean: f64, deviation: f64 },
 }
 
 impl RankLaw {
-    /// For `count` paired differences.
     pub(crate) fn signed_rank(count: usize) -> Self {
         let max = count * (count + 1) / 2;
         if count <= EXACT_COUNT_MAX {
@@ -38,7 +33,7 @@ impl RankLaw {
         Self::normal(max, variance)
     }
 
-    /// For the number of ordered pairs between series of `first` and `second` samples.
+    /// Ordered pairs between series of `first` and `second` samples.
     pub(crate) fn rank_sum(first: usize, second: usize) -> Self {
         let max = first * second;
         if first + second <= EXACT_COUNT_MAX {
@@ -52,7 +47,6 @@ impl RankLaw {
         self.max
     }
 
-    /// Probability of at most `value`.
     pub(crate) fn cumulative(&self, value: usize) -> f64 {
         match &self.shape {
             Shape::Exact(cumulative) => cumulative.get(value).copied().unwrap_or(1.0),
@@ -60,12 +54,11 @@ impl RankLaw {
         }
     }
 
-    /// `smaller` is the smaller side of the statistic.
     pub(crate) fn two_sided(&self, smaller: usize) -> f64 {
         (2.0 * self.cumulative(smaller)).min(1.0)
     }
 
-    /// Largest value with cumulative probability at most `tail`; `None` if 0 already exceeds it.
+    /// Cumulative probability at most `tail`; `None` if 0 already exceeds it.
     pub(crate) fn critical(&self, tail: f64) -> Option<usize> {
         let (mut fits, mut too_large) = (0, self.max + 1);
         if self.cumulative(fits) > tail {
@@ -99,7 +92,7 @@ impl RankLaw {
     }
 }
 
-/// Number of subsets of the ranks 1 to `count` with sum 0, 1, ... `max`.
+/// Subsets of the ranks 1 to `count` with sum 0, 1, ... `max`.
 fn signed_rank_ways(count: usize, max: usize) -> Vec<f64> {
     let mut ways = vec![0.0; max + 1];
     ways[0] = 1.0;
@@ -111,8 +104,8 @@ fn signed_rank_ways(count: usize, max: usize) -> Vec<f64> {
     ways
 }
 
-/// Returns the number of interleavings of two series with 0, 1, ... ordered pairs: the coefficients of the
-/// Gaussian binomial prod (1 - q^(second + i)) / (1 - q^i), i = 1 to `first`.
+/// Interleavings of two series with 0, 1, ... ordered pairs: the coefficients of the Gaussian binomial prod
+/// (1 - q^(second + i)) / (1 - q^i), i = 1 to `first`.
 fn rank_sum_ways(first: usize, second: usize) -> Vec<f64> {
     let max = first * second;
     let mut ways = vec![0.0; max + 1];
@@ -129,7 +122,6 @@ fn rank_sum_ways(first: usize, second: usize) -> Vec<f64> {
 }
 
 const RESAMPLES: usize = 1000;
-/// As for medians at 95 %.
 const ROUNDS_MIN: usize = 6;
 
 /// Returns the `p` quantiles (0 to 1) of all values, each with its interval by resampling whole rounds.
@@ -174,8 +166,7 @@ pub fn quantile_intervals(
     observed.into_iter().zip(resampled).map(estimate).collect()
 }
 
-/// Tail of the expanded percentile interval for `count` rounds: a normal variable's tail beyond Student's
-/// critical value. `None` for too few rounds.
+/// A normal variable's tail beyond Student's critical value; `None` for too few rounds.
 fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
     let tail = tail_of(confidence)?;
     let n = count as f64;
@@ -189,7 +180,6 @@ struct Table {
 }
 
 impl Table {
-    /// `None` if a round is empty.
     fn new(rounds: &[Vec<(u64, u64)>]) -> Option<Self> {
         let mut values: Vec<u64> = rounds.iter().flatten().map(|(value, _)| *value).collect();
         values.sort_unstable();
@@ -206,7 +196,6 @@ impl Table {
         Some(Self { values, rounds })
     }
 
-    /// Each round is weighted by `times`.
     fn quantiles(&self, times: &[u64], p: &[f64]) -> Vec<f64> {
         let mut counts = vec![0u64; self.values.len()];
         for (round, times) in self.rounds.iter().zip(times).filter(|(_, times)| **times > 0) {

@@ -13,7 +13,6 @@ use crate::descriptive::{finite, logs, mean, midranks};
 use crate::distribution::{normal_critical, student_critical, student_two_sided, tail_of};
 use crate::{Estimate, Interval};
 
-/// Runs a side, for an interval.
 pub const RUNS_MIN: usize = 3;
 
 /// Returns the ratio new / old of run times (one time a run), with its interval.
@@ -37,7 +36,6 @@ pub(crate) struct RunMeans {
 }
 
 impl RunMeans {
-    /// `None` in the same cases as [`ratio_over_runs`].
     pub(crate) fn of_times(new: &[f64], old: &[f64]) -> Option<Self> {
         Self::of(&logs(new, RUNS_MIN)?, &logs(old, RUNS_MIN)?)
     }
@@ -64,13 +62,12 @@ impl RunMeans {
         self.runs
     }
 
-    /// `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees, tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.difference - half, high: self.difference + half })
     }
 
-    /// Two-sided, consistent with [`Self::interval`].
+    /// Consistent with [`Self::interval`].
     pub(crate) fn p(&self) -> f64 {
         student_two_sided(self.degrees, self.difference / self.standard_error)
     }
@@ -144,7 +141,6 @@ pub fn power_law(x: &[f64], y: &[f64]) -> Option<PowerLaw> {
     Some(PowerLaw { exponent, coefficient: (y_mean - exponent * x_mean).exp() })
 }
 
-/// Pairs have different x; `None` if a slope overflows.
 fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     if x.len() != y.len() {
         return None;

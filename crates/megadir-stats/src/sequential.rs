@@ -9,7 +9,7 @@ use crate::paired::{hodges_lehmann, paired_ratio};
 
 /// Factor between the rounds of successive looks.
 const GROWTH: f64 = 1.5;
-/// Minimum for an interval at 95 %.
+/// For an interval at 95 %.
 const ROUNDS_MIN: u32 = 6;
 
 /// Rounds after which a run checks if its intervals are narrow enough: a geometric schedule, fixed in
@@ -26,8 +26,8 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Both `rounds_min` and `rounds_max` are looks. `None` if `rounds_min` is under 6, which has no interval
-    /// at 95 %, or over `rounds_max`.
+    /// Both arguments are looks. `None` if `rounds_min` is under 6, which has no interval at 95 %, or over
+    /// `rounds_max`.
     #[must_use]
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
@@ -66,9 +66,9 @@ pub enum HalfWidth {
     Absolute(f64),
 }
 
-/// `true` if the interval of paired times is at most as wide as `target` at this level: Wilcoxon's, of log
-/// ratios or of differences. Too few rounds or times that are not positive give `false`. To stop by this,
-/// check only at the rounds of a [`Looks`], with its [`Looks::confidence`].
+/// The interval of paired times, of log ratios or of differences, is at most as wide as `target`: Wilcoxon's.
+/// `false` with too few rounds or times that are not positive. To stop by this, check only at the rounds of a
+/// [`Looks`], with its [`Looks::confidence`].
 #[must_use]
 pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f64) -> bool {
     let (estimate, target) = match target {
@@ -82,9 +82,9 @@ pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f6
     estimate.is_some_and(|estimate| estimate.interval.half_width() <= target)
 }
 
-/// Returns Holm's adjusted p values (0 to 1), in the order given. NaN stands for a contrast that could not be
-/// tested: it stays NaN and does not count in the family, as in R's `p.adjust`. Reference: Holm (1979);
-/// Wright, *Biometrics* 48 (1992), for adjusted p values.
+/// Holm's adjusted p values (0 to 1), in the order given. NaN stands for a contrast that could not be tested:
+/// it stays NaN and does not count, as in R's `p.adjust`. Reference: Holm (1979); Wright, *Biometrics* 48
+/// (1992), for adjusted p values.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![f64::NAN; p_values.len()];
@@ -109,7 +109,7 @@ pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
     let mut stopped_at = None;
     for step in steps(p_values) {
-        // The same product as in `holm`: rounding cannot make the two disagree.
+        // Rounding cannot make this and `holm` disagree.
         if stopped_at.is_none() && step.divisor * step.p > family_alpha {
             stopped_at = Some(step.divisor);
         }
@@ -118,14 +118,12 @@ pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     levels
 }
 
-/// Contrast, p value, and the divisor of the family's alpha.
 struct Step {
     contrast: usize,
     p: f64,
     divisor: f64,
 }
 
-/// From the smallest p value on, without NaN.
 fn steps(p_values: &[f64]) -> impl Iterator<Item = Step> {
     let mut order: Vec<usize> = (0..p_values.len()).filter(|&i| !p_values[i].is_nan()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));

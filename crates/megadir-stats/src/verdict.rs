@@ -27,10 +27,9 @@ pub(crate) const FAMILY_ALPHA: f64 = 0.05;
 /// Two one-sided tests at 5 % each.
 const EQUIVALENCE_ALPHA: f64 = 0.10;
 
-/// Ratio, intervals and verdict of one contrast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// Ratio of times new / old with its own 95 % interval, corrected for looks.
+    /// Ratio of times new / old, with its own 95 % interval, corrected for looks.
     pub ratio: Estimate,
     /// At the level adjusted for the family; 0 to infinity if the rounds are too few for that level.
     pub adjusted: Interval,
@@ -53,23 +52,22 @@ pub enum Method {
     },
 }
 
-/// Verdict on a ratio of times new / old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The adjusted interval lies below 1.
     Faster {
-        /// `true` if the adjusted interval lies inside the band.
+        /// The adjusted interval lies inside the band.
         negligible: bool,
     },
     /// The adjusted interval lies above 1.
     Slower {
-        /// `true` if the adjusted interval lies inside the band.
+        /// The adjusted interval lies inside the band.
         negligible: bool,
     },
     /// The 90 % interval lies inside the band and includes 1.
     Equivalent,
     Inconclusive {
-        /// Total number of rounds that would probably decide at the present noise; `None` without a basis.
+        /// In total, at the present noise; `None` without a basis.
         rounds_to_decide: Option<u64>,
     },
 }
@@ -91,8 +89,7 @@ pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Ju
 pub struct Judging {
     /// Equivalence band, a fraction: 0.03 makes it 1/1.03 to 1.03.
     pub band: f64,
-    /// Looks at which the run might have stopped, 1 if the rounds were fixed; see [`crate::Looks`]. Every
-    /// error is divided by it.
+    /// Looks at which the run might have stopped, 1 if the rounds were fixed; every error is divided by it.
     pub looks: u32,
 }
 
@@ -147,7 +144,6 @@ pub(crate) fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<O
     family.iter().zip(levels).map(|(rounds, level)| judge((*rounds)?, level, judging)).collect()
 }
 
-/// Rounds of a contrast, by the method that judges them.
 pub(crate) enum Rounds {
     Walsh(WalshAverages),
     Epochs(EpochCenters),
@@ -156,7 +152,6 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    /// `None` without rounds.
     pub(crate) fn of_epochs(epochs: &[Vec<f64>]) -> Option<Self> {
         /// Fixed, so that every report draws the same resamples.
         const SEED: u64 = 0x6d65_6761_6469_7220;

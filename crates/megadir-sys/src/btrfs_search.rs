@@ -60,9 +60,8 @@ impl Search {
         Self { request: Box::new(Request { header: Header::default(), buffer: [0; BUFFER_BYTES] }) }
     }
 
-    /// Items from the inode item of `first` to that item of `last`, as many as fit the buffer and at most
-    /// `items_max`. Fails with `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `EOVERFLOW` if no
-    /// item fits.
+    /// At most `items_max` items from the inode item of `first` to that of `last`, as many as fit. Fails with
+    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `EOVERFLOW` if no item fits.
     pub fn inodes(
         &mut self,
         directory: BtrfsDirectory<'_>,

@@ -1,6 +1,5 @@
-//! Programs that end with the thread that started them, and what a program used.
-//!
-//! References: `PR_SET_PDEATHSIG` in prctl(2), wait4(2).
+//! Programs that end with the thread that started them, and their usage: `PR_SET_PDEATHSIG` in prctl(2),
+//! wait4(2).
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -10,8 +9,7 @@ use std::process::{Command, ExitStatus};
 
 use crate::usage::{Usage, of_rusage};
 
-/// Makes the kernel kill the command's process when the starting thread ends for any reason, SIGKILL included.
-///
+/// The kernel kills the command's process when the starting thread ends for any reason, SIGKILL included.
 /// Programs that gain privileges on exec (set-user-ID, capabilities) are exempt.
 pub fn dies_with_parent(command: &mut Command) {
     let parent = std::process::id();
@@ -19,7 +17,7 @@ pub fn dies_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(move || ask_to_die_with(parent)) };
 }
 
-/// Requests SIGKILL at the end of the parent's thread. Safe between fork and exec: two system calls and no allocation.
+/// Safe between fork and exec: two system calls and no allocation.
 fn ask_to_die_with(parent: u32) -> io::Result<()> {
     // SAFETY: takes numbers only; safe between fork and exec, as it is one system call.
     let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
@@ -28,27 +26,25 @@ fn ask_to_die_with(parent: u32) -> io::Result<()> {
     }
     // SAFETY: takes nothing and cannot fail.
     let now = unsafe { libc::getppid() };
-    // The parent may have ended before the signal was requested.
+    // The parent may have ended before.
     if u32::try_from(now) == Ok(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
 }
 
-/// A program that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub status: ExitStatus,
-    /// Processor time and reads of the process and of those it waited for.
+    /// Includes the processes that it waited for.
     pub usage: Usage,
-    /// Largest resident set of any of these processes, bytes.
-    ///
-    /// The kernel includes the resident set of the process that called [`ReadyProgram::run`]
-    /// ([`drop_file_pages`](crate::resident::drop_file_pages) makes that small).
+    /// Largest resident set of any of these processes, bytes. The kernel includes the resident set of the
+    /// process that called [`ReadyProgram::run`] ([`drop_file_pages`](crate::resident::drop_file_pages) makes
+    /// that small).
     pub peak_bytes: u64,
 }
 
-/// Bytes of stack for the few calls before a program is executed.
+/// For the few calls before the program is executed.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Program that is about to start, with everything prepared that allocates memory.
+/// Everything that allocates memory is prepared.
 #[derive(Debug)]
 pub struct ReadyProgram {
     program: CString,
@@ -61,29 +57,24 @@ struct Start {
     program: *const libc::c_char,
     words: *const *const libc::c_char,
     parent: u32,
-    /// Set if the program cannot be executed, else 0.
+    /// 0 if the program was executed.
     error_number: i32,
 }
 
 impl ReadyProgram {
-    /// Takes the path of a program and its arguments, the first of which is the name that the program sees.
-    ///
-    /// # Errors
-    ///
-    /// An I/O error if a word contains a zero byte.
+    /// The first of `words` is the name that the program sees. Errors: a word contains a zero byte.
     pub fn new(program: &OsStr, words: &[OsString]) -> io::Result<Self> {
         let words = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
         Ok(Self { program: CString::new(program.as_bytes())?, words, stack: vec![0; STACK_BYTES] })
     }
 
-    /// Starts the program in a process of its own, waits for its end, and returns what it used.
+    /// Starts the program in a process of its own and waits for its end.
     ///
-    /// The program has this process's environment and standard streams, and is killed if the starting thread ends. The new
-    /// process shares this one's memory until it executes the program, as after vfork(2): there is nothing to copy.
+    /// The program has this process's environment and standard streams, and is killed if the starting thread
+    /// ends. The new process shares this one's memory until it executes the program, as after vfork(2):
+    /// nothing is copied.
     ///
-    /// # Errors
-    ///
-    /// An I/O error if the process cannot be created or the program cannot be executed.
+    /// Errors: the process cannot be created or the program cannot be executed.
     pub fn run(mut self) -> io::Result<Ended> {
         let mut words: Vec<*const libc::c_char> = self.words.iter().map(|word| word.as_ptr()).collect();
         words.push(std::ptr::null());
@@ -111,7 +102,7 @@ impl ReadyProgram {
     }
 }
 
-/// Executes the program in the process that was made for it; stores the error number if that fails.
+/// Stores the error number if the program cannot be executed.
 extern "C" fn become_program(start: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `ReadyProgram::run` passes a `Start` of its own, and waits.
     let start = unsafe { &mut *start.cast::<Start>() };
@@ -132,7 +123,6 @@ extern "C" fn become_program(start: *mut libc::c_void) -> libc::c_int {
     unsafe { libc::_exit(127) }
 }
 
-/// Waits for the end of a child that nothing else waits for.
 fn wait(pid: libc::pid_t) -> io::Result<Ended> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();

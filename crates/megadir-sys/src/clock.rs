@@ -20,7 +20,7 @@ pub fn cycles() -> u64 {
     }
 }
 
-/// Nanoseconds on the monotonic clock since its first use in this process.
+/// Since its first use in this process.
 #[inline]
 pub fn monotonic_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
@@ -37,8 +37,7 @@ pub fn shared_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Nanoseconds since a moment shared by all processes of this boot. `QueryPerformanceCounter`, with ticks of
-/// 100 ns on most machines.
+/// `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
 #[cfg(windows)]
 #[inline]
 pub fn shared_ns() -> u64 {

@@ -19,14 +19,14 @@ pub fn unavailable() -> Option<&'static str> {
     }
 }
 
-/// Reason why C++ cannot list a directory: on Windows its C library rejects `?` and long paths.
+/// On Windows the C library rejects `?` and long paths.
 pub fn unavailable_on(directory: &Path) -> Option<&'static str> {
     unavailable().or_else(|| system::refused(directory))
 }
 
-/// Passes on the name (WTF-8 on Windows), seconds since 1970 and nanoseconds of every regular file, after
-/// collecting them in a C++ vector. Symbolic links are followed only on Windows, where C++ does not recognise
-/// them; files that vanish meanwhile are left out. Fails with `Unsupported` if C++ is [`unavailable`].
+/// Passes on the name (WTF-8 on Windows), seconds since 1970 and nanoseconds of every regular file, collected
+/// in a C++ vector before. Symbolic links are followed only on Windows, where C++ does not recognise them;
+/// files that vanish meanwhile are left out. Fails with `Unsupported` if C++ is [`unavailable`].
 #[cfg(not(megadir_cpp))]
 pub fn regular_files(_directory: &Path, _row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, unavailable().unwrap_or_default()))
@@ -88,7 +88,6 @@ mod compiled {
 
 #[cfg(not(windows))]
 mod system {
-    //! Paths, names and errors of C++ on Unix: bytes and errno values.
 
     use std::path::Path;
 
@@ -130,7 +129,7 @@ mod system {
     /// Longest directory, UTF-16 units; the rest of the C library's 259 is for names.
     const UNITS_MAX: usize = 200;
 
-    /// Refuses wildcards and long paths, which the C library below libstdc++ rejects.
+    /// The C library below libstdc++ rejects wildcards and long paths.
     pub(super) fn refused(directory: &Path) -> Option<&'static str> {
         let wildcard = |unit: u16| unit == u16::from(b'?') || unit == u16::from(b'*');
         let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
@@ -153,7 +152,6 @@ mod system {
 
         pub(in super::super) type Unit = u16;
 
-        /// Error numbers of the C library and of Windows.
         const ERRORS: [(i32, i32); 5] = [
             (2, 2),    // ENOENT, ERROR_FILE_NOT_FOUND
             (12, 8),   // ENOMEM, ERROR_NOT_ENOUGH_MEMORY

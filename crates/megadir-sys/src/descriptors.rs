@@ -1,11 +1,10 @@
-//! Descriptor table of one thread (`CLONE_FILES`). Opening or closing a file locks the table, which threads of
-//! a process share; threads that stand for separate programs must not wait for each other there.
+//! Descriptor table of one thread (`CLONE_FILES`). Opening or closing a file locks the table, which threads
+//! of a process share; threads that stand for separate programs must not wait for each other there.
 
 use std::io;
 
-/// Gives the calling thread its own copy. What it opens afterwards it must close itself and pass to no other
-/// thread, where the number means another file. Descriptors closed elsewhere stay open in the copy until the
-/// thread ends.
+/// Copies the table for the calling thread. What the thread opens afterwards it must close itself and pass to
+/// no other. Descriptors closed elsewhere stay open in the copy until the thread ends.
 pub fn own_table() -> io::Result<()> {
     // SAFETY: the call has no pointer; it gives this thread another table with the same contents, so every
     // number in use stays valid here and everywhere else.

@@ -1,17 +1,16 @@
-//! Directory known to be on one kind of file system, because the meaning of an ioctl(2) number depends on it.
+//! Directory on a known file system, because the meaning of an ioctl(2) number depends on it.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Open directory on the file system whose statfs(2) type is `MAGIC`.
+/// `MAGIC` is the statfs(2) type.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryOn<'a, const MAGIC: u64> {
     pub(crate) descriptor: BorrowedFd<'a>,
 }
 
 impl<'a, const MAGIC: u64> DirectoryOn<'a, MAGIC> {
-    /// Rejects everything but a directory, such as a device node on this file system, with `ENOTTY` as ioctl(2)
-    /// would.
+    /// Rejects everything but a directory with `ENOTTY`, as ioctl(2) would.
     pub fn check(descriptor: BorrowedFd<'a>) -> io::Result<Self> {
         let status = rustix::fs::fstat(descriptor)?;
         let is_directory = rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir();

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Extents asked for at a time.
 const AT_ONCE: usize = 64;
 
 const LAST: u32 = 0x1;
@@ -49,16 +48,15 @@ const _: () = {
 /// The number holds the size of the structure without its extents.
 const FS_IOC_FIEMAP: libc::Ioctl = libc::_IOWR::<[u64; 4]>(b'f' as u32, 11);
 
-/// Extents of a part of a file.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Those whose blocks on the device hold the contents as they are, in the order of the file; at most 64.
+    /// Extents whose blocks hold the contents as they are, in the order of the file; at most 64.
     pub extents: Vec<Extent>,
-    /// Beginning of the next part in the file, bytes; `None` at the end.
+    /// Bytes; `None` at the end.
     pub next: Option<u64>,
 }
 
-/// Returns the extents from a position in the file. The file may change meanwhile. Fails with `EOPNOTSUPP` on file systems that do not tell.
+/// The file may change meanwhile. Fails with `EOPNOTSUPP` on file systems that do not report extents.
 pub fn extents(file: BorrowedFd<'_>, start: u64) -> io::Result<Part> {
     let nothing =
         Mapped { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
@@ -82,7 +80,6 @@ pub fn extents(file: BorrowedFd<'_>, start: u64) -> io::Result<Part> {
     let readable = mapped.iter().filter(|extent| extent.flags & NOT_READABLE == 0);
     let extents = readable.map(|extent| Extent { offset: extent.physical, bytes: extent.length }).collect();
     let end = mapped.last().filter(|last| last.flags & LAST == 0);
-    // A file system that repeats itself ends it.
     let next = end.map(|last| last.logical.saturating_add(last.length)).filter(|next| *next > start);
     Ok(Part { extents, next })
 }

@@ -2,14 +2,12 @@
 
 use std::io;
 
-/// System call, and what megadir uses it for.
 pub struct KernelCall {
     pub name: &'static str,
     pub purpose: &'static str,
     number: libc::c_long,
 }
 
-/// The calls that decide which parts of megadir are available.
 pub static KERNEL_CALLS: [KernelCall; 5] = [
     KernelCall { name: "getdents64", purpose: "reading directories", number: libc::SYS_getdents64 },
     KernelCall { name: "statx", purpose: "attributes, birth times", number: libc::SYS_statx },
@@ -19,11 +17,8 @@ pub static KERNEL_CALLS: [KernelCall; 5] = [
 ];
 
 impl KernelCall {
-    /// Calls it with arguments that it refuses, so that it changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// ENOSYS if the kernel lacks it, EPERM or EACCES if it is blocked.
+    /// Uses arguments that the call refuses, so that it changes nothing. Errors: ENOSYS if the kernel lacks
+    /// it, EPERM or EACCES if it is blocked.
     pub fn probe(&self) -> io::Result<()> {
         // SAFETY: no descriptor has the number -1 and no process the kind -1, and all pointers are null: each of these calls
         // fails before it reads or writes memory.

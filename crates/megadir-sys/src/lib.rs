@@ -1,7 +1,6 @@
 //! System calls, clocks and counters without a safe wrapper in a well-kept crate; rustix covers the rest.
 //!
-//! The only crate of the workspace with `unsafe` code; its interface is safe. Each module wraps one thing and
-//! knows nothing of entries, batches or benchmarks.
+//! The only crate of the workspace with `unsafe` code; its interface is safe.
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]

@@ -1,7 +1,8 @@
-//! Message Passing Interface: a library opened at run time, the few calls of it that are needed, bytes only.
+//! Message Passing Interface: a library opened at run time, and the few calls that are needed, for bytes
+//! only.
 //!
-//! No header and no link: handles (communicators, data types) are 32-bit numbers in some libraries and addresses in
-//! others, and each fits a register. `ABIS` has the constants of the three interfaces.
+//! Handles (communicators, data types) are 32-bit numbers in some libraries and addresses in others; each
+//! fits a register. `ABIS` has the constants of the three interfaces.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -10,15 +11,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Constant of an interface.
 #[derive(Clone, Copy, Debug)]
 enum Handle {
     Value(usize),
-    /// Address of this variable of the library.
+    /// Address of a variable of the library.
     Symbol(&'static CStr),
 }
 
-/// Evidence that a library has an interface.
 #[derive(Clone, Copy, Debug)]
 enum Evidence {
     FileNameContains(&'static str),
@@ -26,19 +25,18 @@ enum Evidence {
     NoOther,
 }
 
-/// Binary interface of MPI libraries.
 #[derive(Debug)]
 struct Abi {
     name: &'static str,
     evidence: Evidence,
     world: Handle,
     byte: Handle,
-    /// `MPI_THREAD_FUNNELED`: only the thread that initialised the library calls it.
+    /// `MPI_THREAD_FUNNELED`: only the initialising thread calls the library.
     funneled: c_int,
 }
 
-/// All interfaces; the first one with evidence is the library's. Constants are those of `mpi_abi.h`, and of `mpi.h` of
-/// Open MPI 4 and 5 and of MPICH 4 and 5 (also Intel MPI and Cray MPICH).
+/// The first one with evidence is the library's. Constants are those of `mpi_abi.h`, and of `mpi.h` of Open
+/// MPI 4 and 5 and of MPICH 4 and 5 (also Intel MPI and Cray MPICH).
 static ABIS: [Abi; 3] = [
     Abi {
         name: "MPI-5 standard ABI",
@@ -116,7 +114,7 @@ struct Calls {
     abort: Abort,
 }
 
-/// Library that is open and not initialised. It stays open until the process ends.
+/// Open, not initialised; stays open until the process ends.
 #[derive(Debug)]
 pub struct Library {
     calls: Calls,
@@ -125,7 +123,7 @@ pub struct Library {
     byte: usize,
 }
 
-/// Initialised library. Stays in the thread that initialised it, as `MPI_THREAD_FUNNELED` demands.
+/// Stays in the thread that initialised it, as `MPI_THREAD_FUNNELED` demands.
 #[derive(Debug)]
 pub struct Mpi {
     library: Library,
@@ -138,7 +136,7 @@ pub struct Mpi {
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
 impl Library {
-    /// Opens a library by its path, or by its name in the loader's directories. Errors are the loader's words.
+    /// Opens a path, or a name in the loader's directories. Errors have the loader's text.
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: the name ends with NUL. Initialisers of the library run, as for any linked one. GLOBAL: plugins of
@@ -161,14 +159,12 @@ impl Library {
         Ok(Self { calls: Calls::find(library)?, abi, world, byte })
     }
 
-    /// Returns the name of the library's binary interface.
     #[must_use]
     pub fn abi(&self) -> &'static str {
         self.abi.name
     }
 
-    /// Initialises the library, which joins the other processes of the launcher. Some libraries end the process if that
-    /// fails.
+    /// Joins the other processes of the launcher. Some libraries end the process if that fails.
     pub fn init(self) -> io::Result<Mpi> {
         if INITIALISED.swap(true, Ordering::Relaxed) {
             return Err(io::Error::other("MPI was initialised before in this process"));
@@ -189,12 +185,11 @@ impl Library {
 }
 
 impl Mpi {
-    /// Returns the name of this host, as the library knows it.
     pub fn host(&self) -> io::Result<String> {
         text("MPI_Get_processor_name", self.library.calls.host)
     }
 
-    /// Returns name and version of the library: of its text the beginning, without words on its build.
+    /// Name and version of the library, without its build.
     pub fn version(&self) -> io::Result<String> {
         let all = text("MPI_Get_library_version", self.library.calls.version)?;
         let first = all.split(['\n', ',']).next().unwrap_or_default();
@@ -202,13 +197,12 @@ impl Mpi {
         Ok(words.collect::<Vec<_>>().join(" "))
     }
 
-    /// Returns once all ranks are here.
     pub fn barrier(&self) -> io::Result<()> {
         self.meet(give_way).map(drop)
     }
 
-    /// Returns `true` once all ranks are here; calls `pause` in between, and returns `false` as soon as that does. Then
-    /// the ranks can no longer meet, and only [`Mpi::abort`] remains.
+    /// Calls `pause` while waiting for all ranks, and returns `false` as soon as that does. Then the ranks
+    /// can no longer meet, and only [`Mpi::abort`] remains.
     pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
         let mut request = 0;
         // SAFETY: MPI is initialised, in this thread; a handle fits `usize` and is written.
@@ -217,7 +211,7 @@ impl Mpi {
         self.completed(request, pause)
     }
 
-    /// Waits for a request. The blocking calls of MPI keep the processor from other ranks on it.
+    /// The blocking calls of MPI keep the processor from other ranks on it.
     fn completed(&self, request: usize, mut pause: impl FnMut() -> bool) -> io::Result<bool> {
         let mut request = request;
         loop {
@@ -235,7 +229,7 @@ impl Mpi {
         }
     }
 
-    /// Copies rank 0's bytes to all ranks. The slices of all ranks have the same length.
+    /// From rank 0 to all ranks; all slices have the same length.
     pub fn broadcast(&self, bytes: &mut [u8]) -> io::Result<()> {
         let Library { calls, world, byte, .. } = &self.library;
         if bytes.is_empty() {
@@ -249,7 +243,7 @@ impl Mpi {
         self.completed(request, give_way).map(drop)
     }
 
-    /// Returns every rank's bytes at rank 0, and nothing elsewhere.
+    /// Every rank's bytes at rank 0, nothing elsewhere.
     pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let Library { calls, world, byte, .. } = &self.library;
         let (own, size) = (int(bytes.len())?, self.size as usize);
@@ -290,13 +284,12 @@ impl Mpi {
         Ok(offsets.iter().zip(&counts).map(part).collect())
     }
 
-    /// Ends MPI; all ranks must call it.
+    /// All ranks must call it.
     pub fn finalize(self) -> io::Result<()> {
         // SAFETY: MPI is initialised, in this thread, and `self` is gone afterwards.
         checked("MPI_Finalize", unsafe { (self.library.calls.finalize)() })
     }
 
-    /// Ends all ranks with this exit code.
     pub fn abort(&self, code: u8) {
         // SAFETY: MPI is initialised. The call does not return.
         unsafe { (self.library.calls.abort)(self.library.world, c_int::from(code)) };
@@ -329,7 +322,6 @@ impl Calls {
     }
 }
 
-/// Returns the address of a symbol.
 fn find(library: *mut c_void, symbol: &CStr) -> io::Result<*mut c_void> {
     // SAFETY: the library is open, and the name ends with NUL.
     let address = unsafe { libc::dlsym(library, symbol.as_ptr()) };
@@ -359,7 +351,6 @@ fn int(length: usize) -> io::Result<c_int> {
     c_int::try_from(length).map_err(|_| io::Error::other("a message of more than 2 GiB"))
 }
 
-/// Lets another process run; the wait goes on.
 fn give_way() -> bool {
     std::thread::yield_now();
     true

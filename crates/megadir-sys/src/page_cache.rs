@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
     pub cached: u64,
-    /// Cached pages that are dirty or under writeback; `None` from mincore.
+    /// Dirty or under writeback; `None` from mincore.
     pub unwritten: Option<u64>,
     pub pages: u64,
 }
@@ -28,7 +28,6 @@ struct CacheStat {
     recently_evicted: u64,
 }
 
-/// The same on all architectures with a common table.
 const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
     all(target_arch = "x86_64", target_pointer_width = "64"),
     target_arch = "aarch64",
@@ -58,7 +57,8 @@ pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     }
 }
 
-/// Returns the number of cached pages of a range of the file; `offset` and `bytes` are multiples of a page, and `bytes` is not 0. Fails as [`resident`].
+/// Cached pages of a range of the file; `offset` and `bytes` are multiples of a page, and `bytes` is not 0.
+/// Fails as [`resident`].
 pub fn resident_in(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<u64> {
     match cachestat(file, &Range { offset, length: bytes }) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {

@@ -19,7 +19,6 @@ pub fn hypervisor() -> Option<String> {
     }
 }
 
-/// `None` in the root partition.
 #[cfg(target_arch = "x86_64")]
 fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
     let bytes: Vec<u8> = name[1..].iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -69,13 +69,12 @@ const _: () = assert!(size_of::<ExtendedFlags>() == 28);
 const FS_IOC_FSGETXATTR: libc::Ioctl = libc::_IOR::<ExtendedFlags>(b'X' as u32, 31);
 const FS_IOC_FSSETXATTR: libc::Ioctl = libc::_IOW::<ExtendedFlags>(b'X' as u32, 32);
 
-/// Project ID of a directory; 0 if none. Fails with `ENOTDIR` for other files, `ENOTTY` or similar without
-/// projects.
+/// 0 if none. Fails with `ENOTDIR` for other files, `ENOTTY` or similar without projects.
 pub fn project(directory: BorrowedFd<'_>) -> io::Result<u32> {
     extended_flags(directory).map(|flags| flags.project)
 }
 
-/// Sets the project ID; other extended flags stay. Fails with `EPERM` without privileges.
+/// Other extended flags stay. Fails with `EPERM` without privileges.
 pub fn set_project(directory: BorrowedFd<'_>, project: u32) -> io::Result<()> {
     let mut flags = extended_flags(directory)?;
     flags.project = project;

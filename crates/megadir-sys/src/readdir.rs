@@ -20,11 +20,9 @@ unsafe impl Send for DirStream {}
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEntry<'a> {
     pub inode: u64,
-    /// Position after this entry, as from `telldir`.
     pub offset: i64,
     pub record_bytes: u16,
     pub kind: u8,
-    /// Name without its NUL.
     pub name: &'a [u8],
 }
 
@@ -96,7 +94,7 @@ impl DirStream {
         Ok(self.next_entry()?.map(|entry| (directory, entry)))
     }
 
-    /// Number of refills of the stream's buffer: returned pointers ascend until the kernel is called again.
+    /// Returned pointers ascend until the kernel is called again.
     pub fn refills(&self) -> u64 {
         self.refills
     }

@@ -1,19 +1,15 @@
-//! Resident set of this process.
-//!
-//! References: smaps and clear_refs in proc(5), madvise(2).
+//! Resident set of this process: smaps and clear_refs in proc(5), madvise(2).
 
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Written to `/proc/self/clear_refs`: resets the largest resident set to the current one.
+/// Resets the largest resident set to the current one.
 const RESET_PEAK: &[u8] = b"5";
 
-/// Drops the resident pages of the program and its libraries that are as in their files, and resets the largest
-/// resident set. The kernel maps such a page again when it is used.
+/// Drops the resident pages of the program and its libraries that are as in their files, and resets the
+/// largest resident set. The kernel maps such a page again when it is used.
 ///
-/// # Errors
-///
-/// An I/O error if the process has several threads, or if the kernel was built without these files in /proc
+/// Errors: the process has several threads, or the kernel lacks these files in /proc
 /// (`CONFIG_PROC_PAGE_MONITOR`).
 pub fn drop_file_pages() -> io::Result<()> {
     if std::fs::read_dir("/proc/self/task")?.nth(1).is_some() {
@@ -29,7 +25,7 @@ pub fn drop_file_pages() -> io::Result<()> {
             unchanged.extend(mapping.take());
         }
     }
-    // Nothing else follows: what is called from here on is resident again.
+    // Code called from here on is resident again.
     for (start, end) in unchanged {
         // SAFETY: the mapping is of a file, and no page of it differs from the file. There is no other thread that could
         // write to it since, so all pages have the same content when they are mapped again.
@@ -40,8 +36,8 @@ pub fn drop_file_pages() -> io::Result<()> {
     reset_peak.write_all(RESET_PEAK)
 }
 
-/// Addresses of the mapping that a line of smaps begins, if it is of a file and cannot be written; `None` for lines
-/// that begin none.
+/// Addresses of the mapping that a line of smaps begins, `Some(None)` unless it is of a file and not
+/// writable; `None` for other lines.
 fn file_mapping(line: &str) -> Option<Option<(usize, usize)>> {
     let mut words = line.split_ascii_whitespace();
     let (start, end) = words.next()?.split_once('-')?;

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-/// `true` if this process ignores a signal, as programs started by `nohup` ignore SIGHUP.
+/// `nohup` starts programs with SIGHUP ignored.
 #[must_use]
 pub fn is_ignored(signal: i32) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::uninit();

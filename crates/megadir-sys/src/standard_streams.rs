@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// One bit per descriptor.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Called by the C library before `main`, and so before the runtime of std.
+/// The C library calls it before `main`, and so before the runtime of std.
 #[used]
 // SAFETY: entries of this section are called once, in the only thread, with the C calling convention.
 #[unsafe(link_section = ".init_array")]

@@ -1,6 +1,5 @@
-//! Processor time and waiting. Linux: getrusage(2), whose split into user and system may depend on timer ticks,
-//! but not the sum. Windows: `GetProcessTimes`, `GetThreadTimes` with ticks of 10 to 16 ms, so short blocks
-//! show nothing or one tick.
+//! Processor time and waiting. Linux: getrusage(2), whose split into user and system may depend on timer
+//! ticks, but not the sum. Windows: `GetProcessTimes`, `GetThreadTimes` with ticks of 10 to 16 ms.
 
 #[cfg(target_os = "linux")]
 pub(crate) use unix::of_rusage;
@@ -13,9 +12,7 @@ pub use windows::{process_usage, thread_usage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// User mode, nanoseconds.
     pub user_ns: u64,
-    /// Kernel mode, nanoseconds.
     pub system_ns: u64,
     /// Device reads, in units of 512 bytes; 0 if the kernel or the file system does not account for them.
     /// `None` on Windows, which counts requested bytes, cached or not.
@@ -85,7 +82,6 @@ mod unix {
         of_rusage(usage)
     }
 
-    /// Returns the parts of the kernel's record that this module reports.
     pub(crate) fn of_rusage(usage: libc::rusage) -> Usage {
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
         let read_bytes = cfg!(target_os = "linux").then_some(usage.ru_inblock as u64 * 512);

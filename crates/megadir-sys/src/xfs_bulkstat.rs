@@ -7,7 +7,6 @@ use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
 
-/// Maximum inodes per call.
 pub const RECORDS_MAX: usize = 512;
 
 pub type XfsDirectory<'a> = DirectoryOn<'a, 0x5846_5342>;

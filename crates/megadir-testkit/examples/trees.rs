@@ -1,6 +1,6 @@
 //! Creates the directories that the Windows suites read, because Wine would take minutes: `trees DIRECTORY`.
-//! Files differ in size and time, so that mixed-up attributes are noticed. Set `MEGADIR_TREES` to the
-//! directory's Windows path to use them.
+//! Set `MEGADIR_TREES` to the directory's Windows path to use them. Files differ in size and time, so that
+//! mixed-up attributes are noticed.
 
 use std::fs::{File, FileTimes};
 use std::path::Path;
@@ -18,7 +18,6 @@ fn main() {
     }
 }
 
-/// Gives every file its own size and modification time.
 fn differ(flat: &Flat, directory: &Path) {
     for index in 0..flat.entries {
         let name = flat.name(index);

@@ -17,15 +17,12 @@ pub struct Faulty {
 
 #[derive(Debug, Clone, Default)]
 pub struct Done {
-    /// In batches returned before the failure.
     pub given: BTreeSet<Vec<u8>>,
-    /// `true` once the failing call was made.
     pub failed: bool,
 }
 
 impl Faulty {
-    /// Call number `fails_at` fails with `error`: 0 is opening, n the n-th [`Reader::next_batch`]. Leaks a few
-    /// bytes to be `'static`.
+    /// Call 0 is opening, n the n-th [`Reader::next_batch`]. Leaks a few bytes to be `'static`.
     pub fn leaked(inner: &'static dyn Backend, fails_at: u64, error: fn() -> Error) -> &'static Self {
         Box::leak(Box::new(Self { inner, fails_at, error, done: Arc::default() }))
     }

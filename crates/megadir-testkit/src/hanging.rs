@@ -17,7 +17,6 @@ pub struct Hanging {
 }
 
 impl Hanging {
-    /// The error is the reason if it is unavailable.
     pub fn make() -> Result<Self, String> {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = scratch.path().join("hanging");
@@ -31,7 +30,6 @@ impl Hanging {
         Ok(Self { connection: Some(connection), path, _scratch: scratch })
     }
 
-    /// `hanging` in an otherwise empty directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -39,7 +37,7 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        // Detaches at once; blocked callers wake when the connection ends.
+        // Blocked callers wake when the connection ends.
         let _ = unmount(&self.path, UnmountFlags::DETACH);
         self.connection = None;
     }

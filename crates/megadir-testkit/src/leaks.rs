@@ -16,7 +16,7 @@ pub fn descriptors_below(directory: &Path) -> usize {
         .count()
 }
 
-/// 1 if any process has a handle of the directory, because it cannot be opened exclusively then; else 0.
+/// 1 if any process has a handle of the directory (it cannot be opened exclusively), else 0.
 #[cfg(windows)]
 pub fn descriptors_below(directory: &Path) -> usize {
     use std::os::windows::fs::OpenOptionsExt;
@@ -37,7 +37,7 @@ pub fn library_threads() -> usize {
         .count()
 }
 
-/// Waits until a count is 0 (a joined thread stays visible for a moment) and returns the last count.
+/// Waits until the count is 0 (a joined thread stays visible for a moment); returns the last count.
 pub fn settled(count: impl Fn() -> usize) -> usize {
     let deadline = Instant::now() + PATIENCE;
     while count() > 0 && Instant::now() < deadline {

@@ -1,7 +1,5 @@
-//! Trees, a faulty backend and conformance suites for testing megadir; a development dependency only.
-//!
-//! The suites do not know how a backend works inside: each assertion holds for every backend, present and
-//! future.
+//! Trees, a faulty backend and conformance suites for testing megadir; a development dependency only. Each
+//! assertion holds for every backend, present and future.
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 /// Long enough for a very busy machine.

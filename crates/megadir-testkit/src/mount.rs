@@ -1,5 +1,5 @@
 //! Private file systems for one test, on loop devices over sparse images (root, Linux). Dropping the value
-//! unmounts, which detaches the device.
+//! unmounts.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,19 +17,15 @@ use crate::PATIENCE;
 pub struct Recipe {
     pub name: &'static str,
     pub kind: &'static str,
-    /// Program with options; empty for file systems without an image.
     pub mkfs: &'static [&'static str],
     pub tune: &'static [&'static str],
-    /// Sparse, bytes.
     pub image_bytes: u64,
 }
 
 const EXT4_BYTES: u64 = 1 << 30;
-/// mke2fs would pick a random seed, which decides the order of names and how full directory blocks are; results
-/// carry over from one image to the next.
+/// A random seed would decide the order of names and how full directory blocks are.
 pub const HASH_SEED: &str = "hash_seed=00000000-0000-4000-8000-000000000001";
 
-/// ext4 with mke2fs defaults and many inodes.
 pub const EXT4: Recipe = Recipe {
     name: "ext4",
     kind: "ext4",
@@ -38,35 +34,34 @@ pub const EXT4: Recipe = Recipe {
     image_bytes: EXT4_BYTES,
 };
 
-/// ext4 with 1 KiB blocks, whose index grows deep soon.
+/// The index grows deep soon.
 pub const EXT4_1K: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-b", "1024"],
     ..EXT4
 };
 
-/// ext4 with 128-byte inodes: no nanoseconds, no times after 2038, no birth time.
+/// No nanoseconds, no times after 2038, no birth time.
 pub const EXT4_SMALL_INODES: Recipe = Recipe {
     name: "ext4 with inodes of 128 bytes",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-I", "128"],
     ..EXT4
 };
 
-/// ext4 without directory indexes.
 pub const EXT4_LINEAR: Recipe = Recipe {
     name: "ext4 without dir_index",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-O", "^dir_index"],
     ..EXT4
 };
 
-/// ext4 with the legacy 31-bit hash, whose collisions are easy to find.
+/// Collisions of the 31-bit hash are easy to find.
 pub const EXT4_LEGACY: Recipe =
     Recipe { name: "ext4 with legacy hash", tune: &["tune2fs", "-E", "hash_alg=legacy"], ..EXT4 };
 
 pub const XFS: Recipe =
     Recipe { name: "xfs", kind: "xfs", mkfs: &["mkfs.xfs", "-q", "-f"], tune: &[], image_bytes: 1 << 30 };
 
-/// XFS without file types in directories; most current kernels no longer support it.
+/// No file types in directories; most current kernels no longer support it.
 pub const XFS_UNTYPED: Recipe = Recipe {
     name: "xfs without ftype",
     mkfs: &["mkfs.xfs", "-q", "-f", "-m", "crc=0", "-n", "ftype=0"],
@@ -87,15 +82,14 @@ pub const TMPFS: Recipe = Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], tune
 pub struct Mount {
     recipe: Recipe,
     scratch: TempDir,
-    /// Keeps the loop device attached; `None` while it is unmounted, or in memory.
+    /// `None` while it is unmounted, or in memory.
     disk: Option<Disk>,
     mounted: bool,
 }
 
 impl Mount {
-    /// The image is in memory if it fits, else a temporary file: writing throwaway images to disk would
-    /// dominate most tests (ext4 alone zeroes 100 MB of inode tables). The error is the reason if it is
-    /// unavailable.
+    /// The image is in memory if it fits: writing throwaway images to disk would dominate most tests (ext4
+    /// alone zeroes 100 MB of inode tables). The error is the reason if it is unavailable.
     pub fn make(recipe: &Recipe) -> Result<Self, String> {
         let shared = Path::new("/dev/shm");
         let free_bytes = rustix::fs::statvfs(shared).map_or(0, |space| space.f_bavail * space.f_frsize);
@@ -133,12 +127,11 @@ impl Mount {
         self.scratch.path().join("image")
     }
 
-    /// `change` modifies the unmounted image.
     pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
         let disk = self.disk.take();
         self.detach()?;
-        // Another test's mount namespace, copied from this one, keeps the file system alive after it is unmounted
-        // here; until that ends, its changes may not be in the image.
+        // Another test's mount namespace, copied from this one, may keep the file system alive; its changes
+        // may not be in the image until that ends.
         if !disk.as_ref().is_none_or(|disk| disk.wait_until_free(PATIENCE)) {
             return Err(format!("{} stayed mounted in another mount namespace", self.path().display()));
         }
@@ -195,8 +188,8 @@ impl Drop for Mount {
     }
 }
 
-/// Retries while `path` is busy: readers of the mount table and forked children before exec keep it busy for a
-/// moment. If it stays busy, it is unmounted lazily and this fails.
+/// Retries while `path` is busy: readers of the mount table and forked children before exec keep it busy for
+/// a moment. Then unmounts lazily, and fails.
 pub fn unmount(path: &Path) -> Result<(), String> {
     let cannot = |error: std::io::Error| format!("cannot unmount {}: {error}", path.display());
     match lab::unmount(path, PATIENCE) {
@@ -208,7 +201,6 @@ pub fn unmount(path: &Path) -> Result<(), String> {
     }
 }
 
-/// 0 if the kernel does not report it.
 fn available_bytes() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
@@ -216,13 +208,12 @@ fn available_bytes() -> u64 {
     kib.unwrap_or(0).saturating_mul(1 << 10)
 }
 
-/// A separate process copies, because children of other tests inherit a file open for writing until they exec,
-/// and executing that file fails with `ETXTBSY`.
+/// A separate process copies: children of other tests inherit a file open for writing until they exec, and
+/// executing it would fail with `ETXTBSY`.
 pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     run(Command::new("cp").arg(from).arg(to))
 }
 
-/// The error contains the program's stderr.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     // `sbin` is not on every user's path.

@@ -1,5 +1,5 @@
 //! Network file systems for one test: servers and client in a network namespace that is isolated both ways.
-//! Everything goes when the value is dropped. Needs root and Debian packages.
+//! Dropping the value ends everything. Needs root and Debian packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::mount::{Mount, TMPFS, run};
 pub struct NetworkMount {
     namespace: String,
     scratch: TempDir,
-    /// Storage of the servers, in memory: on a disk, removal may take minutes.
+    /// In memory: on a disk, removal may take minutes.
     kept: Mount,
     servers: Vec<Stop>,
     mounted: bool,
@@ -26,7 +26,7 @@ pub struct NetworkMount {
 enum Stop {
     /// Returns once the server has ended.
     Command(Vec<String>),
-    /// File with the ID of the process to signal.
+    /// Has the ID of the process to signal.
     Process(PathBuf),
 }
 
@@ -34,7 +34,7 @@ enum Stop {
 const ADDRESS: &str = "10.99.0.1";
 
 impl NetworkMount {
-    /// MooseFS with one metadata server and one chunk server, mounted with FUSE.
+    /// One metadata server and one chunk server, mounted with FUSE.
     pub fn moosefs() -> Result<Self, String> {
         let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
         let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
@@ -46,7 +46,6 @@ impl NetworkMount {
         }
         write(&exports, "* / rw,alldirs,admin,maproot=0:0\n")?;
         write(&disks, &format!("{}\n", disk.display()))?;
-        // Initial metadata of an empty master.
         write(&names.join("metadata.mfs"), "MFSM NEW")?;
         let master = format!(
             "WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = {}\nEXPORTS_FILENAME = {}\n\
@@ -72,8 +71,8 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// GlusterFS with two servers that share the entries of every directory. They are started without the
-    /// management daemon, which would be visible on the whole machine. Half of the inode numbers exceed 2^63.
+    /// Two servers that share the entries of every directory, without the management daemon, which would be
+    /// visible on the whole machine. Half of the inode numbers exceed 2^63.
     pub fn glusterfs() -> Result<Self, String> {
         let mut mount = Self::prepare(&["glusterfsd", "glusterfs"], "glusterfs-server, glusterfs-client")?;
         let mut client = String::new();
@@ -162,7 +161,6 @@ impl NetworkMount {
         run(Command::new("nsenter").arg(namespace).args(words))
     }
 
-    /// Mounts, then waits until a file can be created and written.
     fn attach(&mut self, words: &[&str]) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let file = self.path().join("first");
@@ -211,7 +209,6 @@ fn volume(name: &str, lines: &str) -> String {
     format!("volume {name}\n{lines}\nend-volume\n")
 }
 
-/// Ends the process whose ID is in a file, and waits for it.
 fn end(file: &Path) -> Result<(), String> {
     let number = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let process = number.trim().parse().ok().and_then(Pid::from_raw);
@@ -233,7 +230,6 @@ fn is_running(number: &str) -> bool {
     state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-/// `sbin` is not on every user's path.
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

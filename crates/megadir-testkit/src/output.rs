@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-/// Asserts that a program exited with `code` and printed `words` to stdout or stderr, ignoring line wrapping.
+/// Ignores line wrapping, and accepts stdout or stderr.
 #[track_caller]
 pub fn says(output: &Output, code: i32, words: &str) {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
@@ -12,8 +12,7 @@ pub fn says(output: &Output, code: i32, words: &str) {
     assert!(all.contains(words), "nothing about '{words}' in:\n{out}{err}");
 }
 
-/// Compares with a golden file, relative to the crate (`CARGO_MANIFEST_DIR`); `MEGADIR_BLESS=1` writes it
-/// first.
+/// `file` is relative to the crate (`CARGO_MANIFEST_DIR`); `MEGADIR_BLESS=1` writes it first.
 #[track_caller]
 pub fn golden(directory: &str, file: &str, text: &str) {
     let path = Path::new(directory).join(file);

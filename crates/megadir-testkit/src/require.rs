@@ -31,7 +31,7 @@ pub fn is_wine() -> bool {
     cfg!(windows) && std::path::Path::new(r"C:\windows\system32\winecfg.exe").is_file()
 }
 
-/// `true` if the long tier was requested (`MEGADIR_FULL=1`).
+/// `MEGADIR_FULL=1`.
 pub fn full() -> bool {
     is_set("MEGADIR_FULL")
 }
@@ -61,7 +61,7 @@ fn note(word: &str, test: &str, why: &str) {
     eprint!("{line}");
     if let Some(log) = std::env::var_os("MEGADIR_NOT_RUN_LOG") {
         let mut log = std::fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
-        // One call, so that lines of concurrent tests do not mix.
+        // Lines of concurrent tests must not mix.
         log.write_all(line.as_bytes()).unwrap();
     }
 }

@@ -1,6 +1,5 @@
 //! Deterministic pseudorandom numbers.
 
-/// SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: u64,
@@ -16,7 +15,7 @@ impl Rng {
         mix(self.state)
     }
 
-    /// The remainder's bias does not matter for the ranges of tests.
+    /// Biased by the remainder, which does not matter for tests.
     pub fn within(&mut self, from: u64, to: u64) -> u64 {
         from + self.next_u64() % (to - from + 1)
     }

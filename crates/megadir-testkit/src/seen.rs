@@ -33,12 +33,11 @@ impl Seen {
 #[derive(Debug)]
 pub struct Drained {
     pub seen: Vec<Seen>,
-    /// Number of batches, empty ones included.
     pub batches: u64,
     pub error: Option<Error>,
 }
 
-/// Reads to the end, then asks again: nothing may follow the end or an error. Panics on `.` and `..`.
+/// Nothing may follow the end or an error. Panics on `.` and `..`.
 pub fn drain(reader: &mut dyn Reader) -> Drained {
     let mut drained = Drained { seen: Vec::new(), batches: 0, error: None };
     loop {
@@ -68,7 +67,6 @@ pub fn drain(reader: &mut dyn Reader) -> Drained {
     drained
 }
 
-/// The directory must be readable.
 pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Result<Vec<Seen>> {
     let mut reader = backend.open(directory, options)?;
     let drained = drain(&mut *reader);
@@ -76,7 +74,7 @@ pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Re
     Ok(drained.seen)
 }
 
-/// Sorted; panics if a name came more than once. Inodes are 0 on Windows, where some backends have none.
+/// Sorted; panics on repeated names. Inodes are 0 on Windows, where some backends have none.
 pub fn identities(seen: &[Seen]) -> Vec<Identity> {
     let inode = |seen: &Seen| if cfg!(windows) { 0 } else { seen.inode };
     let mut identities: Vec<Identity> =
@@ -88,7 +86,6 @@ pub fn identities(seen: &[Seen]) -> Vec<Identity> {
     identities
 }
 
-/// Prints a short difference.
 pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: &str) {
     if found == expected {
         return;

@@ -1,5 +1,5 @@
-//! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no memory
-//! and are the same in every run.
+//! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no
+//! memory.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,6 @@ pub struct Flat {
     pub entries: u64,
     pub names: Names,
     pub kinds: Kinds,
-    /// No effect on schemes without a choice.
     pub seed: u64,
 }
 
@@ -73,7 +72,6 @@ impl Flat {
         Self { entries, names: Names::Plain, kinds: Kinds::Files, seed: 0 }
     }
 
-    /// Name of an entry, unique in its directory.
     pub fn name(&self, index: u64) -> Vec<u8> {
         let number = mix(index.wrapping_add(mix(self.seed)));
         let hex = format!("{number:016x}").into_bytes();
@@ -118,8 +116,8 @@ impl Flat {
         }
     }
 
-    /// Creates the directory once; tests must not change it. On Windows it is taken from `MEGADIR_TREES` if it
-    /// exists there ([`of_windows`]).
+    /// Tests must not change it. On Windows it is taken from `MEGADIR_TREES` if it exists there
+    /// ([`of_windows`]).
     pub fn ensure(&self, parent: &Path) -> PathBuf {
         let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
         let ready = std::env::var_os("MEGADIR_TREES").filter(|_| cfg!(windows));
@@ -137,13 +135,11 @@ impl Flat {
     }
 }
 
-/// Directories of the Windows suites, better created in advance: Wine reads a whole directory to create one
-/// file in it.
+/// Created in advance: Wine reads a whole directory to create one file in it.
 pub fn of_windows() -> Vec<Flat> {
     [710, 1500, 2000, 5000, 100_000].map(Flat::plain).to_vec()
 }
 
-/// In order; all are UTF-8.
 #[track_caller]
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
@@ -167,7 +163,6 @@ impl Maker {
         Self { directory: std::fs::File::open(directory).unwrap() }
     }
 
-    /// The entry must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
@@ -217,7 +212,6 @@ impl Maker {
         Self { directory: directory.to_owned() }
     }
 
-    /// The entry must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
@@ -263,7 +257,6 @@ fn is_name(name: &[u8]) -> bool {
         && !name.last().is_none_or(|last| b". ".contains(last))
 }
 
-/// Cycles through all bytes that a name may contain.
 fn any_byte(index: u64) -> u8 {
     match (index % 254) as u8 + 1 {
         byte if byte < b'/' => byte,

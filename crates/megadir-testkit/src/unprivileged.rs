@@ -1,5 +1,4 @@
-//! Runs code as a user without privileges, because root is refused nothing and so proves nothing about
-//! permissions.
+//! Runs code as a user without privileges: root is refused nothing, so proves nothing about permissions.
 
 use std::mem::MaybeUninit;
 
@@ -9,7 +8,7 @@ use rustix::process::{Gid, Uid, geteuid};
 
 pub const NOBODY: u32 = 65534;
 
-/// Runs code in its own thread, which has no privileges and passes none on.
+/// In its own thread, which passes no privileges on.
 pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -24,8 +24,8 @@ pub struct Entry<'a> {
     pub inode: u64,
     /// Type, if the directory stores it.
     pub kind: FileType,
-    /// Position after this entry (`telldir`), if known: a reader that seeks there continues with the next
-    /// entry. Valid only in this directory and on this mount.
+    /// Position after this entry (`telldir`), if known, from which a reader continues. Valid only in this
+    /// directory and on this mount.
     pub cookie: Option<i64>,
     /// Length of the entry's record, bytes.
     pub record_bytes: u16,

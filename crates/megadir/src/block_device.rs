@@ -10,10 +10,9 @@ use rustix::fs::{fstat, major, minor};
 
 /// Opens the block device that a directory is on, for reading.
 ///
-/// # Errors
-///
-/// [`io::ErrorKind::PermissionDenied`] for most users; [`io::ErrorKind::NotFound`] on file systems without a
-/// device and in containers without its file; [`io::ErrorKind::InvalidInput`] if another device has the path.
+/// Errors: [`io::ErrorKind::PermissionDenied`] for most users; [`io::ErrorKind::NotFound`] on file systems
+/// without a device and in containers without its file; [`io::ErrorKind::InvalidInput`] if another device has
+/// the path.
 pub fn block_device(directory: impl AsFd) -> io::Result<File> {
     let number = fstat(directory)?.st_dev;
     let told = std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;
@@ -21,9 +20,8 @@ pub fn block_device(directory: impl AsFd) -> io::Result<File> {
     open(&Path::new("/dev").join(name.ok_or(io::ErrorKind::NotFound)?), number)
 }
 
-/// Fails unless the path leads to the block device with this number.
 pub(crate) fn open(path: &Path, number: u64) -> io::Result<File> {
-    // The path may be another device by now, or a pipe that would block.
+    // The path may be a pipe by now, which would block.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let device = File::options().read(true).custom_flags(flags).open(path)?;
     let status = device.metadata()?;

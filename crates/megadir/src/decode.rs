@@ -9,7 +9,6 @@
 //! Records are checked once per batch (`check`), so that iterating cannot fail.
 
 pub(crate) const HEADER_BYTES: usize = 19;
-/// A name of one to four bytes.
 pub(crate) const RECORD_BYTES_MIN: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +37,7 @@ impl<'a> Record<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// Without `.` and `..`.
     pub(crate) entries: usize,
-    /// Not stored in the directory.
     pub(crate) unknown_types: usize,
 }
 
@@ -58,11 +55,9 @@ impl Checked {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// Byte offset of the first bad record.
     pub(crate) at: usize,
 }
 
-/// Ends early at a malformed record.
 #[derive(Clone, Debug)]
 pub(crate) struct Records<'a> {
     rest: &'a [u8],
@@ -109,14 +104,12 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// The first NUL is among the last eight bytes of the record.
 #[inline]
 fn name_length(record: &[u8]) -> Option<usize> {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut tail = u64::from_le_bytes(*record.last_chunk()?);
     if record.len() < HEADER_BYTES + 8 {
-        // Those bytes may begin inside the header.
         let of_header = HEADER_BYTES + 8 - record.len();
         tail |= (1 << (8 * of_header)) - 1;
     }
@@ -144,7 +137,6 @@ pub(crate) fn record_length(name: &[u8]) -> usize {
     (HEADER_BYTES + name.len() + 1).next_multiple_of(8)
 }
 
-/// `false` if the name is too long.
 pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, name: &[u8]) -> bool {
     let length = record_length(name);
     let Ok(record_bytes) = u16::try_from(length) else { return false };
@@ -158,7 +150,6 @@ pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, nam
     true
 }
 
-/// Sets unknown types by `kind_of(name)`.
 pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> u8) {
     let mut at = 0;
     while let Some(record) = Records::new(&bytes[at..]).next() {
@@ -183,7 +174,6 @@ pub fn fuzz(bytes: &[u8]) {
     assert_eq!(records.iter().filter(|record| !record.is_dot()).count(), checked.entries);
     for record in records {
         assert!(!record.name.is_empty());
-        // The NUL after the name is the first among the record's last eight bytes.
         let searched_from = (usize::from(record.record_bytes) - 8).saturating_sub(HEADER_BYTES);
         assert!(searched_from <= record.name.len());
         assert!(!record.name[searched_from..].contains(&0));

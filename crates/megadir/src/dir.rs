@@ -46,11 +46,8 @@ mod flags {
 
 #[cfg(unix)]
 impl Dir {
-    /// Opens a directory by path. Follows symbolic links.
-    ///
-    /// # Errors
-    ///
-    /// Not found, not a directory, or permission denied.
+    /// Opens a directory by path. Follows symbolic links. Errors: not found, not a directory, or permission
+    /// denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let descriptor =
@@ -59,11 +56,8 @@ impl Dir {
         Ok(Self { path: path.into(), descriptor })
     }
 
-    /// Opens a directory below this one by name. A symbolic link is refused, not followed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open`]; for a symbolic link "not a directory".
+    /// Opens a directory below this one by name. A symbolic link is refused, not followed. Errors: as
+    /// [`Dir::open`]; for a symbolic link "not a directory".
     /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if the name is not a single component.
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         use std::os::unix::ffi::OsStrExt;
@@ -79,11 +73,7 @@ impl Dir {
     }
 
     /// Opens a directory below this one, or returns `None` if a file system is mounted there, which is not
-    /// touched because it may hang.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open_below`].
+    /// touched because it may hang. Errors: as [`Dir::open_below`].
     #[cfg(target_os = "linux")]
     pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
         use rustix::fs::{Mode, ResolveFlags, openat2};
@@ -101,7 +91,7 @@ impl Dir {
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
                 let below = self.open_below(name)?;
                 let (here, there) = (self.id()?, below.id()?);
-                // Without mount IDs compare devices, which misses bind mounts.
+                // Devices miss bind mounts.
                 let same = match (here.mount, there.mount) {
                     (Some(here), Some(there)) => here == there,
                     _ => here.device == there.device,
@@ -112,11 +102,8 @@ impl Dir {
         }
     }
 
-    /// Opens this directory again, with its own position.
-    ///
-    /// # Errors
-    ///
-    /// Permission denied if the directory may be read but not searched.
+    /// Opens this directory again, with its own position. Errors: permission denied if the directory may be
+    /// read but not searched.
     pub fn reopen(&self) -> Result<OwnedFd> {
         rustix::io::retry_on_intr(|| {
             rustix::fs::openat(&self.descriptor, ".", flags::OPEN, rustix::fs::Mode::empty())
@@ -124,11 +111,7 @@ impl Dir {
         .map_err(|error| Error::io("open", &self.path, error.into()))
     }
 
-    /// Opens this directory again as a separate [`Dir`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::reopen`].
+    /// Opens this directory again as a separate [`Dir`]. Errors: as [`Dir::reopen`].
     pub fn again(&self) -> Result<Self> {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
     }
@@ -138,7 +121,6 @@ impl Dir {
         Self { path: DirPath::from(&*path.into()), descriptor }
     }
 
-    /// Both share their position.
     #[cfg(target_os = "linux")]
     pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let cloned = descriptor.try_clone_to_owned();
@@ -146,8 +128,8 @@ impl Dir {
         Ok(Self { path: path.into(), descriptor })
     }
 
-    /// Returns a descriptor at its start. A directory that may not be searched (`r--`) cannot be reopened:
-    /// the reader then shares this descriptor, so only one at a time may use it.
+    /// A directory that may not be searched (`r--`) cannot be reopened: the reader then shares this
+    /// descriptor, so only one at a time may use it.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
         match self.reopen() {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {
@@ -166,11 +148,8 @@ impl Dir {
         FileSystem::of(self.descriptor.as_fd())
     }
 
-    /// Size of the directory itself, bytes, with a meaning that depends on the file system.
-    ///
-    /// # Errors
-    ///
-    /// See fstat(2).
+    /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: as
+    /// fstat(2).
     pub fn size_bytes(&self) -> Result<u64> {
         rustix::fs::fstat(&self.descriptor)
             .map(|status| status.st_size as u64)
@@ -182,11 +161,7 @@ impl Dir {
         kind_of(self.as_fd(), name)
     }
 
-    /// Identity of the directory, to detect loops and mounts.
-    ///
-    /// # Errors
-    ///
-    /// See fstat(2).
+    /// Identity of the directory, to detect loops and mounts. Errors: as fstat(2).
     pub fn id(&self) -> Result<DirId> {
         let status = rustix::fs::fstat(&self.descriptor)
             .map_err(|error| Error::io("stat", &self.path, error.into()))?;
@@ -210,7 +185,6 @@ impl Dir {
     }
 }
 
-/// Symbolic links are not followed.
 #[cfg(unix)]
 pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> FileType {
     use rustix::fs::AtFlags;
@@ -230,11 +204,8 @@ impl AsFd for Dir {
 }
 
 impl Dir {
-    /// Returns a path to the open directory, even if another one has its old path now.
-    ///
-    /// # Errors
-    ///
-    /// On Windows, if the directory was moved and its path is unknown.
+    /// Path to the open directory, even if another one has its old path now. Fails on Windows if the
+    /// directory was moved and its path is unknown.
     pub(crate) fn readable_path(&self) -> Result<PathBuf> {
         #[cfg(target_os = "linux")]
         {

@@ -56,7 +56,6 @@ impl DirPath {
         }
         #[cfg(unix)]
         return <OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes).into();
-        // An opened path consists of valid names.
         #[cfg(not(unix))]
         names::to_os(&bytes).map(|path| PathBuf::from(path.into_owned())).unwrap_or_default()
     }

@@ -12,7 +12,6 @@
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::file_type::FileType;
 
-/// Common to all layouts.
 const COMMON_BYTES: usize = 64;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
@@ -31,7 +30,6 @@ pub enum Layout {
     IdExtended,
 }
 
-/// From the start of a record.
 struct Places {
     reparse_tag: usize,
     file_id: Option<usize>,
@@ -153,7 +151,6 @@ impl Record<'_> {
 pub struct Records<'a> {
     bytes: &'a [u8],
     layout: Layout,
-    /// Offset of the next record; `None` at the end.
     at: Option<usize>,
 }
 

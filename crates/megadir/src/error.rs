@@ -103,7 +103,6 @@ impl Error {
     }
 }
 
-/// `true` for `EMFILE`, `ENFILE` and `ERROR_TOO_MANY_OPEN_FILES`.
 fn is_descriptor_limit(error: &io::Error) -> bool {
     match error.raw_os_error() {
         Some(code) if cfg!(windows) => code == 4,

@@ -34,33 +34,28 @@ pub struct Estimate {
     pub basis: String,
 }
 
-/// Strata of positions; each has one sample.
 const STRATA: i64 = 32;
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// `BOGO_DIRENT_SIZE`.
 const TMPFS_ENTRY_BYTES: u64 = 20;
 /// As a fraction. Samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
 /// Filled share of an ext4 directory that only grew: 0.59 to 0.81 in simulated splits of more than 64 blocks
 /// with 3 to 340 entries each.
 const FILLED_MIN: f64 = 0.58;
-/// In a smaller directory all blocks split at about the same time.
+/// Blocks of a small directory split at about the same time.
 const FILLED_MIN_SMALL: f64 = 0.5;
 const SMALL_BYTES: u64 = 64 * 4096;
-/// Entries with one hash that are no coincidence: positions have 63 bits, or 31 with the legacy hash.
+/// More entries with one hash are no coincidence: positions have 63 bits, or 31 with the legacy hash.
 const CROWDED: usize = 16;
 const EXT4_BLOCK_TAIL: u64 = 12;
-/// Minimum of a sample that enters the mean entry size.
 const AVERAGED_MIN: u64 = 64;
-/// The 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
+/// 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
 const T: f64 = 2.040;
 
 /// Estimates the number of entries of a directory.
 ///
-/// # Errors
-///
-/// [`ErrorKind::Unavailable`] with the reason if the file system offers no cheap evidence.
+/// Errors: [`ErrorKind::Unavailable`] with the reason if the file system offers no cheap evidence.
 pub fn estimate(directory: &Dir) -> Result<Estimate> {
     let mut sampler = Sampler::new(directory)?;
     let first = sampler.read()?;
@@ -95,7 +90,6 @@ struct Sampler<'a> {
 struct Sample {
     entries: u64,
     name_bytes: u64,
-    /// In blocks of ext4, padding included.
     ext4_bytes: u64,
     last_offset: i64,
     /// Offsets of all records but the first, to cut the sample at a bound.
@@ -121,7 +115,6 @@ impl<'a> Sampler<'a> {
             .map_err(|error| Error::io("seek in", self.directory.path(), error.into()))
     }
 
-    /// If the buffer has space left, a second call checks for the end.
     fn read(&mut self) -> Result<Sample> {
         let io = |error| Error::io("read", self.directory.path(), error);
         let filled = getdents64(self.descriptor.as_fd(), &mut self.buffer).map_err(io)?;
@@ -163,7 +156,7 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     let mut samples = Vec::new();
     for index in 0..STRATA {
         let start = first.last_offset + width * index;
-        // Uneven but fixed, so that results are reproducible.
+        // Reproducible.
         let from = start + width / STRATA * ((index * 7) % STRATA) / 2;
         sampler.seek(from)?;
         samples.push((Stratum { from, end: start + width, width }, sampler.read()?));
@@ -209,11 +202,9 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     Ok(estimate)
 }
 
-/// If many entries may share a hash, samples between positions miss them. A directory that only grew is
-/// filled to a known share; if its size allows for more entries, it was emptied or its names crowd at some
-/// hashes.
+/// Samples between positions miss entries that share a hash. A directory that only grew is filled to a known
+/// share; if its size allows for more entries, it was emptied or its names crowd at some hashes.
 fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
-    // Crowded names may be shorter than the others.
     let entry_bytes = samples
         .iter()
         .filter(|sample| sample.entries >= AVERAGED_MIN)
@@ -222,7 +213,6 @@ fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[
     if !entry_bytes.is_finite() {
         return;
     }
-    // Entries do not span blocks.
     let entries_a_block = ((block_bytes - EXT4_BLOCK_TAIL) as f64 / entry_bytes).floor().max(1.0);
     let entries_max = (size_bytes / block_bytes) as f64 * entries_a_block;
     let filled_min = if size_bytes < SMALL_BYTES { FILLED_MIN_SMALL } else { FILLED_MIN };

@@ -38,7 +38,6 @@ pub enum FileSystem {
     Other(u64),
 }
 
-/// Magic numbers of statfs(2), and the kernel's name of each type.
 const KNOWN: [(u64, FileSystem, &str); 16] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
@@ -73,7 +72,6 @@ impl FileSystem {
         Self::unknown()
     }
 
-    /// [`FileSystem::Cifs`] for any on another machine.
     #[cfg(windows)]
     pub(crate) fn of(handle: std::os::windows::io::BorrowedHandle<'_>) -> Self {
         use megadir_sys::windows::{facts, volume_settings};

@@ -23,7 +23,7 @@ pub enum FileType {
     Whiteout,
 }
 
-/// With `d_type` value, name in output, and letter in `ls` and `find`.
+/// Value of `d_type`, name in output, and letter in `ls` and `find`.
 const TYPES: [(FileType, u8, &str, char); 9] = [
     (FileType::Unknown, 0, "unknown", '?'),
     (FileType::File, 8, "file", '-'),

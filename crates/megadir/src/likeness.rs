@@ -9,12 +9,12 @@ use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Flags that users set (`FS_*_FL` of linux/fs.h); others describe how the directory is stored.
+/// Users set these (`FS_*_FL` of linux/fs.h); others describe how the directory is stored.
 const CHOSEN: u32 =
     0x4 | 0x8 | 0x40 | 0x80 | 0x4000 | 0x1_0000 | 0x2_0000 | 0x80_0000 | 0x200_0000 | 0x6000_0000;
 /// `XATTR_LIST_MAX`, `XATTR_SIZE_MAX`.
 const ATTRIBUTES_BYTES: usize = 64 << 10;
-/// Only these can be inherited from the parent directory.
+/// Inherited from the parent directory.
 const ACL: &[u8] = b"system.posix_acl_";
 
 /// The new directory is empty and made by this process. Returns `true` if it was not alike already.
@@ -48,7 +48,7 @@ pub(crate) fn make_alike(
     if !changed && own.st_mode == status.st_mode {
         return Ok(false);
     }
-    // Last, because an ACL sets some bits of the mode.
+    // An ACL sets some bits of the mode.
     rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)?;
     Ok(true)
 }

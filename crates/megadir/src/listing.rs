@@ -30,21 +30,14 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Opens a directory for listing in the caller's thread.
-    ///
-    /// # Errors
-    ///
-    /// Not found, not a directory, or permission denied.
+    /// Opens a directory for listing in the caller's thread. Errors: not found, not a directory, or
+    /// permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::with_threads(path, 1)
     }
 
     /// Opens a directory for listing by at most `threads` threads, if that is faster; the order of entries
-    /// then differs from run to run.
-    ///
-    /// # Errors
-    ///
-    /// As [`Listing::open`].
+    /// then differs from run to run. Errors: as [`Listing::open`].
     pub fn with_threads(path: impl AsRef<Path>, threads: usize) -> Result<Self> {
         let directory = Dir::open(path)?;
         let mut choice = policy::choose(&directory, threads)?;
@@ -52,21 +45,15 @@ impl Listing {
         Self::with_choice(&directory, choice)
     }
 
-    /// Opens a directory with the given backend and options.
-    ///
-    /// # Errors
-    ///
-    /// As [`Backend::open`](crate::Backend::open).
+    /// Opens a directory with the given backend and options. Errors: as
+    /// [`Backend::open`](crate::Backend::open).
     pub fn with_choice(directory: &Dir, choice: Choice) -> Result<Self> {
         let reader = choice.backend.open(directory, &choice.options)?;
         Ok(Self { choice, reader })
     }
 
-    /// Returns the next batch of entries, which may be empty, or `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Any error ends the listing.
+    /// Returns the next batch of entries, which may be empty, or `None` at the end. Any error ends the
+    /// listing.
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.reader.next_batch()
     }

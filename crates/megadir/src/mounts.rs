@@ -3,21 +3,17 @@
 use std::collections::BTreeSet;
 use std::io;
 
-/// Mounts in this thread's namespace.
 #[derive(Debug)]
 pub(crate) struct Mounts {
     mounts: Vec<Mount>,
-    /// Last components.
     names: BTreeSet<Box<[u8]>>,
-    /// By length modulo 256; most other names need no lookup.
+    /// By length modulo 256; most names need no lookup.
     lengths: [bool; 256],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Mount ID of statx(2).
     pub(crate) id: u64,
-    /// User IDs differ from the file system's.
     pub(crate) maps_users: bool,
 }
 
@@ -46,14 +42,12 @@ impl Mounts {
         self.mounts.iter().find(|mount| mount.id == id).copied()
     }
 
-    /// `true` if a mount point of this name exists in any directory.
     #[inline]
     pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
         self.lengths[name.len() & 255] && self.names.contains(name)
     }
 }
 
-/// Decodes `\040` and the like.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -6,15 +6,12 @@ use std::ffi::OsStr;
 
 /// Bytes of a name.
 pub fn from_os(name: &OsStr) -> &[u8] {
-    // On Unix these are the name's own bytes, on Windows its WTF-8.
     name.as_encoded_bytes()
 }
 
 /// Converts bytes to a name.
 ///
-/// # Errors
-///
-/// On Windows, bytes that are not WTF-8.
+/// Errors: on Windows, bytes that are not WTF-8.
 pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     #[cfg(unix)]
     {
@@ -107,7 +104,6 @@ pub fn push_wide(name: &mut Vec<u8>, wide: impl IntoIterator<Item = u16>) {
         match decoded {
             Ok(character) if character.is_ascii() => name.push(character as u8),
             Ok(character) => name.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            // An unpaired surrogate is encoded in three bytes, like any character of its range.
             Err(unpaired) => {
                 let unit = unpaired.unpaired_surrogate();
                 let low = |bits: u16| 0x80 | (bits & 0x3f) as u8;
@@ -131,7 +127,6 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
         let length = match first {
             0xed if rest.get(1).is_some_and(|second| *second >= 0xa0) => {
                 let unit = surrogate(rest)?;
-                // A surrogate pair is encoded in four bytes.
                 let is_pair = unit >= 0xdc00 && wide.last().is_some_and(is_leading);
                 if is_pair {
                     return None;
@@ -152,7 +147,6 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
     Some(wide)
 }
 
-/// First unit of a surrogate pair.
 fn is_leading(unit: &u16) -> bool {
     (0xd800..0xdc00).contains(unit)
 }

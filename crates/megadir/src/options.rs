@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Record of a 255-byte name, bytes.
+/// For a name of 255 bytes.
 pub(crate) const RECORD_BYTES_MAX: usize = 280;
 /// Minimum size of a buffer, bytes.
 pub const BUFFER_BYTES_MIN: usize = 4 << 10;
@@ -36,7 +36,7 @@ pub struct ReadOptions {
 /// the device. Results are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadAhead {
-    /// For none.
+    /// Reads nothing ahead.
     Never,
     /// For directories of at least 4 MiB that are mostly uncached and fit into a quarter of the available
     /// memory.
@@ -53,7 +53,6 @@ impl ReadOptions {
         Self { buffer_bytes, threads: 1, shares: 1, resolve_types: false, read_ahead: ReadAhead::Never }
     }
 
-    /// For all backends.
     pub(crate) fn check(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         let bad = |reason: String| Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         if !(BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX).contains(&self.buffer_bytes) {
@@ -76,7 +75,6 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// For backends that read in the caller's thread, by calls that read nothing ahead.
     pub(crate) fn check_plain(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         if self.read_ahead == ReadAhead::Always {
             let reason = format!("{backend} reads nothing ahead; backends getdents and split do");
@@ -85,7 +83,6 @@ impl ReadOptions {
         self.check_serial(backend, directory)
     }
 
-    /// For backends that read in the caller's thread.
     pub(crate) fn check_serial(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         self.check(backend, directory)?;
         if self.threads > 1 || self.shares > 1 {
@@ -96,7 +93,7 @@ impl ReadOptions {
     }
 }
 
-/// Resumes a thread's panic in the caller, because that thread's part is missing.
+/// Without it the part of that thread is missing.
 pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
         if let Err(panic) = thread.join() {

@@ -5,9 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Cancellation is checked after each sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
-/// Unused time that is saved up.
 const SAVED: Duration = Duration::from_millis(10);
 
 /// Rate limit in entries per second.
@@ -37,12 +35,10 @@ pub(crate) fn interval_ns(entries_per_second: NonZeroU32) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     started: OnceLock<Instant>,
-    /// Time of the next slot, nanoseconds after the start.
     next_ns: AtomicU64,
 }
 
 impl Slots {
-    /// Waits for the last of the next `entries` slots.
     pub(crate) fn wait(&self, interval_ns: u64, entries: u64, is_cancelled: impl Fn() -> bool) -> bool {
         if entries == 0 {
             return !is_cancelled();

@@ -40,7 +40,6 @@ pub struct Row {
     pub reason: &'static str,
 }
 
-/// Local file systems.
 const LOCAL: usize = 128 << 10;
 const REMOTE: usize = 1 << 20;
 
@@ -132,7 +131,6 @@ pub fn row(file_system: FileSystem) -> &'static Row {
     row_of(ROWS, |row| row.file_system, file_system)
 }
 
-/// The last row is for all file systems without one.
 pub(crate) fn row_of<T>(
     rows: &'static [T],
     file_system_of: impl Fn(&T) -> Option<FileSystem>,
@@ -157,9 +155,7 @@ pub fn threads(file_system: FileSystem, processors: usize) -> usize {
 
 /// Chooses backend and options for a directory, with at most `threads` threads.
 ///
-/// # Errors
-///
-/// As [`Dir::size_bytes`].
+/// Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     let file_system = directory.file_system();
     let directory_bytes = directory.size_bytes()?;
@@ -196,7 +192,6 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     Ok(choice(split, options, row.reason))
 }
 
-/// Threads can reopen the directory.
 fn is_searchable(directory: &Dir) -> bool {
     #[cfg(unix)]
     {

@@ -24,9 +24,7 @@ const AGES: [(&str, u64); 6] =
 
 /// Parses a count such as `250`, `10k`, `1.5M` or `2G`. Underscores are ignored.
 ///
-/// # Errors
-///
-/// One line that names the accepted forms.
+/// Errors: one line that names the accepted forms.
 ///
 /// ```
 /// assert_eq!(megadir::quantity::count("1.5M"), Ok(1_500_000));
@@ -37,21 +35,16 @@ pub fn count(text: &str) -> Result<u64, String> {
 
 /// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6).
 ///
-/// # Errors
-///
-/// One line that names the accepted forms.
+/// Errors: one line that names the accepted forms.
 pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY).ok_or_else(|| format!("'{text}' is not a size: write 4096, 128KiB, 1MiB or 5MB"))
 }
 
 /// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
 ///
-/// # Errors
-///
-/// One line that names the accepted forms.
+/// Errors: one line that names the accepted forms.
 pub fn age_s(text: &str) -> Result<u64, String> {
     if text.contains(|letter: char| letter.is_ascii_uppercase()) {
-        // M is a million elsewhere, and could be taken for a month here.
         return Err(format!("'{text}' is not an age: write 1m for a minute, 30d for a month"));
     }
     scaled(text, &AGES)

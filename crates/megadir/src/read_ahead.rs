@@ -19,17 +19,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadAhead;
 
-/// Minimum size of a directory, bytes: sampling the cache takes too large a part of listing a smaller one.
+/// Sampling the cache takes too large a part of listing a smaller directory.
 const DIRECTORY_BYTES_MIN: u64 = 4 << 20;
 /// The kernel cuts off advice on more than the device's own read-ahead, 128 KiB by default.
 const CALL_BYTES: u64 = 128 << 10;
 /// Ranges in which cached pages are counted, and their size.
 const SAMPLES: usize = 32;
 const SAMPLE_BYTES: u64 = 64 << 10;
-/// Largest share of the available memory: the blocks must stay until they are listed.
+/// The blocks must stay until they are listed.
 const MEMORY_ONE_IN: u64 = 4;
 
-/// Refuses [`ReadAhead::Always`] where it is impossible. Errors: [`ErrorKind::Unavailable`] with the reason.
+/// Refuses [`ReadAhead::Always`] where it is impossible, with [`ErrorKind::Unavailable`].
 pub(crate) fn check(directory: &Dir, read_ahead: ReadAhead) -> Result<()> {
     if read_ahead != ReadAhead::Always {
         return Ok(());
@@ -48,8 +48,7 @@ pub(crate) fn check(directory: &Dir, read_ahead: ReadAhead) -> Result<()> {
     }
 }
 
-/// Starts to read the blocks of a large directory whose first entries have been read, where possible and
-/// useful.
+/// For a large directory whose first entries have been read, where possible and useful.
 pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
     if read_ahead == ReadAhead::Never {
         return;
@@ -76,7 +75,6 @@ impl Blocks {
         Ok(Self { device: block_device(directory)?, first: extents(directory, 0)? })
     }
 
-    /// Estimated from samples.
     fn are_mostly_uncached(&self) -> bool {
         let all: u64 = self.first.extents.iter().map(|extent| extent.bytes).sum();
         let step = (all / SAMPLES as u64).max(1);

@@ -6,7 +6,6 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// All pieces but the last.
 const PIECE_BYTES: usize = 1024;
 
 /// Path relative to the root of a tree, in bytes separated by `/`; empty for the root itself.
@@ -22,18 +21,14 @@ const PIECE_BYTES: usize = 1024;
 /// ```
 #[derive(Clone)]
 pub struct TreePath {
-    /// Full pieces before the last.
     full: Option<Arc<Piece>>,
-    /// Empty only if the whole path is.
     last: Arc<[u8]>,
 }
 
 struct Piece {
     before: Option<Arc<Self>>,
     bytes: Arc<[u8]>,
-    /// From 1.
     number: usize,
-    /// Hash of these bytes and all before.
     hash: u64,
 }
 
@@ -48,7 +43,7 @@ impl Piece {
     }
 }
 
-/// Frees long paths in a loop; recursion could overflow the stack.
+/// Recursion could overflow the stack.
 impl Drop for Piece {
     fn drop(&mut self) {
         let mut before = self.before.take();
@@ -209,7 +204,6 @@ impl TreePath {
         if bytes.is_empty()
             && let Some(piece) = full
         {
-            // The path ends with a full piece.
             return Self { full: piece.before.clone(), last: Arc::clone(&piece.bytes) };
         }
         Self { full, last: bytes.into() }
@@ -285,7 +279,6 @@ impl Hash for TreePath {
 }
 
 impl fmt::Display for TreePath {
-    /// Writes text with `\xff` for bytes that are not UTF-8.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.to_vec().utf8_chunks() {
             out.write_str(chunk.valid())?;

@@ -1,8 +1,8 @@
 //! `cargo xtask book`: docs/, the methodology, the architecture and the records as a book, built by mdBook in
 //! `target/book`, with every link checked.
 //!
-//! Pages link to each other by their places in the repository, so they are copied to `target/book-source` in
-//! the same places, with every file that they link to.
+//! Pages link by their places in the repository, so they are copied to `target/book-source` in the same
+//! places, with every file that they link to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,7 +47,6 @@ pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
     MDBOOK.install(&tools(workspace), &["--no-default-features", "--features", "search"])
 }
 
-/// Returns a line with the number of pages and links.
 pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
     let source = workspace.target.join("book-source");
     let book = workspace.target.join("book");
@@ -68,7 +67,6 @@ pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
     check_links(&book)
 }
 
-/// Pages named by docs/SUMMARY.md, and the files that they link to.
 fn copy_pages(root: &Path, source: &Path) -> io::Result<()> {
     let summary = fs::read_to_string(root.join("docs/SUMMARY.md"))?;
     let pages: Vec<PathBuf> = links(&summary).map(|link| plain(&Path::new("docs").join(link))).collect();
@@ -103,7 +101,6 @@ fn indexed(path: &Path) -> PathBuf {
     if path.ends_with("README.md") { path.with_file_name("index.md") } else { path.to_owned() }
 }
 
-/// Targets of the links in Markdown that are not on the web.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
@@ -120,7 +117,6 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// Ids that links may name, and links.
 struct Page {
     ids: BTreeSet<String>,
     links: Vec<String>,
@@ -162,7 +158,6 @@ fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<
             let text = fs::read_to_string(&path)?;
             let ids = values(&text, "id").collect();
             let links = values(&text, "href").chain(values(&text, "src")).collect();
-            // The page for missing pages uses absolute paths on a server.
             if path.file_name().is_some_and(|name| name != "404.html") {
                 pages.insert(path, Page { ids, links });
             }

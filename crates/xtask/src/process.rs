@@ -6,19 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Inherits output; has no input.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", show(command));
     let status = command.stdin(Stdio::null()).status().map_err(|error| cannot("start", command, &error))?;
     judge(command, status)
 }
 
-/// The error contains standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     outputs(command).map(|(printed, _)| printed)
 }
 
-/// Returns standard output and standard error; the error contains the latter.
+/// Standard output and standard error; the error contains the latter.
 pub(crate) fn outputs(command: &mut Command) -> Result<(String, String), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| cannot("start", command, &error))?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -49,8 +47,7 @@ pub(crate) fn wait_at_most(
     }
 }
 
-/// Status and combined output of a command without input. Output goes to a file: a background process would
-/// keep a pipe open.
+/// Status and combined output. Output goes to a file: a background process would keep a pipe open.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     println!("$ {}", show(command));
     let streams = || -> std::io::Result<_> {
@@ -71,12 +68,11 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
     }
 }
 
-/// Status and output of a command without input, with the lines of both streams in order.
+/// Status and output, with the lines of both streams in order.
 pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), String> {
     let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
     let (mut reader, twin, writer) = pipe.map_err(|error| cannot("run", command, &error))?;
     let mut child = start(command.stdin(Stdio::null()).stdout(twin).stderr(writer))?;
-    // Drops the pipe's write ends, so that the reader sees the end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|error| cannot("read the output of", command, &error))?;
@@ -91,14 +87,12 @@ pub(crate) struct CratesIo {
 }
 
 impl CratesIo {
-    /// `true` if this version is in `bin/` of a folder.
     pub(crate) fn is_installed(&self, root: &Path) -> bool {
         let path = root.join("bin").join(self.program);
         let printed = output(Command::new(path).arg("--version")).unwrap_or_default();
         printed.split_whitespace().any(|word| word.trim_start_matches('v') == self.version)
     }
 
-    /// Installs into `bin/` of a folder if missing, with options of `cargo install`.
     pub(crate) fn install(&self, root: &Path, options: &[&str]) -> Result<(), String> {
         if self.is_installed(root) {
             return Ok(());

@@ -13,20 +13,18 @@ use std::process::Command;
 const OPTIONS: &str = "--fs ext4,xfs,btrfs --cache warm,fs-cold";
 
 struct Publication {
-    /// Holds the record and its page.
     folder: &'static str,
     options: &'static str,
     /// Default number of files and rounds, if not the study's.
     size: &'static str,
 }
 
-/// Records in README.md and docs/speed.md. Nine rounds suffice for intervals in groups of eight programs.
+/// Nine rounds suffice for intervals in groups of eight programs.
 static PUBLICATIONS: &[Publication] = &[
     Publication { folder: "records/2026-11-24-peers", options: "--published", size: "" },
     Publication {
         folder: "records/2026-11-24-peers-uncached",
         options: "--group names,attributes,tree,usage,inventory --cache fs-cold",
-        // The least for cold caches.
         size: "--entries 100k --rounds 11",
     },
     Publication {
@@ -78,7 +76,6 @@ pub(crate) struct Args {
     options: Vec<String>,
 }
 
-/// The default options need root.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let mut build = Command::new(process::cargo());
@@ -92,7 +89,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let tools = workspace.target.join("tools");
     if !args.installed {
         for peer in PEERS {
-            // The study notes a missing program.
             if let Err(why) = peer.install(&tools, &[]) {
                 eprintln!("xtask: {} is not installed: {why}", peer.program);
             }
@@ -135,7 +131,6 @@ fn publish(
         run.args(["--seed", "1", "--share", "--output"]).arg(record(place));
         process::run(run.current_dir(&folder))?;
     }
-    // Only when all runs have succeeded.
     for (place, publication) in PUBLICATIONS.iter().enumerate() {
         let published = workspace.root.join(publication.folder);
         let copied = std::fs::create_dir_all(&published)

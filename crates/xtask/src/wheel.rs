@@ -37,7 +37,6 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Reuses an existing environment.
     pub(crate) fn at(folder: PathBuf) -> Result<Self, String> {
         let environment = Self { folder };
         if !environment.program("python").exists() {
@@ -68,7 +67,6 @@ impl Environment {
     }
 }
 
-/// Builds program and extension, and returns the wheel.
 pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, String> {
     let mut program = Command::new(process::cargo());
     program.current_dir(&workspace.root).args([
@@ -97,7 +95,6 @@ pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, Str
     maturin
         .args(["build", "--locked", "--profile", profile, "--interpreter", "python3", "--out"])
         .arg(&wheels);
-    // Shares dependencies with the program.
     maturin.env("CARGO_TARGET_DIR", &workspace.target).arg("--manifest-path").arg(package.join("Cargo.toml"));
     if profile != "release" {
         maturin.args(["--auditwheel", "skip"]);

@@ -7,9 +7,7 @@ use std::process::Command;
 
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
-    /// The environment may set it.
     pub(crate) target: PathBuf,
-    /// Output of `cargo metadata --no-deps`.
     pub(crate) metadata: Value,
 }
 

@@ -68,7 +68,6 @@ fn refusals(rule: &Rule) -> String {
     )
 }
 
-/// To be joined by `||`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     match refusal {
         Refusal::Length(least, most) if least == most => vec![format!("n != {least}")],
@@ -151,7 +150,6 @@ fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     format!("{text}[{}:{}]", shown(from, ""), shown(to, ""))
 }
 
-/// As gofmt, outside comparisons.
 fn item(text: &str, part: Slice) -> String {
     let slice = slice(text, part);
     if part.backwards && part.from > 0 { slice.replace(":n-", " : n-") } else { slice }

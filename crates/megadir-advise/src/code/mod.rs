@@ -1,6 +1,6 @@
-//! Rule of a layout as code to paste into a program, and in words. Each language writes one `Rule` (`rule.rs`)
-//! from numbers and a label of letters, digits, `_` and `-`, so generated text cannot end a comment or a
-//! literal. Paths are those of Unix; further restrictions of Windows are not checked.
+//! Rule of a layout as code to paste into a program, and in words. Each language writes one `Rule`
+//! (`rule.rs`) from numbers and a label of letters, digits, `_` and `-`, so generated text cannot end a
+//! comment or a literal. Paths are those of Unix.
 
 mod go;
 mod python;
@@ -71,15 +71,13 @@ impl fmt::Display for UnknownLanguage {
 
 impl std::error::Error for UnknownLanguage {}
 
-/// Reason why there is no code for a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoCode {
     /// Its levels take as many characters as a name can have.
     RefusesAll,
-    /// The layout's source has no code yet.
     Source,
-    /// The depth depends on the number of files, so that a name has several paths.
+    /// A name has several paths.
     Growing,
 }
 
@@ -110,9 +108,7 @@ impl std::error::Error for NoCode {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Errors
-///
-/// If the layout refuses every name.
+/// Errors: the layout refuses every name.
 pub fn snippet(layout: &Layout, language: Language) -> Result<String, NoCode> {
     let rule = Rule::new(layout)?;
     Ok(match language {
@@ -127,9 +123,7 @@ pub fn snippet(layout: &Layout, language: Language) -> Result<String, NoCode> {
 /// same for the old one, `open_file` (`openFile`), which finds a file at either path, and `create_file` (`createFile`),
 /// which uses the new one.
 ///
-/// # Errors
-///
-/// As [`snippet`], for each layout; [`NoCode::Growing`].
+/// Errors: as [`snippet`], for each layout; [`NoCode::Growing`].
 pub fn transition(old: &Layout, new: &Layout, language: Language) -> Result<String, NoCode> {
     if old.growth().is_some() || new.growth().is_some() {
         return Err(NoCode::Growing);

@@ -58,7 +58,6 @@ fn refusals(rule: &Rule) -> String {
     format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 
-/// To be joined by `or`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
@@ -93,7 +92,6 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
-/// Sets `path`, in bytes.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),

@@ -7,15 +7,12 @@ use super::NoCode;
 
 pub(super) struct Rule {
     pub(super) name: String,
-    /// Name, and the text if it differs.
     pub(super) title: String,
-    /// Each may assume that the earlier ones do not apply.
+    /// Each assumes that the earlier ones do not apply.
     pub(super) refused: Vec<Refusal>,
     pub(super) directories: Directories,
     pub(super) label: String,
-    /// In the last directory.
     pub(super) file: File,
-    /// If the depth grows.
     pub(super) growth: Option<Depths>,
     pub(super) example: Example,
 }
@@ -25,24 +22,17 @@ pub(super) struct Rule {
 pub(super) struct Slice {
     /// `to` is then the left edge.
     pub(super) backwards: bool,
-    /// Bytes before the slice.
     pub(super) from: usize,
-    /// `None` for all.
     pub(super) to: Option<usize>,
 }
 
 pub(super) enum Refusal {
-    /// Fewer or more bytes than these.
     Length(usize, usize),
     Dots,
-    /// Contains `/` or NUL.
     Separator,
-    /// Contains a byte other than a decimal digit.
     NotDecimal,
     LeadingZero,
-    /// Contains a byte other than an upper-case hex digit.
     NotHex,
-    /// As the dots.
     Part(&'static str, Vec<Slice>),
     Rest(Slice),
     /// Possible name of a directory beside it: the label at offset `after`, in either case, and one of these
@@ -59,7 +49,6 @@ pub(super) enum Directories {
     Numbered(Vec<Number>),
 }
 
-/// Text that slices are taken from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Text {
     Name,
@@ -70,7 +59,7 @@ pub(super) enum Text {
 
 /// The number divided by `divisor`, modulo `count`.
 pub(super) struct Number {
-    /// `None` if the divisor exceeds every number: the result is 0.
+    /// `None`: the divisor exceeds every number.
     pub(super) divisor: Option<u32>,
     pub(super) count: u16,
 }
@@ -78,9 +67,7 @@ pub(super) struct Number {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {
     Whole,
-    /// After these bytes.
     Rest(Slice),
-    /// After the directories, whose number varies.
     RestAtDepth,
 }
 
@@ -92,7 +79,6 @@ pub(super) struct Depths {
     pub(super) last: usize,
 }
 
-/// Name that the layout accepts.
 pub(super) struct Example {
     pub(super) name: String,
     pub(super) path: String,
@@ -100,7 +86,6 @@ pub(super) struct Example {
 }
 
 impl Rule {
-    /// As expressions of a language.
     pub(super) fn reasons(
         &self,
         of_depth: impl Fn(&Depths) -> String,
@@ -193,7 +178,6 @@ fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
         refused.push(Refusal::Dots);
     }
     refused.push(Refusal::Separator);
-    // After a label dots are part of a name.
     if takes_name && layout.label().is_empty() {
         let slices = slices(layout.source(), widths);
         for dots in [".", ".."] {
@@ -220,7 +204,6 @@ fn decimal(digits: usize) -> Vec<Refusal> {
     refused
 }
 
-/// At another depth.
 fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refusal> {
     let Some(growth) = layout.growth() else { return Vec::new() };
     let mut found: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -258,7 +241,7 @@ fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     Some(Depths { least, most, below, last: most })
 }
 
-/// A plain one if possible.
+/// A plain name if possible.
 fn example(layout: &Layout) -> Option<Example> {
     let plain = ["abcdef", "1234", "12", "7", "00012345"].map(str::to_owned);
     // At most one of two texts begins with the label, and one of two lengths is a directory's, if there is a

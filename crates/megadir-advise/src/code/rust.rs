@@ -23,7 +23,6 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
-/// Digits only, so names are `str`.
 fn is_ascii(rule: &Rule) -> bool {
     matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
 }
@@ -75,7 +74,6 @@ fn refusals(rule: &Rule) -> String {
     condition + "        return None;\n    }\n"
 }
 
-/// To be joined by `||`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("n != {least}"),
@@ -171,7 +169,6 @@ fn numbered(numbers: &[Number]) -> String {
     code + "    Some(PathBuf::from(path))\n"
 }
 
-/// Without `&`.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let to = to.unwrap_or(0);
     if backwards {

@@ -1,6 +1,6 @@
-//! Layouts in POSIX shell. The path is returned in a variable, because command substitution would drop trailing
-//! newlines. Lengths and patterns count bytes only under `LC_ALL=C`; an empty value is equivalent to unsetting
-//! it.
+//! Layouts in POSIX shell. The path is returned in a variable, because command substitution would drop
+//! trailing newlines. Lengths and patterns count bytes only under `LC_ALL=C`; an empty value is equivalent to
+//! unsetting it.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 
@@ -133,7 +133,6 @@ fn path(rule: &Rule) -> Vec<String> {
             Some(_) => lines.push("layout_rest=$1".to_owned()),
             None => {}
         },
-        // Already set by a condition.
         Text::Digest => {}
         Text::Padded(digits) => {
             lines.push("layout_rest=$1".to_owned());
@@ -148,7 +147,6 @@ fn path(rule: &Rule) -> Vec<String> {
     lines
 }
 
-/// Cuts directories off `layout_rest`.
 fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
     let Some(first) = parts.first() else { return Vec::new() };
     let width = |part: &Slice| format!("'{}'", any(part.to.unwrap_or(part.from) - part.from));
@@ -181,7 +179,6 @@ fn numbered(numbers: &[Number]) -> String {
     format!("layout_path=$(printf '{}%s' {} \"$1\")", "%02X/".repeat(numbers.len()), values.join(" "))
 }
 
-/// Pattern of `bytes` bytes.
 fn any(bytes: usize) -> String {
     "?".repeat(bytes)
 }

@@ -11,7 +11,6 @@ pub(super) fn python(old: &Rule, new: &Rule) -> String {
     let ((mut imports, old_body), (more, new_body)) = (lines_before(&old_code), lines_before(&new_code));
     imports.extend(more);
     imports.extend(["import errno", "import os"]);
-    // As isort has it: modules, then names from modules.
     let (modules, names): (Vec<&str>, Vec<&str>) =
         imports.into_iter().partition(|line| line.starts_with("import"));
     let old_body = old_body.replace("path_for", "old_path_for");
@@ -45,7 +44,6 @@ def create_file(top: AnyStr, name: AnyStr, mode: str = "wb"):
     return open(path, mode)
 "#;
 
-/// Import lines at the beginning, and the rest.
 fn lines_before(code: &str) -> (BTreeSet<&str>, &str) {
     let (imports, body) = code.split_once("\n\n\n").unwrap_or(("", code));
     (imports.lines().collect(), body)

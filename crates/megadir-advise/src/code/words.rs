@@ -42,7 +42,6 @@ pub fn words(layout: &Layout) -> String {
     said + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
-/// Cut off one after the other.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {
@@ -128,10 +127,8 @@ fn grows(depths: &Depths) -> String {
     )
 }
 
-/// Maximum length of a line, in characters.
 const LINE: usize = 100;
 
-/// On one line or, with a comma after each, on separate lines.
 pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
     let one = format!("{indent}{head}{}{tail}", items.join(", "));
     if one.len() <= LINE {
@@ -141,7 +138,6 @@ pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> St
     format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
 }
 
-/// A tab or spaces.
 pub(super) fn step(indent: &str) -> &'static str {
     if indent.starts_with('\t') { "\t" } else { "    " }
 }

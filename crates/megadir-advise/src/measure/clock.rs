@@ -10,28 +10,22 @@ use megadir_record::{FileOperation, Work};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Removal writes less than creation.
 const REMOVING_PART: f64 = 0.7;
-/// For work that belongs to no file: syncing, the record.
+/// Syncing, the record.
 const RESERVE: Duration = Duration::from_millis(250);
 const RESERVE_PART: f64 = 0.05;
 
-/// No block is running.
 const NONE: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rounds: u32,
-    /// First block to last, seconds.
     pub(super) measuring_s: f64,
-    /// Up to the first block, seconds.
     pub(super) preparing_s: f64,
-    /// Seconds so far.
     pub(super) cleaning_s: f64,
-    /// The run's time was over.
     pub(super) cut: bool,
 }
 
 impl Pace {
-    /// Including removal.
     pub(super) fn round_s(&self) -> f64 {
         (self.measuring_s + self.cleaning_s) / f64::from(self.rounds.max(1))
     }
@@ -40,7 +34,6 @@ impl Pace {
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
-    /// In blocks that create files.
     making_ns: AtomicU64,
     /// Nanoseconds after `begun`, or [`NONE`].
     since_ns: AtomicU64,
@@ -65,7 +58,6 @@ impl Clock {
             NONE => Duration::ZERO,
             since => elapsed.saturating_sub(Duration::from_nanos(since)),
         };
-        // Files of the running block will have to be removed too.
         let made = Duration::from_nanos(self.making_ns.load(Ordering::Relaxed)) + now;
         let reserve = RESERVE + self.time.mul_f64(RESERVE_PART) + made.mul_f64(REMOVING_PART);
         elapsed + reserve >= self.time
@@ -108,21 +100,18 @@ impl Clock {
     }
 }
 
-/// Listener that measures a run.
 pub(super) struct Watch<'a> {
     clock: &'a Clock,
     started: Instant,
     first: Option<Instant>,
     last: Option<Instant>,
     cleaning: Option<Instant>,
-    /// The running block creates files.
     makes: bool,
     arms: u32,
     blocks: u32,
 }
 
 impl Watch<'_> {
-    /// After the end of the run.
     pub(super) fn pace(&self) -> Pace {
         let now = Instant::now();
         let first = self.first.unwrap_or(now);

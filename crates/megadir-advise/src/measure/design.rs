@@ -12,27 +12,22 @@ use super::clock::Pace;
 use crate::candidate::Candidate;
 use crate::question::Pattern;
 
-/// Decides a family of three by signed ranks, with a margin.
+/// Decide a family of three by signed ranks, with a margin.
 const ROUNDS: u32 = 12;
 /// With fewer the intervals of such a family are unbounded.
 const ROUNDS_MIN: u32 = 8;
-/// More hardly narrow the intervals.
 const ROUNDS_MAX: u32 = 1000;
 /// More show nothing new in a cache.
 const FILES_MAX: u64 = 50_000;
 /// With fewer a block is too short to stand out from noise.
 const FILES_MIN: u64 = 300;
-/// Share of the time for a second trial.
 const TRIAL_PART: f64 = 0.08;
-/// In a data set.
 const FILES_PER_DIRECTORY_MIN: u64 = 4;
 /// Two levels of 16 directories each, or the 256 of most programs.
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
-/// Share of the free space that may be used.
 const ROOM_PART: f64 = 0.25;
-/// Other processes need the memory.
 const BYTES_MAX: u64 = 1 << 30;
-/// More would measure the disk instead of directories.
+/// Larger contents would measure the disk.
 const CONTENTS_MAX: u64 = 4 << 10;
 const TIME_PART: f64 = 0.8;
 
@@ -82,7 +77,6 @@ impl Design {
         }
     }
 
-    /// Fewer directories where they would be almost empty.
     fn layouts(&self, files: u64) -> Vec<Layout> {
         let mut fitting = Vec::new();
         for layout in &self.layouts {
@@ -93,7 +87,6 @@ impl Design {
         fitting
     }
 
-    /// A sentence about layouts that `files` files cannot fill, if any.
     pub(super) fn left_out(&self, files: u64) -> Option<String> {
         let missing = self.layouts.iter().filter(|layout| narrowed(layout, files).is_none());
         let missing: Vec<String> = missing.map(ToString::to_string).collect();
@@ -176,7 +169,6 @@ fn names(request: &Request<'_>) -> NameScheme {
     if (names.shortest(), names.longest()) == (32, 32) {
         return NameScheme::Md5;
     }
-    // Classes of equal size, each represented by its median length.
     let mut bytes = [0; NAME_LENGTHS];
     for (place, length) in bytes.iter_mut().enumerate() {
         let mut at = (place as f64 + 0.5) / NAME_LENGTHS as f64;
@@ -197,12 +189,10 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// All of it is attributed to the files.
     pub(super) fn of_one(sizing: Sizing, pace: &Pace) -> Self {
         Self { fixed_s: 0.0, file_s: pace.round_s() / sizing.files.max(1) as f64 }
     }
 
-    /// The first has fewer files.
     pub(super) fn of_two((few, one): (Sizing, &Pace), (many, other): (Sizing, &Pace)) -> Self {
         let more = many.files.saturating_sub(few.files).max(1) as f64;
         let file_s = ((other.round_s() - one.round_s()) / more).max(0.0);
@@ -249,7 +239,6 @@ impl Sizing {
         }
         let most = files_max(request, design, ROUNDS)?;
         let files = (left_s / f64::from(ROUNDS) - cost.fixed_s) / cost.file_s;
-        // Enough to fill every layout, if that leaves enough rounds.
         let all = Some(FILES_ALL).filter(|files| rounds_of(*files) >= ROUNDS_MIN);
         let files = (files.max(0.0) as u64).max(all.unwrap_or(0)).clamp(FILES_MIN.min(most), most);
         let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
@@ -257,7 +246,7 @@ impl Sizing {
     }
 }
 
-/// Returns a time budget for `--time` with room for trials that take longer the next time.
+/// Time budget for `--time`, with room for trials that take longer the next time.
 fn suggested(needed_s: f64) -> &'static str {
     const BUDGETS: [(f64, &str); 9] = [
         (10.0, "10s"),
@@ -276,11 +265,9 @@ fn suggested(needed_s: f64) -> &'static str {
 /// By the question, diminishing returns, and space for `rounds` rounds.
 fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64, String> {
     let space = &request.limits.facts.space;
-    // One directory exists twice, against itself.
     let sets = (design.layouts.len() as u64 + 1) * u64::from(rounds);
     let part = |free: u64, each: u64| (ROOM_PART * free as f64 / (sets * each).max(1) as f64) as u64;
     let unit = space.unit_bytes.max(1);
-    // Contents, plus inode and entry.
     let each = design.size_bytes.next_multiple_of(unit) + 1024;
     let free = if space.blocks == 0 { u64::MAX } else { space.blocks_available.saturating_mul(unit) };
     let by_blocks = part(free, each).min(BYTES_MAX / (sets * each).max(1));

@@ -43,10 +43,7 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub enum Outcome {
     Measured(Box<Run>),
-    Not {
-        /// Reason, one sentence without a full stop.
-        why: String,
-    },
+    Not { why: String },
     Interrupted,
 }
 
@@ -57,8 +54,8 @@ pub struct Run {
     pub remarks: Vec<String>,
 }
 
-/// `trials` listens to the short runs before the measurement. Fails only if a run could not remove its files; all else
-/// is an [`Outcome`].
+/// `trials` listens to the short runs before the measurement. Fails only if a run could not remove its files;
+/// all else is an [`Outcome`].
 pub fn measure(
     request: &Request<'_>,
     trials: &mut dyn Listener,
@@ -81,7 +78,6 @@ pub fn measure(
     }
 }
 
-/// The outcome if there is no run.
 fn sized(
     request: &Request<'_>,
     design: &Design,
@@ -124,7 +120,7 @@ fn sized(
     }
 }
 
-/// Returns the notes of a run about other work on the machine, without their last full stop; `None` if it has none.
+/// Notes of a run about other work on the machine, without their last full stop.
 #[must_use]
 pub fn overload(notes: &[Note]) -> Option<String> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
@@ -139,7 +135,6 @@ enum Ran {
     Interrupted,
 }
 
-/// Within the request's time.
 fn carry_out(
     request: &Request<'_>,
     design: &Design,
@@ -194,7 +189,6 @@ fn cannot_write(error: &io::Error) -> String {
     }
 }
 
-/// Only the measured files are written.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 

@@ -1,26 +1,21 @@
-//! Judges from a volume's read counters whether data were cached. The counters include other processes, so each
-//! request is made twice: the first must read from the volume, the second must not. Contents are counted per
-//! file, because readahead of one would hide that another is cached.
+//! Judges from a volume's read counters whether data were cached. Other processes count too, so each request
+//! is made twice: the first must read from the volume, the second must not. Contents are judged per file,
+//! because readahead of one file would hide that another is cached.
 
-/// Largest share of the files read after a drop that may come from the cache.
 const LEFT_MAX: f64 = 0.01;
 /// Largest share of the bytes read that other processes, or a second pass, may read from the volume.
 const OTHERS_MAX: f64 = 0.02;
-/// Names and attributes are read in whole pages: fewer bytes prove nothing, bytes.
 const PAGE_BYTES: u64 = 4096;
 /// Minimum read per name, bytes: a quarter of an NTFS file record (1 KiB, four per page).
 const NAME_BYTES: u64 = 256;
 
-/// One file that was read after a drop, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileRead {
     pub(super) asked: u64,
-    /// Bytes read from the volume during that time.
     pub(super) given: u64,
 }
 
-/// Returns an error unless the contents were cold; `again` is the bytes read from the volume by a second pass
-/// over the files.
+/// Fails unless the contents were cold; `again` is the bytes that a second pass reads from the volume.
 pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     not_disturbed(again, files.iter().map(|file| file.asked).sum())?;
     let cached = files.iter().filter(|file| file.given < file.asked).count();
@@ -33,8 +28,8 @@ pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an error unless the names were cold: `given` and `again` are bytes read from the volume while
-/// `asked` names were looked up after a drop, and once more.
+/// Fails unless the names were cold; `given` and `again` are the bytes read while `asked` names were looked
+/// up after a drop, and once more.
 pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> {
     let least = PAGE_BYTES.max(NAME_BYTES * asked as u64);
     if given < least {

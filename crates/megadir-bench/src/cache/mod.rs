@@ -41,8 +41,8 @@ pub(crate) use system::is_memory;
 #[cfg(windows)]
 use windows as system;
 
-/// Every cache state with its name in reports, and the reason if it is unavailable on `directory`. In a virtual
-/// machine cold states are named `guest-...`: the host's cache stays warm.
+/// Every cache state, with the reason if it is unavailable on `directory`. In a virtual machine cold states
+/// are named `guest-...`: the host's cache stays warm.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let unavailable = system::refusals(directory);
     let guest = if host::is_virtual() { "guest-" } else { "" };
@@ -57,18 +57,15 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
 #[cfg_attr(windows, expect(dead_code, reason = "only Linux reports cached objects"))]
 struct ColdTarget<'a> {
     data: DataId,
-    /// `true` if subdirectories belong to it.
     deep: bool,
     entries: u64,
     sample: &'a [Sampled],
     file_system: &'a str,
 }
 
-/// The directories of the data sets; a remount opens them again.
 pub(crate) trait Directories {
     fn of(&self, data: DataId) -> &Dir;
 
-    /// Unmounts the file system of a data set, verifies that it is gone, and mounts it again.
     fn remount(&mut self, data: DataId) -> Result<(), WorkError>;
 
     /// Removes the files of a data set and makes identical ones, written to disk.
@@ -79,15 +76,12 @@ fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
     WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
 }
 
-/// Cache state of a run's data sets, as changed by the run itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
-    /// `true` if any arm needs a cold cache; otherwise nothing is ever done.
     evicts: bool,
     sets: Vec<Set>,
     /// Warm arms that have run since the data they need were last dropped.
     warm_arms: HashSet<ArmId>,
-    /// Arms that already have a note about a cold block without reads.
     told: HashSet<ArmId>,
     system: System,
     random: SplitMix64,
@@ -96,7 +90,6 @@ pub(crate) struct Caches {
 #[derive(Clone, Debug)]
 struct Set {
     deep: bool,
-    /// `true` if every name and inode was looked up since the last drop.
     warm: bool,
     entries: u64,
     sample: Vec<Sampled>,
@@ -130,8 +123,8 @@ impl Caches {
         }
     }
 
-    /// Tries every cache state of the plan on every non-empty data set. Returns arms with an unavailable or
-    /// unverifiable state, with the reason.
+    /// Tries every cache state of the plan on every non-empty data set; returns the arms whose state is
+    /// unavailable or unverifiable.
     pub(crate) fn dry_run(
         &mut self,
         plan: &Plan,
@@ -139,7 +132,6 @@ impl Caches {
         control: RunControl<'_>,
     ) -> Result<Vec<(ArmId, String)>, WorkError> {
         let mut gone = Vec::new();
-        // Files that arms make do not exist yet: their state is verified before the first block.
         let there = |data: &megadir_record::Data| {
             data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
         };
@@ -163,7 +155,6 @@ impl Caches {
                 };
                 match tried {
                     Ok(()) => {}
-                    // A failed remount affects every arm on that file system.
                     Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
                     Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
                 }
@@ -172,7 +163,6 @@ impl Caches {
         Ok(gone)
     }
 
-    /// Prepares the work of a block and brings the cache into its arm's state.
     pub(crate) fn prepare(
         &mut self,
         work: &mut dyn Workload,
@@ -195,7 +185,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Checks a measured block: a cold block without reads was probably not cold, which is noted once per arm.
+    /// Notes a cold block without reads, once per arm: it was probably not cold.
     pub(crate) fn after(&mut self, planned: &Arm, sample: &Sample) -> Option<Note> {
         let elsewhere = is_served_elsewhere(&self.sets[planned.data.0 as usize].file_system);
         let nothing = planned.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
@@ -207,7 +197,6 @@ impl Caches {
         })
     }
 
-    /// Looks up every name and inode of a data set if they were dropped.
     fn warm_names(
         &mut self,
         data: DataId,
@@ -223,7 +212,6 @@ impl Caches {
         Ok(())
     }
 
-    /// Walks a data set, stats every entry and samples some names.
     fn pass(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         let set = &mut self.sets[data.0 as usize];
         let mut pass = Pass::new(&mut self.random);
@@ -232,7 +220,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Runs a warm arm's work once, unrecorded, if data that it needs were dropped.
+    /// Runs a warm arm's work once, unrecorded, if its data were dropped.
     fn warm_arm(
         &mut self,
         work: &mut dyn Workload,
@@ -244,7 +232,7 @@ impl Caches {
         if !self.warm_arms.insert(planned.id) || !planned.work.leaves_all() {
             return Ok(());
         }
-        // Other names: the block's own would become warmer than in normal operation.
+        // Other names: the block's own would be warmer than in normal operation.
         let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
         stopwatch.set_rate(None);
         work.setup(directory, other, operations, control)?;
@@ -272,7 +260,7 @@ impl Caches {
         self.system.evict(state, &evicted, directories, control)
     }
 
-    /// Samples names of a data set again if the sampled ones are gone: the arms make their own files.
+    /// Samples the names again if they are gone: the arms make their own files.
     fn draw(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         match tree::are_there(directory.at(), &self.sets[data.0 as usize].sample)? {
             true => Ok(()),
@@ -280,7 +268,6 @@ impl Caches {
         }
     }
 
-    /// Marks as cold everything that a drop affected, including other data sets.
     fn forget(&mut self, state: CacheState, before: &Before<'_>) {
         match state {
             CacheState::Warm => {}
@@ -301,7 +288,6 @@ impl Caches {
         }
     }
 
-    /// Marks the names of all data sets as cold, or after a remount those on the same file system.
     fn forget_names(&mut self, state: CacheState, plan: &Plan, data: DataId) {
         let on = |data: DataId| plan.data[data.0 as usize].on;
         let cold = |other: DataId| state != CacheState::FsCold || on(other) == on(data);
@@ -320,7 +306,7 @@ impl Caches {
     }
 }
 
-/// `true` if another process reads the device for this one (FUSE), so that this process's read counters stay 0.
+/// `true` if another process reads the device (FUSE), so that our read counters stay 0.
 fn is_served_elsewhere(file_system: &str) -> bool {
     file_system.starts_with("fuse")
 }

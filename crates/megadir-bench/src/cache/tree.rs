@@ -1,5 +1,5 @@
-//! Walks a data set once: relative to open directories, not following links, not crossing mounts, in bounded
-//! memory.
+//! Walks a data set once, in bounded memory: relative to open directories, following no links, crossing no
+//! mounts.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::refused;
 use crate::control::{RunControl, WorkError};
 use crate::os::{self, At, Borrowed};
 
-/// Depth limit; each level holds an open directory and a buffer.
+/// Each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
 pub(super) const SAMPLE_MAX: usize = 64;
 
@@ -30,7 +30,6 @@ impl Found<'_> {
 
 pub(super) type Sampled = Vec<u8>;
 
-/// Calls `visit` for every entry of `top`, and of its subdirectories if `deep`.
 pub(super) fn each(
     top: Borrowed<'_>,
     deep: bool,
@@ -49,7 +48,6 @@ fn each_below(
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
     let mut seen = 0_u32;
-    // Error of `visit`, kept here because the listing can pass on I/O errors only.
     let mut ended = None;
     let listed = os::each_entry(directory, &mut |name, kind| {
         let mut one = || {
@@ -57,7 +55,6 @@ fn each_below(
             if seen.is_multiple_of(256) {
                 control.check()?;
             }
-            // The entry has vanished.
             if kind == FileType::Unknown {
                 return Ok(());
             }
@@ -97,7 +94,6 @@ fn failed(source: io::Error) -> WorkError {
     WorkError::Stage { stage: "pass over the data set", source }
 }
 
-/// Stats every sampled name; `true` if there is at least one and all exist.
 pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, WorkError> {
     for path in sample {
         match os::status(directory, path.as_slice()) {

@@ -35,8 +35,7 @@ impl Content {
         Self { bytes }
     }
 
-    /// Fills `buffer` with the next bytes; every call but the last must fill a multiple of 8. Bytes beyond the
-    /// given size are unspecified.
+    /// Every call but the last must fill a multiple of 8 bytes; bytes beyond the given size are unspecified.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         match &mut self.bytes {
             Bytes::Random(random) => {
@@ -89,11 +88,8 @@ impl Digests {
     }
 }
 
-/// Shorter documents are a single string.
 const OBJECT_BYTES_MIN: u64 = 128;
-/// Upper bound of a piece of text, bytes.
 const PIECE_BYTES_MAX: usize = 160;
-/// Upper bound of a record with its comma, bytes.
 const RECORD_BYTES_MAX: u64 = 144;
 /// End of the list of records and start of the note, and end of the document.
 const NOTE: &[u8] = b"],\"note\":\"";
@@ -111,10 +107,8 @@ pub(super) struct Json {
     random: SplitMix64,
     index: u64,
     part: Part,
-    /// Bytes of the document that are not in `piece` yet.
     rest: u64,
     piece: Piece,
-    /// Bytes of `piece` already returned.
     given: usize,
 }
 
@@ -132,7 +126,6 @@ impl Json {
         Self { random, index, part: Part::Start, rest: size_bytes, piece: Piece::new(), given: 0 }
     }
 
-    /// Fills `buffer` with the next bytes; after the end, with spaces.
     pub(super) fn fill(&mut self, mut buffer: &mut [u8]) {
         while !buffer.is_empty() {
             if self.given == self.piece.length {
@@ -152,7 +145,6 @@ impl Json {
         self.piece.length = 0;
         match self.part {
             Part::Start => self.start(),
-            // Leave room for the end of the document after the record.
             Part::Records { first } if self.rest >= RECORD_BYTES_MAX + (NOTE.len() + END.len()) as u64 => {
                 self.record(first);
                 self.part = Part::Records { first: false };
@@ -215,7 +207,6 @@ impl Json {
         piece.push(b"\"}");
     }
 
-    /// Writes words, and `end` at the end of the document.
     fn text(&mut self, end: &[u8]) {
         while self.piece.length < PIECE_BYTES_MAX / 2 {
             let left = self.rest - (self.piece.length + end.len()) as u64;

@@ -13,11 +13,10 @@ use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehears
 use crate::dataset::fill::{Entered, Tree};
 use crate::os::{self, At, Borrowed};
 
-/// Limit of missing directories counted; each takes about ten bytes of memory.
+/// Missing directories counted; each takes about ten bytes of memory.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
-/// Returns the result that filling the directory at `path` would have; writes nothing. Errors: [`FillError`],
-/// as from filling.
+/// Returns the result that filling `path` would have, and writes nothing. Errors: as from filling.
 pub fn rehearse(
     path: &Path,
     files: &Files,
@@ -53,9 +52,7 @@ pub fn rehearse(
 
 struct Rehearsal<'a> {
     files: &'a Files,
-    /// The directory, if it exists.
     tree: Option<Tree<'a>>,
-    /// Hashes of the paths of directories that would be made.
     missing: HashSet<u64>,
     hasher: RandomState,
     found: Rehearsed,
@@ -101,7 +98,6 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    /// Examines the entry at the path of a file, and returns the number of bytes that would be written into it.
     fn look(
         &mut self,
         placed: &Place<'_>,
@@ -120,7 +116,6 @@ impl Rehearsal<'_> {
         Ok((Found::Nothing, task.size_bytes))
     }
 
-    /// Counts the missing directories of a path whose first `there` bytes exist.
     fn miss(&mut self, path: &[u8], there: usize) {
         let ends = (there + 1..path.len()).filter(|end| path[*end] == b'/').chain([path.len()]);
         for end in ends.filter(|end| *end > there) {

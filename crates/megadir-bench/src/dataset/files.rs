@@ -1,5 +1,5 @@
-//! The files of a data set: name, path, size and content of the n-th, computed from seed and n alone, without
-//! allocation. A [`Files`] holds a few hundred bytes plus the tables of the plan.
+//! Files of a data set: name, path, size and content of the n-th, computed from seed and n alone, without
+//! allocation.
 
 use megadir::layout::{Layout, Refused};
 use megadir_record::{Made, NameScheme, Spread};
@@ -33,8 +33,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns `entries` files with names, sizes, contents and paths according to `made`. Errors:
-    /// [`FilesError`]: all invalid combinations are detected here, before any file is made.
+    /// Detects every invalid combination, before any file is made.
     pub fn new(made: &Made, seed: u64, entries: u64) -> Result<Self, FilesError> {
         let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
         if let Some(reason) = sizes.contradiction() {
@@ -57,7 +56,7 @@ impl Files {
         Ok(files)
     }
 
-    /// One of several workers with their own sets of the same number and distributions. Paths are relative to
+    /// One of several workers with sets of the same distributions; paths are relative to
     /// [`Files::worker_directory`].
     #[must_use]
     pub(crate) fn of_worker(&self, worker: u32) -> Self {
@@ -65,7 +64,6 @@ impl Files {
         Self { seed, ..self.clone() }
     }
 
-    /// Returns the name of a worker's own directory: `w0`, `w1` and so on.
     pub(crate) fn worker_directory(worker: u32) -> String {
         format!("w{worker}")
     }
@@ -106,8 +104,8 @@ impl Files {
         }
     }
 
-    /// Writes a file's path, relative to the top. Fails if the layout has no place for the name, which
-    /// [`Files::new`] rules out except for names that differ in more than their length.
+    /// Writes a file's path, relative to the top. [`Files::new`] rules failures out, except for names that
+    /// differ in more than their length.
     pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
         self.places.place(self.names(), index, buffer)
     }
@@ -117,18 +115,17 @@ impl Files {
         self.sizes.of(self.seed, index)
     }
 
-    /// Returns the content of a file, [`Files::size_bytes`] long.
     pub fn content(&self, index: u64) -> Content {
         Content::new(self.made.content, self.seed, index, self.size_bytes(index))
     }
 
-    /// `None` if finding the directories requires all names. For hexadecimal names these are all directories of
-    /// the layout, used or not.
+    /// `None` if finding the directories requires all names. For hexadecimal names these are all directories
+    /// of the layout, used or not.
     pub fn directories(&self) -> Option<Directories<'_>> {
         Directories::of(&self.places, self.made.names, self.entries)
     }
 
-    /// Returns the final number of directories below the top; the expected number if it depends on the names.
+    /// Number of directories below the top; its expectation if it depends on the names.
     pub(crate) fn directories_expected(&self) -> f64 {
         let before = self.made.directories == megadir_record::MakeDirectories::Before;
         match (&self.places, self.directories()) {
@@ -140,7 +137,6 @@ impl Files {
         }
     }
 
-    /// Returns the expected mean number of files in a directory that has any.
     pub fn files_per_directory(&self) -> f64 {
         match &self.places {
             Places::Flat => self.entries as f64,
@@ -152,12 +148,11 @@ impl Files {
         }
     }
 
-    /// Returns an upper bound of the files in one directory; an estimate for hashed names.
     pub(crate) fn files_in_one_directory_max(&self) -> u64 {
         match &self.places {
             Places::Flat => self.entries,
             Places::Layout(placer) if placer.depth() == 0 => self.entries,
-            // Four standard deviations above the mean, since hashed names are spread randomly.
+            // Four standard deviations above the mean: hashed names are spread randomly.
             Places::Layout(_) => {
                 let mean = self.files_per_directory();
                 ((mean + 4.0 * mean.sqrt()).ceil() as u64).min(self.entries)
@@ -180,7 +175,7 @@ impl Files {
         }
     }
 
-    /// Refuses names by length if one is a reserved device name of Windows; the other schemes contain none.
+    /// Only names by length can be reserved device names of Windows.
     fn check_devices(&self) -> Result<(), FilesError> {
         let NameScheme::Lengths { bytes } = &self.made.names else { return Ok(()) };
         let numbers = match self.places {
@@ -195,8 +190,7 @@ impl Files {
         }
     }
 
-    /// Refuses names that the layout has no place for, before any file is made. Layouts accept or refuse the
-    /// names of a scheme by length, so one name of each length is tried.
+    /// Layouts accept or refuse the names of a scheme by length, so one name of each length is tried.
     fn check_names(&self) -> Result<(), FilesError> {
         let mut buffer = PlaceBuffer::new();
         let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));

@@ -1,8 +1,7 @@
 //! Fills a directory: relative to its descriptor, never through a link, resumable. Files are created with
-//! O_EXCL, so no existing file is opened for writing by mistake. Filling again keeps complete files and
-//! completes truncated or empty ones of the current user without other hard links, since a kill leaves such
-//! files. Any other entry under a name is left alone and counted; everything below a non-directory in place of
-//! a directory is skipped.
+//! O_EXCL, so that no existing file is overwritten. Filling again keeps complete files and completes
+//! truncated ones of the current user without other hard links, because a kill leaves such files. Any other
+//! entry under a name is left alone and counted, and everything below a non-directory is skipped.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -16,15 +15,12 @@ use megadir_record::MakeDirectories;
 use crate::dataset::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
-/// Files between two progress reports and checks of the stop flag.
 pub(super) const STEP: u64 = 256;
-/// Pieces of one file between two checks of the stop flag.
 const STEP_PIECES: u64 = 16;
-/// Size of the pieces in which contents are written and compared, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Fills the directory at `path`, which is created if missing, with `files`. `progress` is called regularly.
-/// Setting `stop` ends the filling soon; the result says so. Errors: [`FillError`]; files made so far stay.
+/// Fills `path`, which is created if missing. `progress` is called regularly; setting `stop` ends the filling
+/// soon, and the result says so. Errors: [`FillError`]; files made so far stay.
 pub fn fill(
     path: &Path,
     files: &Files,
@@ -88,7 +84,6 @@ impl<'a> Filling<'a> {
         self.next
     }
 
-    /// Processes the files up to index `end`, unless it is stopped before; may be called again after either.
     pub(crate) fn to(
         &mut self,
         end: u64,
@@ -145,7 +140,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Makes the directories numbered `from` to `to` (exclusive), which the files will need.
+    /// Makes the directories from number `from` up to, not including, `to`.
     pub(crate) fn directories(&mut self, from: u64, to: u64) -> Result<(), FillError> {
         let Some(directories) = self.files.directories() else { return Ok(()) };
         for number in from..to {
@@ -167,7 +162,6 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// Reason why the next file was not made.
 enum Unmade {
     Stopped,
     Error(FillError),
@@ -203,7 +197,6 @@ pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
 }
 
 pub(super) enum Failed {
-    /// The filling was stopped; the written beginning of the file stays.
     Stopped,
     Met(Box<Explanation>),
     Io(io::Error),
@@ -218,13 +211,11 @@ impl<E: Into<io::Error>> From<E> for Failed {
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
     pub(super) piece: &'a mut [u8],
-    /// Updates the heartbeat and returns `true` if the filling should stop.
     pub(super) stopped: &'a mut dyn FnMut() -> bool,
 }
 
 impl Task<'_> {
-    /// Returns [`Failed::Stopped`] if the filling should stop. Checks only now and then, and never before the
-    /// first piece.
+    /// Checks only now and then, and never before the first piece.
     fn check(&mut self, at: u64) -> Result<(), Failed> {
         let step = STEP_PIECES * PIECE_BYTES as u64;
         if at > 0 && at.is_multiple_of(step) && (self.stopped)() { Err(Failed::Stopped) } else { Ok(()) }
@@ -237,7 +228,7 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
         Ok(mut file) => {
             let written = write_in(dir, &mut file, content, 0, task);
             if matches!(written, Err(Failed::Io(_) | Failed::Met(_))) {
-                // Remove the truncated file, provided that the name still refers to it.
+                // Remove the truncated file only if the name still refers to it.
                 let still = (os::status(dir, name).ok()).zip(os::status_of(&file).ok());
                 if still.is_some_and(|(named, made)| named.identity == made.identity) {
                     let _ = os::remove_file(dir, name);
@@ -257,7 +248,7 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
     Ok(Found::Nothing)
 }
 
-/// Writes a file's content; on an error, determines the limit that was reached before anything is released.
+/// Writes the content; on an error, determines the limit that was reached before anything is released.
 fn write_in(
     dir: Borrowed<'_>,
     file: &mut File,
@@ -271,7 +262,6 @@ fn write_in(
     })
 }
 
-/// Adds the limit that was reached to an error of that kind.
 fn refused(dir: Borrowed<'_>, step: Step, error: io::Error) -> Failed {
     match limit_met(dir, step, &error) {
         Some(met) => Failed::Met(met),
@@ -283,8 +273,7 @@ fn limit_met(dir: Borrowed<'_>, step: Step, error: &io::Error) -> Option<Box<Exp
     explain_at(dir, Path::new("."), step, error).map(Box::new)
 }
 
-/// Examines the existing entry of a name; if it is a truncated file of ours, also returns the file and its
-/// length.
+/// Examines the existing entry of a name; a truncated file of ours is returned with its length.
 pub(super) fn existing(
     dir: Borrowed<'_>,
     name: &[u8],
@@ -307,7 +296,6 @@ pub(super) fn existing(
     let access = if whole { Access::Read } else { Access::ReadWrite };
     let mut file = match os::open_file(dir, name, access) {
         Ok(file) => file,
-        // A file that cannot be opened was not made by this program.
         Err(error) if os::is_no_file_of_ours(&error) => return Ok(OTHER),
         Err(error) => return Err(error.into()),
     };
@@ -324,13 +312,12 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// A truncated file may be ours: no other hard link, not guarded, owned by the current user. It is completed
-/// only if its bytes are the beginning of the intended content.
+/// Ours at most if it has no other hard link, is not guarded and belongs to the current user. It is completed
+/// only if its bytes begin the intended content.
 fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == os::own_user()
 }
 
-/// `true` if the file's `there` bytes are the beginning of our content.
 fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>) -> Result<bool, Failed> {
     let mut read = vec![0; task.piece.len()];
     let mut at = 0;
@@ -347,7 +334,6 @@ fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>
     Ok(true)
 }
 
-/// Writes the content to the end, starting at the piece that contains byte `from`.
 fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) -> Result<(), Failed> {
     let mut at = 0;
     while at < task.size_bytes {
@@ -370,7 +356,6 @@ pub(super) fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// A tree, and the open directories from its top to the one entered last.
 pub(super) struct Tree<'a> {
     top: Borrowed<'a>,
     open: Vec<(Vec<u8>, Owned)>,
@@ -390,13 +375,11 @@ impl<'a> Tree<'a> {
         Self { top, open: Vec::new(), made: 0 }
     }
 
-    /// Returns the directory reached last, even on the way to one that could not be entered.
+    /// The directory reached last, even on the way to one that could not be entered.
     pub(super) fn deepest(&self) -> Borrowed<'_> {
         self.open.last().map_or(self.top, |(_, directory)| directory.at())
     }
 
-    /// Enters a directory by its path from the top, which may be empty; with `make`, creates missing
-    /// directories.
     pub(super) fn enter(&mut self, path: &[u8], make: bool) -> io::Result<Entered<'_>> {
         let (mut depth, mut reached) = (0, 0);
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
@@ -428,7 +411,6 @@ impl<'a> Tree<'a> {
         }
         match os::make_directory(self.deepest(), name) {
             Ok(()) => self.made += 1,
-            // Another process created it first.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

@@ -1,5 +1,5 @@
 //! Data sets: names, paths, sizes and contents of files computed from a seed and an index ([`Files`]), and
-//! directories filled with them. Nothing is stored per file, and a run can be repeated from its seed.
+//! directories filled with them. Nothing is stored per file.
 
 mod content;
 mod dry_run;
@@ -51,22 +51,17 @@ pub struct FillProgress {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
     pub made: u64,
-    /// Files that existed, complete.
     pub already: u64,
-    /// Files that existed, truncated, and were completed.
     pub completed: u64,
-    /// Files skipped because their name, or the name of their directory, is taken by another entry.
+    /// Files skipped because another entry has their name, or the name of their directory.
     pub taken: u64,
-    /// The first few paths of these entries.
     pub taken_names: Vec<Vec<u8>>,
-    /// Files skipped because of the entries in `taken_names`.
     pub taken_named: u64,
     pub directories_made: u64,
     pub stopped: bool,
 }
 
 impl Filled {
-    /// Counts a file skipped because of the entry at `path`.
     fn take(&mut self, path: &[u8]) {
         self.taken += 1;
         let mut named = self.taken_names.iter().any(|taken| taken == path);
@@ -96,7 +91,7 @@ pub enum FilesError {
     Contradiction(String),
 }
 
-/// Reason why filling ended early; the files made stay, and filling again continues there.
+/// Reason for an early end. The files made stay, and filling again continues there.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
@@ -122,7 +117,6 @@ fn missing(source: &std::io::Error) -> &'static str {
     }
 }
 
-/// Returns the limit that was reached and its first remedy.
 fn with_cure(met: &Explanation) -> String {
     match met.cures.first() {
         Some(cure) => format!("{met} ({})", cure.text),

@@ -6,9 +6,7 @@ use megadir_stats::permutation::SplitMix64;
 
 use super::stream;
 
-/// The longest name of any scheme, bytes.
 pub const NAME_BYTES_MAX: usize = 255;
-/// Purpose of the random stream for name lengths.
 const PURPOSE: u64 = 0x6e61_6d65;
 
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -29,7 +27,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Different indices have different names. [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal,
+    /// Different indices have different names: [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal,
     /// [`NameScheme::Hex`] the output of SplitMix64 at that index, a bijection.
     pub fn write<'a>(&self, index: u64, buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a [u8] {
         match self.scheme {
@@ -67,8 +65,8 @@ impl Names {
         }
     }
 
-    /// `number` is the file's number in its directory. Names by length need to differ only there, so they can
-    /// be as short as required.
+    /// `number` is the file's number in its directory. Names by length differ only there, so they can be
+    /// short.
     pub(super) fn write_in<'a>(
         &self,
         number: u64,
@@ -146,7 +144,6 @@ pub(super) fn decimal(value: u64, text: &mut [u8; 41]) -> &[u8] {
     }
 }
 
-/// Writes bytes in lower-case hex into a buffer of twice the length, and returns it.
 pub(super) fn hex_digits<'a>(bytes: &[u8], buffer: &'a mut [u8]) -> &'a [u8] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in buffer.chunks_exact_mut(2).zip(bytes) {

@@ -6,7 +6,6 @@ use megadir_record::{Level, NameScheme, Spread};
 use crate::dataset::names::{decimal, hex_digits};
 use crate::dataset::{FilesError, NAME_BYTES_MAX, Names};
 
-/// Minimum number of digits in the names of directories with a fixed number of files.
 const DIRECTORY_DIGITS: usize = 6;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +67,7 @@ impl Places {
     }
 }
 
-/// The directories of a data set, by number; parents come before their subdirectories.
+/// Directories of a data set by number, parents before their subdirectories.
 #[derive(Clone, Debug)]
 pub struct Directories<'a> {
     places: &'a Places,
@@ -90,8 +89,7 @@ impl<'a> Directories<'a> {
         self.levels.iter().fold(0, |sum, level| sum.saturating_add(*level))
     }
 
-    /// Writes the path of the directory of `number` (below [`Directories::count`]) into a buffer; `None`
-    /// beyond.
+    /// `None` from [`Directories::count`] on.
     pub fn path<'b>(&self, number: u64, buffer: &'b mut PlaceBuffer) -> Option<&'b [u8]> {
         let mut number = number;
         let mut level = 0;
@@ -106,7 +104,6 @@ impl<'a> Directories<'a> {
             Places::Shape(shape) => shape.write_directory(level + 1, number, &mut path),
             Places::Layout(placer) => match placer.layout().source() {
                 Source::Decimal | Source::Sequence => {
-                    // The path of its first file contains its name.
                     let first = number.checked_mul(files_below(placer, level))?;
                     let names = match placer.layout().source() {
                         Source::Decimal => NameScheme::Decimal,
@@ -127,7 +124,6 @@ impl<'a> Directories<'a> {
     }
 }
 
-/// Returns the number of directories on each level of a layout, if it follows from the number of files.
 fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec<u64>> {
     let layout = placer.layout();
     let mut product = 1_u64;
@@ -181,7 +177,6 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
         path.separate();
         path.push(layout.label().as_bytes());
         for _ in 0..*width {
-            // A number has 16 digits; missing leading digits are zeros.
             let digit = digits.len().checked_sub(left).map_or(b'0', |at| digits[at]);
             path.push(&[digit]);
             left -= 1;
@@ -192,7 +187,6 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
 /// The longest path of a file, bytes: for shapes, 48 directories of `d` and 20 digits; layouts have shorter
 /// paths.
 pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
-/// Buffer for a path, reused from file to file.
 #[derive(Clone)]
 pub struct PlaceBuffer {
     pub(super) name: [u8; NAME_BYTES_MAX],
@@ -212,7 +206,6 @@ impl Default for PlaceBuffer {
     }
 }
 
-/// The path of a file, relative to the top, with `/` between its components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     path: &'a [u8],
@@ -224,7 +217,6 @@ impl<'a> Place<'a> {
         self.path
     }
 
-    /// Returns the file's directory; empty for the top itself.
     pub fn directory(&self) -> &'a [u8] {
         &self.path[..self.file_at.saturating_sub(1)]
     }
@@ -276,7 +268,6 @@ impl<'a> PathWriter<'a> {
     }
 }
 
-/// The most levels that a tree may have, including its top.
 pub const LEVELS_MAX: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -286,11 +277,9 @@ pub(super) struct Shape {
     files: u64,
 }
 
-/// Directories of one level with nearly the same number of files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Class {
     level: usize,
-    /// Number of its first directory on its level.
     first: u64,
     directories: u64,
     first_file: u64,
@@ -298,7 +287,6 @@ struct Class {
 }
 
 impl Shape {
-    /// Prepares a shape; the error describes the mistake in it.
     pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
         let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
         if !(1..=LEVELS_MAX).contains(&levels.len()) {
@@ -352,7 +340,7 @@ impl Shape {
         self.classes.iter().map(|class| class.files.div_ceil(class.directories)).max().unwrap_or(0)
     }
 
-    /// Writes the directory of the file of `index`, and returns the file's number in it.
+    /// Writes the file's directory, and returns the file's number in it.
     pub(super) fn directory_of(&self, index: u64, path: &mut PathWriter<'_>) -> u64 {
         // A class without files starts at the same file as the next class, and comes before it.
         let at = self.classes.partition_point(|class| class.first_file <= index);

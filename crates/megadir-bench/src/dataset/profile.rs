@@ -1,6 +1,6 @@
-//! Profile of a user's tree: numbers only; no file is opened. Everything but directories counts as a file, of
-//! size 0 unless regular. Links are not followed and mounts not entered. Sizes and counts are grouped by their
-//! first eight binary digits with exact sums, which bounds memory.
+//! Profile of a user's tree: numbers only, no file is opened. Everything but directories counts as a file, of
+//! size 0 unless regular; links are not followed, mounts not entered. Numbers are grouped by their first
+//! eight binary digits with exact sums, which bounds memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -12,10 +12,8 @@ use megadir_record::{DirectoryClass, Level, NAME_LENGTHS, NameScheme, SizeLaw, S
 
 use super::{LEVELS_MAX, Sizes};
 
-/// Different sizes in the table of a shape.
 const SIZES_MAX: u64 = 256;
 const CLASSES_MAX: u64 = 32;
-/// Leading binary digits that numbers of a group share.
 const DIGITS: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +21,8 @@ pub struct Look {
     pub entries: u64,
     pub names: NameScheme,
     pub sizes: Sizes,
-    /// Levels and directories; flat for a single directory.
     pub spread: Spread,
-    /// Directories that could not be read completely; the unread part is not in the figures.
+    /// Directories not read completely; the unread part is not in the figures.
     pub unread: u64,
     /// Files of unknown size; they count as 0 bytes.
     pub unexamined: u64,
@@ -43,8 +40,7 @@ pub enum LookError {
     Stopped,
 }
 
-/// Examines the tree below `path`; increments `heartbeat`, and ends soon after `stop` is set. Errors:
-/// [`LookError`]; an unreadable subdirectory is only counted.
+/// Increments `heartbeat`, and ends soon after `stop` is set. An unreadable subdirectory is only counted.
 pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<Look, LookError> {
     // On Windows the listing includes sizes.
     let cheapest = if cfg!(windows) { "listed" } else { "statx" };
@@ -88,14 +84,12 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
     looking.finish()
 }
 
-/// Numbers grouped by their leading binary digits: how many, and their sum.
+/// Count and sum of numbers, by their leading binary digits.
 type Counts = BTreeMap<u64, (u64, u64)>;
 
 struct Looking<'a> {
     root: &'a Path,
-    /// File counts of directories that have begun and not ended.
     begun: HashMap<OsString, u64>,
-    /// For each level, its directories grouped by their file counts.
     levels: Vec<Counts>,
     sizes: Counts,
     lengths: Counts,
@@ -205,8 +199,7 @@ fn classes(counts: &Counts, most: u64) -> Vec<(u64, u64)> {
                 }
             }
             let count = needed.min(current.0);
-            // The numbers of a group are nearly equal, so a part gets its share of the sum; the last part gets
-            // the rest.
+            // A part gets its share of the sum; the last part gets the rest.
             let sum = (u128::from(current.1) * u128::from(count) / u128::from(current.0)) as u64;
             current = (current.0 - count, current.1 - sum);
             taken = (taken.0 + count, taken.1.saturating_add(sum));

@@ -1,18 +1,17 @@
-//! Size of the n-th file, computed from the seed and never stored; totals come from the distribution.
-//! Log-normal: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
+//! Size of the n-th file, computed from the seed. Log-normal: Crow and Shimizu, *Lognormal Distributions*,
+//! chapter 1.
 
 use megadir_record::SizeLaw;
 use megadir_stats::permutation::SplitMix64;
 
 use super::stream;
 
-/// Standard normal deviates are clamped to ± this value.
 const DEVIATES_MAX: f64 = 6.0;
-/// The largest σ of a log-normal distribution: beyond it, a few files would hold almost all bytes.
+/// Beyond this σ, a few files would hold almost all bytes.
 pub const SIGMA_MAX: f64 = 3.0;
 /// Largest mean size, bytes, so that sums over 10^8 files fit into 64 bits.
 pub const SIZE_BYTES_MAX: u64 = 1 << 36;
-/// Blocks counted one by one; above that the distribution is smooth enough for a formula.
+/// Above this many blocks the distribution is smooth enough for a formula.
 const BLOCKS_EXACT: u64 = 4096;
 const PURPOSE: u64 = 0x7369_7a65;
 
@@ -27,7 +26,6 @@ impl Sizes {
         Self { size_bytes, law: SizeLaw::Fixed }
     }
 
-    /// Returns the mistake in the distribution, if there is one.
     pub fn contradiction(&self) -> Option<String> {
         let Self { size_bytes, law } = self;
         if *size_bytes > SIZE_BYTES_MAX {
@@ -86,7 +84,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the expected number of blocks per file, for a block size in bytes.
     pub fn blocks(&self, block_bytes: u64) -> f64 {
         match &self.law {
             SizeLaw::Fixed => self.size_bytes.div_ceil(block_bytes) as f64,
@@ -116,14 +113,13 @@ impl Sizes {
         }
     }
 
-    /// Returns μ, so that exp(μ + σ²/2) is the mean.
+    /// μ for which exp(μ + σ²/2) is the mean.
     fn mu(&self, sigma: f64) -> f64 {
         libm::log(self.size_bytes as f64) - sigma * sigma / 2.0
     }
 
-    /// Returns the mean number of blocks: the sum over k of the probability of more than k blocks. From block K
-    /// on, where a block is a small part of the size, the sum is E\[(X - K b)+\] / b + P(X > K b) / 2 by the
-    /// trapezoidal rule.
+    /// Sum over k of the probability of more than k blocks. From block K on, where a block is a small part of
+    /// the size, the sum is E\[(X - K b)+\] / b + P(X > K b) / 2 by the trapezoidal rule.
     fn log_normal_blocks(&self, sigma: f64, block_bytes: u64) -> f64 {
         let (mu, mean) = (self.mu(sigma), self.size_bytes as f64);
         // Rounding to whole bytes shifts the bound by half a byte.
@@ -140,13 +136,12 @@ fn share(drawn: u64, end: u128) -> u64 {
     ((u128::from(drawn) * end) >> 64) as u64
 }
 
-/// Returns the sum of the blocks of files of 0 to `bytes` bytes.
 fn blocks_to(bytes: u64, block_bytes: u64) -> u128 {
     let (whole, rest) = (u128::from(bytes / block_bytes), u128::from(bytes % block_bytes));
     u128::from(block_bytes) * whole * (whole + 1) / 2 + rest * (whole + 1)
 }
 
-/// Returns a standard normal deviate by the method of Box and Muller (1958), clamped to [`DEVIATES_MAX`].
+/// Box and Muller (1958), clamped to [`DEVIATES_MAX`].
 fn normal(random: &mut SplitMix64) -> f64 {
     // The argument of the logarithm is 2^-53 to 1, never 0.
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.unit()));
@@ -154,7 +149,6 @@ fn normal(random: &mut SplitMix64) -> f64 {
     deviate.clamp(-DEVIATES_MAX, DEVIATES_MAX)
 }
 
-/// Returns the probability that a standard normal variable is at most `z`.
 fn cumulative(z: f64) -> f64 {
     0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }

@@ -8,7 +8,6 @@ use megadir_record::{ContentKind, Made, MakeDirectories, NameScheme, SizeLaw, Sp
 use crate::dataset::places::Places;
 use crate::dataset::{Look, Sizes};
 
-/// Forms of size distributions, each with its meaning.
 pub const SIZE_LAWS: &[(&str, &str)] = &[
     ("4KiB", "every file has this size"),
     ("uniform:1KiB-100KiB", "all sizes between the two are equally likely"),
@@ -24,11 +23,10 @@ pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
     ("json", ContentKind::Json, "a JSON document of exactly the file's size"),
 ];
 
-/// Default σ of a log-normal distribution.
 const SIGMA: f64 = 1.0;
 
-/// Parses a size distribution, e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: The mistake
-/// and the allowed values, in one line.
+/// Parses e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: the mistake and the allowed
+/// values, in one line.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let sizes = match text.split_once(':') {
         None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {
@@ -71,7 +69,6 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     }
 }
 
-/// Parses a kind of contents, one of [`CONTENTS`]. Errors: The nearest match and all kinds.
 pub fn parse_content(text: &str) -> Result<ContentKind, String> {
     let found = CONTENTS.iter().find(|(name, ..)| *name == text);
     found.map(|(_, kind, _)| *kind).ok_or_else(|| {
@@ -80,8 +77,7 @@ pub fn parse_content(text: &str) -> Result<ContentKind, String> {
     })
 }
 
-/// Parses a spread over directories: `flat`, `per-directory:200`, or a layout. Errors: The mistake and the
-/// allowed values, in one line.
+/// Parses `flat`, `per-directory:200`, or a layout. Errors: the mistake and the allowed values, in one line.
 pub fn parse_spread(text: &str) -> Result<Spread, String> {
     if let Some(files) = text.strip_prefix("per-directory:") {
         let spread = Spread::PerDirectory { files: count(files)? };
@@ -95,13 +91,13 @@ pub fn parse_spread(text: &str) -> Result<Spread, String> {
     }
     match text.parse::<Layout>() {
         Ok(layout) if layout == Layout::FLAT => Ok(Spread::Flat),
-        // Store the expanded layout instead of the text typed: a preset's definition may change.
+        // Store the expanded layout: a preset's definition may change.
         Ok(layout) => Ok(Spread::Layout { layout: layout.to_string() }),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Formats a size distribution for [`parse_sizes`]; a table of sizes only as a description.
+/// In the syntax of [`parse_sizes`], except a table of sizes.
 pub fn write_sizes(sizes: &Sizes) -> String {
     match &sizes.law {
         SizeLaw::Fixed => sizes.size_bytes.to_string(),
@@ -115,7 +111,7 @@ pub fn write_content(content: ContentKind) -> &'static str {
     CONTENTS.iter().find(|(_, kind, _)| *kind == content).map_or("", |(name, ..)| *name)
 }
 
-/// Formats a spread for [`parse_spread`]; the shape of a tree only as a description.
+/// In the syntax of [`parse_spread`], except the shape of a tree.
 pub fn write_spread(spread: &Spread) -> String {
     match spread {
         Spread::Flat => "flat".into(),
@@ -131,7 +127,6 @@ pub fn write_spread(spread: &Spread) -> String {
     }
 }
 
-/// The user's overrides; `None` keeps the study's value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// Name lengths, sizes and spread of a profiled tree; the other fields take precedence.
@@ -163,7 +158,6 @@ impl Chosen {
         if let Some(spread) = &self.spread {
             chosen.spread = spread.clone();
             chosen.directories = made.directories;
-            // A layout by number accepts no other names.
             chosen.names = names_of(spread).unwrap_or(chosen.names);
         }
         chosen.content = self.content.unwrap_or(chosen.content);
@@ -171,7 +165,6 @@ impl Chosen {
     }
 }
 
-/// Returns the only name scheme that a spread accepts; `None` if it accepts any.
 pub fn names_of(spread: &Spread) -> Option<NameScheme> {
     let Spread::Layout { layout } = spread else { return None };
     match layout.parse::<Layout>().ok()?.source() {

@@ -17,12 +17,12 @@ use crate::lab::{self, Lab, LabError, Mounted, Spec};
 use crate::method::method_facts;
 use crate::request::{Backing, CacheFact, FileSystemFact, FoundFileSystem};
 
-/// Reserve left free on the file system of the images, bytes: the lab refuses to use it.
+/// Left free on the file system of the images, bytes: the lab refuses to use it.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Makes and mounts a small image of each file system below `directory`, and determines the capabilities there;
-/// a device is only asked for its size. The calling thread enters a mount namespace and stays in it
-/// ([`Lab::open`]). Fails only if all of them fail.
+/// Makes and mounts a small image of each file system below `directory`; a device is only asked for its size.
+/// The calling thread enters a mount namespace and stays in it ([`Lab::open`]). Fails only if all file
+/// systems fail.
 pub fn file_system_facts(
     directory: &Path,
     asked: &[(Spec, Option<&Path>)],

@@ -21,11 +21,9 @@ pub use unsupported::file_system_facts;
 #[derive(Debug)]
 pub struct LabFacts {
     pub file_systems: Vec<FileSystemFact>,
-    /// Bytes free for their images.
     pub room_bytes: u64,
 }
 
-/// Buffer of glibc's readdir, bytes; fixed.
 const C_LIBRARY_BUFFER_BYTES: u64 = 32 << 10;
 
 pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
@@ -56,8 +54,7 @@ fn facts(directory: &Dir, unavailable: impl Fn(&dyn megadir::Backend) -> Option<
     facts.collect()
 }
 
-/// Determines the capabilities of directories that will be made below each of `directories`. `labels` names them
-/// in tables.
+/// Capabilities of directories that will be made below each of `directories`; `labels` names them in tables.
 pub fn volume_facts(
     directories: &[PathBuf],
     labels: &[String],
@@ -78,7 +75,6 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
         kind: mounted.kind,
         mount_options: mounted.mount_options.unwrap_or_default(),
         tool: None,
-        // The same from everywhere, so that the run can be resumed.
         backing: Backing::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
         backends: backend_facts_below(&directory),
         methods: method_facts(&directory),

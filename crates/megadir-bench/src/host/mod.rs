@@ -1,5 +1,5 @@
-//! Description of the machine for readers of a record. A value that cannot be read is `None` or `unknown`,
-//! never guessed. One file per system with the same functions.
+//! Description of the machine for readers of a record. An unreadable value is `None` or `unknown`, never
+//! guessed.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,17 +21,12 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Returns an absolute path, so that the run can be resumed from anywhere; on Windows without `\\?\`.
+/// Absolute, so that the run can be resumed from anywhere; on Windows without `\\?\`.
 pub(crate) fn whole_path(path: &Path) -> PathBuf {
     let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
     whole.unwrap_or_else(|_| path.to_owned())
 }
 
-/// Describes the machine, with the file system of `directory`, as a record does.
-///
-/// # Errors
-///
-/// The error of opening the directory.
 pub fn machine(directory: &Path, program: &Program) -> std::io::Result<Machine> {
     use crate::os::At;
     Ok(describe(crate::os::open_directory(directory)?.at(), program))
@@ -39,25 +34,21 @@ pub fn machine(directory: &Path, program: &Program) -> std::io::Result<Machine> 
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The commit, with `-dirty` if the work tree was modified.
     pub commit: Option<String>,
     pub by: Option<String>,
 }
 
 const PROBE: Duration = Duration::from_millis(200);
-/// Pauses of the spinning process longer than this are gaps, nanoseconds.
+/// Shortest pause of the spinning process that is a gap, nanoseconds.
 const GAP_NS_MIN: u64 = 20_000;
-/// Share of time lost in gaps above which a note is made.
 const LOST_FRACTION_MAX: f64 = 0.01;
-/// A tick of `/proc/stat`, nanoseconds.
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
 /// Windows power plans that do not lower the processor clock.
 const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
-/// Processor use by other processes above which a note is made, per cent.
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 
-/// Checks before the run whether the machine is quiet enough; each threshold is where the effect starts to
+/// Checks before the run whether the machine is quiet enough. Each threshold is where the effect starts to
 /// matter for blocks of a few milliseconds.
 pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();

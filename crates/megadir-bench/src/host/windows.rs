@@ -25,7 +25,6 @@ const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
 const DEFENDER: &str = r"SOFTWARE\Microsoft\Windows Defender\Real-Time Protection";
 const DEFENDER_POLICY: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Real-Time Protection";
 
-/// Registry values of file systems that affect the cost of operations.
 const SETTINGS: [&str; 7] = [
     "NtfsDisable8dot3NameCreation",
     "NtfsDisableLastAccessUpdate",
@@ -36,7 +35,7 @@ const SETTINGS: [&str; 7] = [
     "LongPathsEnabled",
 ];
 
-/// Observation time for other processes' load: many of the 10 to 16 ms ticks at which processor times advance.
+/// Many of the 10 to 16 ms ticks at which processor times advance.
 const WATCHED: Duration = Duration::from_millis(200);
 
 pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
@@ -71,7 +70,6 @@ pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
     }
 }
 
-/// Returns the current load of other processes: sleeps and measures how long the processors are not idle.
 pub(crate) fn pressure() -> Pressure {
     let before = system::processor_times();
     std::thread::sleep(WATCHED);
@@ -87,7 +85,6 @@ pub(crate) fn pressure() -> Pressure {
     }
 }
 
-/// Returns the share of time between two samples in which processors were not idle, per cent.
 fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
     let all = after.all.checked_sub(before.all).filter(|all| *all > 0)?;
     let idle = after.idle.checked_sub(before.idle)?.min(all);
@@ -184,7 +181,6 @@ fn watchers() -> Vec<String> {
     ]
 }
 
-/// Returns the running file-system filter drivers, each with its load-order group.
 fn filters(runs: &dyn Fn(&str) -> Runs) -> Option<Vec<(String, String)>> {
     let services = LOCAL_MACHINE.open(SERVICES).ok()?;
     let group = |name: &str| services.open(name).ok()?.get_string("Group").ok();
@@ -223,7 +219,6 @@ fn key(path: &str) -> Option<Key> {
     LOCAL_MACHINE.open(path).ok()
 }
 
-/// Returns a string of the registry; `None` if it is missing or unreadable.
 fn text(path: &str, name: &str) -> Option<String> {
     let text = key(path)?.get_string(name).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())

@@ -32,11 +32,9 @@ const VOLUME_FLAGS: &[(u32, &str)] = &[
     (0x2000_0000, "dax"),
     (0x4000_0000, "ghosting"),
 ];
-/// Volume flag that is reported as a setting, not as a feature.
 const VOLUME_COMPRESSED: u32 = 0x8000;
 const VOLUME_READ_ONLY: u32 = 0x8_0000;
 
-/// Directory attributes that affect the cost of the files in it.
 const DIRECTORY_ATTRIBUTES: &[(u32, &str)] = &[
     (0x1, "read-only"),
     (0x400, "reparse point"),
@@ -71,7 +69,7 @@ const BUSES: &[&str] = &[
     "UFS",
 ];
 
-/// Built-in power plans, independent of the display language.
+/// GUIDs, because names depend on the display language.
 const POWER_PLANS: &[(&str, &str)] = &[
     ("381b4222-f694-41f0-9685-ff5bb260df2e", "Balanced"),
     ("8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c", "High performance"),
@@ -85,13 +83,11 @@ pub(crate) struct Version {
     pub(crate) revision: Option<u32>,
     /// E.g. `Windows 10 Pro`; Windows 11 says 10 too.
     pub(crate) product: Option<String>,
-    /// E.g. `23H2`.
     pub(crate) release: Option<String>,
 }
 
 const BUILD_OF_11: u32 = 22_000;
 
-/// Returns the name of the system, e.g. `Windows 11 Pro 23H2 (10.0.22631.3447)`.
 pub(crate) fn system(version: &Version) -> String {
     let product = version.product.clone().unwrap_or_else(|| "Windows".to_owned());
     let is_11 = version.numbers.is_some_and(|(_, _, build)| build >= BUILD_OF_11);
@@ -110,7 +106,6 @@ pub(crate) fn system(version: &Version) -> String {
     format!("{product}{release} ({numbers})")
 }
 
-/// Describes a power plan by its GUID, with the power source if known.
 pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Option<bool>) -> String {
     let bare = guid.trim_matches(['{', '}']);
     let known = POWER_PLANS.iter().find(|(known, _)| known.eq_ignore_ascii_case(bare));
@@ -124,7 +119,6 @@ pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Optio
     }
 }
 
-/// Returns the features of a volume by its flags; unknown bits as numbers, since they may matter too.
 pub(crate) fn features(flags: u32) -> Vec<String> {
     let named =
         |bit: u32| VOLUME_FLAGS.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());
@@ -140,7 +134,6 @@ pub(crate) struct Settings {
     pub(crate) flags: u32,
     /// `NtfsDisable8dot3NameCreation` of the registry.
     pub(crate) short_names: Option<u32>,
-    /// `true` if the volume itself reports that it creates no short names.
     pub(crate) no_short_names: Option<bool>,
     /// `NtfsDisableLastAccessUpdate` of the registry.
     pub(crate) last_access: Option<u32>,
@@ -169,7 +162,7 @@ pub(crate) fn settings(of: &Settings) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Describes the creation of 8.3 names: the registry decides for all volumes, or leaves it to each.
+/// The registry decides for all volumes, or leaves it to each.
 fn short_names(registry: Option<u32>, volume_has_none: Option<bool>) -> &'static str {
     match (registry, volume_has_none) {
         (Some(0), _) | (Some(2), Some(false)) => "8.3 names created",
@@ -179,7 +172,7 @@ fn short_names(registry: Option<u32>, volume_has_none: Option<bool>) -> &'static
     }
 }
 
-/// Describes updates of access times; the bits beyond the first say who decided.
+/// The bits beyond the first say who decided.
 fn last_access(registry: Option<u32>) -> &'static str {
     match registry.map(|value| value & 1) {
         Some(0) => "last-access times updated",
@@ -197,7 +190,7 @@ pub(crate) fn directory(attributes: u32, case_sensitive: Option<bool>) -> Vec<St
     words
 }
 
-/// Returns the volume of a system path, as `C:` or `\\server\share`.
+/// `C:` or `\\server\share`.
 pub(crate) fn place(path: &str) -> Option<String> {
     let path = path.strip_prefix(r"\\?\").unwrap_or(path);
     if let Some(share) = path.strip_prefix(r"UNC\").or_else(|| path.strip_prefix(r"\\")) {
@@ -250,7 +243,7 @@ impl Runs {
     }
 }
 
-/// Describes Windows Defender; `off` is the registry value that disables its real-time protection.
+/// `off` is the registry value that disables real-time protection.
 pub(crate) fn defender(service: Runs, off: Option<u32>) -> String {
     let protection = match (service, off) {
         (Runs::Yes, Some(0)) => ", real-time protection on",
@@ -265,7 +258,6 @@ pub(crate) fn indexing(service: Runs) -> String {
     format!("indexing (WSearch): {}", service.words())
 }
 
-/// Describes the filter drivers that see every file access, each with its load-order group.
 pub(crate) fn filters(running: Option<Vec<(String, String)>>) -> String {
     const OF: &str = "file system filters that run";
     let Some(mut running) = running else { return format!("{OF}: unknown") };

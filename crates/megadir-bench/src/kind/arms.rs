@@ -1,5 +1,5 @@
-//! Builder for the arms of a plan: one cell for each distinct piece of work. An arm that several groups need
-//! runs once a round and belongs to all of them.
+//! Builder for the arms of a plan: one for each distinct piece of work. An arm that several groups need runs
+//! once a round and belongs to all of them.
 
 use megadir_record::{
     Arm, ArmId, Axes, CacheState, Data, DataId, Group, GroupRule, Note, Operation, Pair, Role, Stage, Work,
@@ -12,7 +12,6 @@ use crate::request::BackendFact;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheChoice {
     pub(crate) state: CacheState,
-    /// Name here, which may mention the virtual machine.
     pub(crate) name: String,
 }
 
@@ -55,8 +54,8 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// Returns the data set of `entries` created files, adding it if necessary. `None` on the user's own
-    /// directory, which has a single size.
+    /// Data set of `entries` created files, added if necessary. `None` on the user's own directory, which has
+    /// a single size.
     pub(crate) fn data_of(&mut self, entries: u64) -> Option<DataId> {
         self.data[0].source.made()?;
         if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
@@ -92,7 +91,6 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// Adds an arm at a step of a chain, in which arms work on the files of earlier steps.
     pub(crate) fn push_at(
         &mut self,
         axes: Axes,
@@ -137,7 +135,6 @@ impl<'a> Arms<'a> {
                     ..Axes::of(Operation::List)
                 }
             }
-            // Studies of work on files, of removal and of programs give the axes of their arms themselves.
             work => Axes::of_work(work, entries),
         }
     }

@@ -26,7 +26,6 @@ use crate::request::PlanError;
 #[serde(deny_unknown_fields)]
 pub struct FillSpec {
     pub title: String,
-    /// Number of equal parts of the curve, 2 to 100.
     pub buckets: u32,
     pub sync: SyncPolicy,
 }
@@ -34,7 +33,6 @@ pub struct FillSpec {
 /// Files created and removed again at every population: 1 % of 20 000.
 const EXCURSION: u64 = 200;
 
-/// Adds the arms and groups; `sizes` are ascending populations, and the last is the size of the full directory.
 pub(crate) fn fills(
     spec: &FillSpec,
     made: &Made,
@@ -75,7 +73,6 @@ pub(crate) fn fills(
     Ok(Order::Chains)
 }
 
-/// Adds directories of every population, each with a few further files that are created and removed.
 fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
     let mut rows: Vec<(u64, ArmId, ArmId)> = Vec::new();
     for (chain, &entries) in (2..).zip(sizes) {
@@ -114,7 +111,6 @@ pub struct FillUntilFullSpec {
 
 const GROUP: &str = "refusal";
 
-/// Adds the arm and its group; roughly `entries_about` files fit.
 pub(crate) fn refusals(spec: &FillUntilFullSpec, entries_about: u64, arms: &mut Arms<'_>) {
     let work = Work::FillUntilRefused { entries_about, predicted: None };
     let arm = arms.arm(GROUP, DataId(0), &work);
@@ -123,7 +119,6 @@ pub(crate) fn refusals(spec: &FillUntilFullSpec, entries_about: u64, arms: &mut 
 }
 
 const FILLED: &str = "filled";
-/// Files between two checks for cancellation.
 const STEP: u64 = 1024;
 
 pub(crate) struct FillUntilFull {
@@ -192,7 +187,6 @@ impl Workload for FillUntilFull {
     }
 }
 
-/// Accepts only a refusal because of the directory's index.
 fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), WorkError> {
     let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
     match explanation {

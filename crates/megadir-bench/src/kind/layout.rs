@@ -16,16 +16,15 @@ use crate::request::PlanError;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutSpec {
-    /// Layouts in the syntax of the command line; the first is the baseline.
     pub layouts: Vec<String>,
     pub read_orders: Vec<FileOrder>,
-    /// `true` if at the end every directory is listed with a `stat` of each file.
+    /// `true` to list every directory at the end with a `stat` of each file.
     #[serde(default)]
     pub walk: bool,
     /// When directories are created; nested layouts have an arm for each value.
     #[serde(default = "both")]
     pub directories: Vec<MakeDirectories>,
-    /// Number of threads that write one tree; a single thread reads and lists.
+    /// Threads that write one tree; a single thread reads and lists.
     #[serde(default = "one")]
     pub writers: u32,
     pub sync: SyncPolicy,
@@ -106,7 +105,6 @@ pub(crate) fn layouts(
         let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
         arms.pairs(&group, &format!("Does the layout affect reading{}?", order_words(*order)), read);
     }
-    // The study's question is about storing files: writing and reading.
     arms.answers("write");
     arms.answers("read");
     let walked = others.iter().filter_map(|(variant, arm)| {
@@ -148,10 +146,10 @@ fn possible(
     Ok(variants)
 }
 
-/// Maximum number of directories per file for creation beforehand; real programs stay below.
+/// Real programs make fewer directories beforehand.
 const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
 
-/// Returns the reason why directories cannot be created beforehand, if the files themselves are possible.
+/// Reason why directories cannot be created beforehand, if the files themselves are possible.
 fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
     let of = |directories| {
         let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
@@ -166,7 +164,6 @@ fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
                 (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
             }
         },
-        // Impossible files are refused elsewhere, with the full reason.
         _ => None,
     }
 }

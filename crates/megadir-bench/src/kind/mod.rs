@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// `true` if the arms create their files themselves, again in every round; such studies have no warm-up.
+    /// The arms create their files again in every round; such studies have no warm-up.
     pub(crate) fn makes_files(&self) -> bool {
         !matches!(
             self,
@@ -90,14 +90,12 @@ impl Kind {
     }
 }
 
-/// Command that starts a worker process: it calls [`serve`] of this same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
 
-/// Where a run gets workers other than threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WorkerSource<'a> {
     pub(crate) command: Option<&'a WorkerCommand>,
@@ -105,7 +103,6 @@ pub(crate) struct WorkerSource<'a> {
 }
 
 impl WorkerSource<'_> {
-    /// Returns the reason why these workers are unavailable.
     fn lacking(&self, workers: &Workers) -> Option<String> {
         let Workers { count, kind, .. } = *workers;
         match (kind, self.command, self.ranks) {
@@ -122,10 +119,9 @@ impl WorkerSource<'_> {
 }
 
 pub(crate) trait Workload {
-    /// Returns the reason why it is impossible on `directory`.
     fn unavailable(&self, directory: &Dir) -> Option<String>;
 
-    /// Returns a note if the work differs here from the plan but is still worth measuring.
+    /// Note if the work differs here from the plan but is still worth measuring.
     fn remark(&self) -> Option<Note> {
         None
     }
@@ -140,8 +136,7 @@ pub(crate) trait Workload {
         Ok(())
     }
 
-    /// Runs the block. Work that times single operations uses the stopwatch, which is empty at the start; other
-    /// work ignores it.
+    /// Work that times single operations uses the stopwatch, which is empty at the start.
     fn run(
         &mut self,
         directory: &Dir,
@@ -150,13 +145,12 @@ pub(crate) trait Workload {
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError>;
 
-    /// Returns the resources of the last block, if the caller cannot measure them: the work paused, or ran in
-    /// other processes.
+    /// Resources of the last block, if the caller cannot measure them: the work paused, or ran in other
+    /// processes.
     fn usage(&self) -> Option<BlockUsage> {
         None
     }
 
-    /// Cleans up after a block, untimed.
     fn teardown(&mut self, _directory: &Dir, _signals: RunControl<'_>) -> Result<(), WorkError> {
         Ok(())
     }
@@ -166,13 +160,12 @@ pub(crate) trait Workload {
 pub(crate) struct BlockUsage {
     pub(crate) elapsed_ns: u64,
     pub(crate) usage: Usage,
-    /// Peak memory of the process that did the work, if it was not this one, bytes.
+    /// Peak of the process that did the work, if it was not this one, bytes.
     pub(crate) peak_bytes: Option<u64>,
-    /// Differences between ranks, if they did the work.
     pub(crate) ranks: Option<RankTimes>,
 }
 
-/// Identifies a block; with the plan's seed it determines all random choices of a workload.
+/// With the plan's seed it determines all random choices of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockKey {
     pub(crate) phase: Phase,
@@ -214,7 +207,7 @@ pub(crate) fn workload<'a>(
     })
 }
 
-/// Repeats an operation; if results differ, returns a hash that differs from every expected one.
+/// If results differ, returns a hash that differs from every expected one.
 pub(crate) fn repeat(
     operations: u64,
     mut once: impl FnMut() -> Result<Counted, WorkError>,

@@ -16,16 +16,13 @@ use crate::request::PlanError;
 pub struct SmallFilesSpec {
     pub workers: Vec<u32>,
     pub worker_kind: WorkerKind,
-    /// Separate files for each worker, or one tree for all.
     pub sharing: Sharing,
-    /// Durability of written files: the first policy with all operations, the rest with writing operations
-    /// only.
+    /// The first policy is measured with all operations, the rest with writing operations only.
     pub sync: Vec<SyncPolicy>,
-    /// Access to files: the first with all worker counts, the rest with the fewest workers in the first cache
+    /// The first is measured with all worker counts, the rest with the fewest workers in the first cache
     /// state.
     pub access: Vec<AccessSpec>,
-    /// Cold states for examining, reading and removing, in addition to warm. Used if available, unless the user
-    /// requests states.
+    /// Cold states for examining, reading and removing, if available and unless the user requests states.
     #[serde(default)]
     pub cold: Vec<CacheState>,
 }
@@ -56,14 +53,12 @@ const LIFE: [FileOperation; 5] = [
     FileOperation::Rewrite,
     FileOperation::Unlink,
 ];
-/// Steps that write, which the sync policy affects.
 const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
 
 struct One {
     operation: FileOperation,
     workers: u32,
     sync: SyncPolicy,
-    /// Name of the cache state, if it is a cold one.
     cold: Option<String>,
     access: AccessSpec,
     arm: ArmId,
@@ -76,7 +71,6 @@ impl One {
     }
 }
 
-/// Adds the arms and groups; every worker has `entries` files.
 pub(crate) fn small_files(
     spec: &SmallFilesSpec,
     made: &Made,
@@ -100,7 +94,7 @@ pub(crate) fn small_files(
     let mut all = Vec::new();
     for &count in &spec.workers {
         for host in hosts(spec, states) {
-            // Every cache state has its own A/A comparison, on its own files: caches below the guest still hold
+            // Every cache state has an A/A comparison on its own files: caches below the guest still hold
             // files that were read a moment ago.
             let cold = host.state.is_some_and(|had| had.state.is_cold());
             let is_baseline = count == fewest && (host.place == 0 || cold);
@@ -125,7 +119,6 @@ pub(crate) fn small_files(
 struct Host<'a> {
     place: usize,
     sync: SyncPolicy,
-    /// State in which its files are examined, read and removed; `None` for chains that only write.
     state: Option<&'a CacheChoice>,
     access: AccessSpec,
 }
@@ -140,7 +133,6 @@ fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> 
     (0..spec.sync.len().max(states.len())).map(host).collect()
 }
 
-/// Adds chains one after the other.
 struct Chains<'a> {
     spec: &'a SmallFilesSpec,
     made: &'a Made,
@@ -194,7 +186,6 @@ impl Chains<'_> {
                 (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
             },
             sync: if writes { host.sync } else { SyncPolicy::Never },
-            // Windows has no calls for these.
             owner_and_mode: writes && !cfg!(windows),
             workers: Workers { count, kind: self.spec.worker_kind, sharing: self.spec.sharing },
         }
@@ -233,7 +224,6 @@ fn access(access: AccessSpec) -> AccessBy {
     }
 }
 
-/// `true` if a state is possible for an operation, and makes a difference.
 fn applies(state: CacheState, operation: FileOperation) -> bool {
     match state {
         CacheState::Unseen => false,

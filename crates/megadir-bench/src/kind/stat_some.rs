@@ -25,7 +25,7 @@ use windows as system;
 pub struct StatSomeSpec {
     pub title: String,
     pub list: Vec<String>,
-    /// Fractions of the files to stat, ascending, at most 1.
+    /// Ascending, at most 1.
     pub shares: Vec<f64>,
 }
 
@@ -46,7 +46,6 @@ impl StatSomeSpec {
 
 const GROUP: &str = "break-even";
 
-/// Adds arms that list and arms that stat, on every data set of `arms`, and the group that compares them.
 pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let mut lists: Vec<(&str, Work)> = Vec::new();
     for (place, name) in spec.list.iter().enumerate() {
@@ -93,7 +92,6 @@ fn name_of(name: &str, work: &Work) -> String {
     }
 }
 
-/// Converts fractions of a directory to distinct numbers of files, ascending.
 fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
     let count = |share: &f64| ((entries as f64 * share).round() as u64).clamp(1, entries.max(1));
     let mut counts: Vec<u64> = shares.iter().map(count).collect();
@@ -104,7 +102,6 @@ fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
 
 /// Maximum number of names of one operation: 64 MiB of 32 bytes each.
 pub(crate) const FILES_MAX: u64 = 1 << 21;
-/// Calls between two checks for cancellation.
 const STEP: u64 = 1024;
 
 pub(crate) struct Ask<'a> {
@@ -121,7 +118,6 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Reads the attributes for the first `files` names; returns the number found, and the remaining names.
 fn once<'n>(
     files: u64,
     directory: &Dir,
@@ -208,7 +204,6 @@ mod linux {
     pub(crate) type Unit = u8;
     pub(crate) type Ground = ();
 
-    /// As the library's stat backend `statx` for the same attributes.
     const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
     const FLAGS: AtFlags =
         AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
@@ -231,8 +226,7 @@ mod linux {
             Ok(Self { directory: directory.reopen()? })
         }
 
-        /// Reads the attributes of the first name. `true` if all were reported, and the remaining names; `None`
-        /// without a name.
+        /// `true` if all attributes of the first name were reported; `None` without a name.
         #[inline]
         pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
             let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };
@@ -248,7 +242,7 @@ mod linux {
 
 #[cfg(windows)]
 mod windows {
-    //! Windows: `GetFileAttributesExW` with the whole path of each file, which leaves no handle to close.
+    //! Windows: `GetFileAttributesExW` with the whole path, which leaves no handle to close.
 
     use std::ffi::CStr;
     use std::os::windows::ffi::OsStrExt;
@@ -259,12 +253,12 @@ mod windows {
     use crate::control::WorkError;
 
     pub(crate) type Unit = u16;
-    /// State prepared before a block: the directory's path with `\` at its end, and space for a name after it.
+    /// The directory's path with `\` at its end, and space for a name.
     pub(crate) type Ground = Vec<u16>;
 
     const STAGE: &str = "GetFileAttributesExW";
     const NOT_FOUND: i32 = 2;
-    /// Maximum length of a name with NUL, UTF-16 units.
+    /// Includes the NUL, UTF-16 units.
     const NAME_UNITS_MAX: usize = 256;
 
     pub(crate) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
@@ -292,8 +286,7 @@ mod windows {
             Ok(Self { prefix: ground.len(), path: ground })
         }
 
-        /// Reads the attributes of the first name. `true` if all were reported, and the remaining names; `None`
-        /// without a name.
+        /// `true` if all attributes of the first name were reported; `None` without a name.
         #[inline]
         pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
             let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };

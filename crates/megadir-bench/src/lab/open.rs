@@ -16,22 +16,21 @@ use super::{Fact, Survey};
 use crate::control::RunControl;
 use crate::workspace::{Leftovers, Workspace, remove_leftovers};
 
-/// Makes and mounts file systems. Use it only on the thread that opened it, and close it after all of them.
+/// Use it only on the thread that opened it, and close it after its file systems.
 #[derive(Debug)]
 pub struct Lab {
-    /// `None` once it is removed.
     workspace: Option<Workspace>,
     path: PathBuf,
     leftovers: Leftovers,
-    /// The images, with the upper bound of bytes written to each.
+    /// Each with the upper bound of bytes written to it.
     images: RefCell<Vec<(Weak<File>, u64)>>,
     made: Cell<u32>,
 }
 
 impl Lab {
-    /// Opens a lab with its images in `directory`: enters a mount namespace, where the calling thread stays,
-    /// and removes leftovers of killed runs. Fails with [`LabError::Privileges`] if the caller may not mount,
-    /// [`LabError::Failed`] if the directory is unusable.
+    /// Enters a mount namespace, in which the calling thread stays, and removes leftovers of killed runs.
+    /// Errors: [`LabError::Privileges`] if the caller may not mount, [`LabError::Failed`] if the directory is
+    /// unusable.
     pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
         namespace::enter()?;
         let doing = || format!("use '{}'", directory.display());
@@ -93,8 +92,8 @@ impl Lab {
         }
     }
 
-    /// Checks, as [`Lab::open`] and [`Lab::make`] would, that they can make these file systems in this order,
-    /// without writing anything.
+    /// Checks that [`Lab::open`] and [`Lab::make`] could make these file systems in this order; writes
+    /// nothing.
     pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
         if !namespace::may_mount() {
             return Err(LabError::Privileges);
@@ -115,8 +114,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Removes the lab's directory. Unmount its file systems first. Fails if something is still mounted in it;
-    /// the next run removes it.
+    /// Removes the lab's directory; unmount its file systems first. If something is still mounted in it, the
+    /// next run removes it.
     pub fn close(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.remove(control)
     }
@@ -131,16 +130,15 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         let (stop, heartbeat) = Default::default();
-        // The next run removes whatever remains.
         let _ = self.remove(RunControl { stop: &stop, heartbeat: &heartbeat });
     }
 }
 
-/// At most one part in this many of a probe image is written. mkfs and mount write 1 MiB (ext2), 5 MiB (btrfs),
-/// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
+/// Part of a probe image that is written, one in this many. mkfs and mount write 1 MiB (ext2), 5 MiB (btrfs),
+/// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Calls `look` on a small mounted image of each file system. An unavailable one has the reason in its
+/// Calls `look` on a small mounted image of each file system; an unavailable one has the reason in its
 /// [`Fact`]. Fails only if interrupted or if unmounting fails.
 pub fn probe<T>(
     lab: &Lab,
@@ -177,7 +175,6 @@ pub fn probe<T>(
     Ok(facts)
 }
 
-/// Returns the facts known about each file system without making it. Errors: [`LabError::Interrupted`].
 pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabError> {
     let fact = |spec: &Spec| {
         let tool = tool(spec, control)?;
@@ -186,8 +183,7 @@ pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabEr
     specs.iter().map(fact).collect()
 }
 
-/// Finds the available file systems by mounting images below `directory` if the caller may, otherwise by
-/// drivers and programs.
+/// Mounts images below `directory` if the caller may, otherwise looks for drivers and programs.
 pub fn survey(
     directory: &Path,
     specs: &[Spec],
@@ -209,11 +205,10 @@ pub fn survey(
     Ok(Survey { facts, proven: true, leftovers })
 }
 
-/// Reserve left to other programs, bytes.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Refuses an image if writing `most` bytes of it could fill up the file system of `directory`: the image's
-/// file system would see I/O errors, and other programs ENOSPC. Earlier sparse images may still grow too.
+/// file system would see I/O errors, other programs ENOSPC. Earlier sparse images may still grow too.
 pub(super) fn for_image(
     spec: &Spec,
     path: &Path,
@@ -226,7 +221,6 @@ pub(super) fn for_image(
     check(spec, path, bytes.saturating_add(may_grow), free_bytes)
 }
 
-/// Refuses a file system in memory that could exhaust the memory.
 pub(super) fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
     check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
 }
@@ -240,7 +234,7 @@ fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result
     }
 }
 
-/// Returns how many more bytes an image may still allocate, if at most `most` bytes of it are written.
+/// Bytes that an image may still allocate if at most `most` bytes of it are written.
 pub(super) fn unwritten_bytes(image: &Arc<File>, most: u64) -> u64 {
     image.metadata().map_or(0, |status| most.saturating_sub(status.blocks() * 512))
 }

@@ -11,17 +11,14 @@ use crate::control::RunControl;
 use crate::os::Owned;
 use crate::workspace::Leftovers;
 
-/// Reason for every refusal.
 pub(crate) const LINUX_ONLY: &str = "file systems can be created for a run on Linux only";
 
 #[derive(Debug)]
 pub enum Lab {}
 
-/// Never constructed.
 #[derive(Debug)]
 pub enum Mounted {}
 
-/// Pages still cached after a remount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cold {
     pub device_pages: u64,

@@ -20,17 +20,13 @@ pub use crate::measure::self_check::{NullCost, null_loop, null_loop_untimed};
 pub use self_check::self_check;
 pub use stopwatch::Stopwatch;
 
-/// An operation short enough to run many times in a block.
 pub trait Operation {
-    /// Error that ends the loop.
     type Error;
 
-    /// Runs the operation for the `index`-th time in the block; returns a value that depends on its result.
-    /// Errors: Ends the block.
+    /// The result must depend on the operation's; an error ends the block.
     fn run(&mut self, index: u64) -> Result<u64, Self::Error>;
 
-    /// Called between two operations, outside their times, about every millisecond, e.g. to check the stop
-    /// flag. Errors: Ends the block.
+    /// Called between two operations, outside their times, about every millisecond; an error ends the block.
     fn between(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -38,13 +34,13 @@ pub trait Operation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looped {
-    /// From the start of the first operation to the end of everything after the last one, ticks.
+    /// Until everything after the last operation has ended, ticks.
     pub elapsed_ticks: u64,
     /// Part of `elapsed_ticks` outside all operations, ticks.
     pub gap_ticks: u64,
     pub sum: u64,
-    /// Time from the end of the loop to the scheduled start of a next operation, ticks; negative if it was
-    /// late. 0 without a rate.
+    /// Time left to the scheduled start of the next operation, ticks; negative if it was late, 0 without a
+    /// rate.
     pub ahead_ticks: i64,
 }
 
@@ -65,7 +61,7 @@ pub fn measured_loop<T: Ticks, O: Operation>(
     for index in 0..operations {
         sum = sum.wrapping_add(operation.run(index)?);
         let now = ticks.now();
-        // A counter read on another processor may be a few ticks behind.
+        // Counters of processors may differ by a few ticks.
         times.record(now.saturating_sub(last));
         last = now;
         if now >= look {
@@ -79,8 +75,8 @@ pub fn measured_loop<T: Ticks, O: Operation>(
 }
 
 /// Runs one operation every `interval_ticks` and records the time from scheduled start to end; a late one
-/// starts at once. The first is scheduled `ahead_ticks` from now; pass `Looped::ahead_ticks` of the previous
-/// loop to continue a schedule across pauses. Waits by spinning. Times include delays by slow predecessors
+/// starts at once. The first is scheduled `ahead_ticks` from now: pass the previous loop's
+/// `Looped::ahead_ticks` to continue a schedule. Waits by spinning. Times include delays by slow predecessors
 /// (coordinated omission: Tene, *How not to measure latency*, 2013).
 #[inline]
 pub fn paced_loop<T: Ticks, O: Operation>(
@@ -111,7 +107,6 @@ pub fn paced_loop<T: Ticks, O: Operation>(
         sum = sum.wrapping_add(operation.run(index)?);
         last = ticks.now();
         histogram.record(last.saturating_sub(intended));
-        // A loop that never waits must call it too.
         if last >= look {
             operation.between()?;
             look = last.saturating_add(look_ticks);
@@ -121,7 +116,6 @@ pub fn paced_loop<T: Ticks, O: Operation>(
     Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks })
 }
 
-/// Runs `operations` operations without timing each; returns the sum of their results.
 #[inline]
 pub fn untimed_loop<O: Operation>(operation: &mut O, operations: u64) -> Result<u64, O::Error> {
     (0..operations).try_fold(0_u64, |sum, index| Ok(sum.wrapping_add(operation.run(index)?)))
@@ -131,11 +125,10 @@ pub trait Ticks: Copy {
     fn now(self) -> u64;
 }
 
-/// The processor's cycle counter, for processors where it is invariant.
+/// Only for processors where it is invariant.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleCounter;
 
-/// The monotonic clock, whose ticks are nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock;
 
@@ -155,8 +148,7 @@ impl Ticks for Clock {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Nanoseconds per tick of the cycle counter; `None` if it is unusable: not invariant, or rejected by the
-    /// kernel as clock source.
+    /// Nanoseconds per tick of the cycle counter; `None` if it is not invariant, or rejected by the kernel.
     pub ns_per_tick: Option<f64>,
 }
 
@@ -175,12 +167,11 @@ impl Calibration {
 }
 
 impl Calibration {
-    /// Converts nanoseconds to ticks of the counter in use.
     pub fn ticks(&self, ns: f64) -> f64 {
         ns / self.ns_per_tick.unwrap_or(1.0)
     }
 
-    /// Returns the relative change of a tick's length since `before`; 0 if the cycle counter is not used.
+    /// Relative change of a tick's length since `before`; 0 if the cycle counter is not used.
     pub fn drift_since(&self, before: &Self) -> f64 {
         match (self.ns_per_tick, before.ns_per_tick) {
             (Some(now), Some(before)) => now / before - 1.0,
@@ -189,21 +180,20 @@ impl Calibration {
     }
 }
 
-/// Linux clock sources based on the cycle counter; in a virtual machine it is scaled.
+/// In a virtual machine the counter is scaled.
 const BY_COUNTER: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
 
-/// Returns the kernel's current clock source (Linux).
 fn clock_source() -> Option<String> {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok()
 }
 
 /// `true` if the cycle counter is trustworthy when the kernel uses `source`: the kernel switches to another
-/// clock if the counters of processors differ or stop at times. Processors other than x86 share one counter.
+/// clock if the counters of processors differ or stop. Processors other than x86 share one counter.
 fn is_trusted(source: Option<&str>) -> bool {
     cfg!(not(target_arch = "x86_64")) || source.is_none_or(|source| BY_COUNTER.contains(&source.trim()))
 }
 
-/// Reads both clocks as close together as a few attempts allow.
+/// As close together as a few attempts allow.
 fn pair() -> (u64, u64) {
     let attempt = || {
         let before = cycles();

@@ -12,22 +12,18 @@ use crate::measure::{Calibration, Operation, Stopwatch, untimed_loop};
 use crate::measure::{Clock, CycleCounter, Ticks};
 
 const NULL_OPERATIONS: u64 = 2_000_000;
-/// Reads of the counter; a few milliseconds.
 const READS: u64 = 200_000;
-/// Operations per block, unless it would take longer than [`BLOCK_NS_MAX`].
 const OPERATIONS: u64 = 1000;
 const BLOCK_NS_MAX: u64 = 1_500_000;
-/// Passes, and operations per pass, to estimate the duration of one operation.
 const PILOTS: u32 = 5;
 const PILOT_OPERATIONS: u64 = 100;
-/// Rounds, unless they would take longer than [`ROUNDS_NS_MAX`].
 const ROUNDS: usize = 300;
 const ROUNDS_NS_MAX: u64 = 800_000_000;
-/// Operations with inserted delays; each delay is an interval in operations and a duration in nanoseconds.
+/// Each delay is an interval in operations and a duration in nanoseconds.
 const DELAYED_OPERATIONS: u64 = 20_000;
 const DELAYS: [(u64, u64); 3] = [(10, 2_000), (100, 20_000), (400, 200_000)];
 
-/// Checks the measurement of `operation`, which must be short and without lasting effects.
+/// `operation` must be short and without lasting effects.
 pub fn self_check<O: Operation>(
     calibration: Calibration,
     operation: &mut O,
@@ -52,7 +48,6 @@ pub fn self_check<O: Operation>(
     })
 }
 
-/// Returns the cost of one read of a counter, nanoseconds.
 fn timer_ns<T: Ticks>(ticks: T) -> f64 {
     let start = monotonic_ns();
     for _ in 0..READS {
@@ -61,7 +56,6 @@ fn timer_ns<T: Ticks>(ticks: T) -> f64 {
     (monotonic_ns() - start) as f64 / READS as f64
 }
 
-/// Blocks of the same operations with and without timing.
 struct Pairs {
     operations: u64,
     untimed_ns: Vec<u64>,
@@ -101,7 +95,6 @@ fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) 
     Ok(Pairs { operations, untimed_ns, timed_ns, accounted: told_ns / wall_ns.max(1) as f64 })
 }
 
-/// Takes no time, except for an occasional delay.
 struct Delayed;
 
 impl Operation for Delayed {
@@ -110,8 +103,7 @@ impl Operation for Delayed {
     #[inline]
     fn run(&mut self, index: u64) -> Result<u64, Infallible> {
         if let Some(delay_ns) = delay_of(index) {
-            // Use the monotonic clock, which differs from the counter under test where there is a cycle
-            // counter.
+            // The monotonic clock differs from the counter under test where there is a cycle counter.
             let start = monotonic_ns();
             while monotonic_ns() - start < delay_ns {}
         }
@@ -124,7 +116,6 @@ fn delay_of(index: u64) -> Option<u64> {
     DELAYS.iter().find(falls).map(|(_, delay_ns)| *delay_ns)
 }
 
-/// Inserts delays into an empty operation and looks for them in the histogram.
 fn delays(stopwatch: &mut Stopwatch) -> Vec<Delay> {
     stopwatch.clear();
     let Ok(sum) = stopwatch.time(&mut Delayed, DELAYED_OPERATIONS);
@@ -156,7 +147,6 @@ fn found(stopwatch: &Stopwatch, delay_ns: u64) -> Delay {
     }
 }
 
-/// An operation that does nothing but depend on its index.
 #[derive(Clone, Copy, Debug)]
 struct Null;
 
@@ -172,13 +162,10 @@ impl Operation for Null {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullCost {
     pub operations: u64,
-    /// Wall time per operation, nanoseconds.
     pub ns_per_operation: f64,
-    /// The median of the histogram, nanoseconds.
     pub median_ns: f64,
-    /// The sum of the histogram over the loop's wall time by the monotonic clock; 1 if nothing is lost.
+    /// Sum of the histogram over the loop's time by the monotonic clock; 1 if nothing is lost.
     pub accounted: f64,
-    /// `true` if the cycle counter was used.
     pub cycle_counter: bool,
 }
 
@@ -198,7 +185,7 @@ pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
     }
 }
 
-/// Runs the same loop without timing each operation; returns nanoseconds per operation.
+/// Nanoseconds per operation of the same loop without timing.
 pub fn null_loop_untimed(operations: u64) -> f64 {
     let start = monotonic_ns();
     let Ok(sum) = untimed_loop(&mut Null, operations);

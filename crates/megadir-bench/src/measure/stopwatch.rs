@@ -1,5 +1,4 @@
-//! Stopwatch for single operations: a counter, its tick length, and a histogram. Reused for many blocks; never
-//! allocates while a block runs.
+//! Stopwatch for single operations, reused for many blocks; never allocates while a block runs.
 
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
@@ -7,7 +6,6 @@ use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 use super::{Calibration, Clock, CycleCounter, Ticks};
 use super::{Looped, Operation, measured_loop, paced_loop};
 
-/// Interval between checks of the stop flag, nanoseconds.
 const LOOK_NS: f64 = 1e6;
 
 #[derive(Clone, Debug)]
@@ -17,7 +15,7 @@ pub struct Stopwatch {
     rate_per_s: Option<u64>,
     since: Since,
     gap_ticks: u64,
-    /// Time left to the next scheduled operation after the last loop at a rate; negative if late.
+    /// Left to the next scheduled operation; negative if late.
     ahead_ticks: i64,
 }
 
@@ -33,7 +31,7 @@ impl Stopwatch {
         Self { rate_per_s: self.rate_per_s, ..Self::new(self.calibration) }
     }
 
-    /// Sets the number of operations to start per second; `None` runs them back to back.
+    /// `None` runs operations back to back.
     pub fn set_rate(&mut self, rate_per_s: Option<u64>) {
         self.rate_per_s = rate_per_s;
     }
@@ -48,8 +46,8 @@ impl Stopwatch {
         self.calibration
     }
 
-    /// Runs `operations` operations and times each, back to back or at the [rate](Self::set_rate); returns the
-    /// sum of their results. Errors: The operation's error; earlier times stay recorded.
+    /// Times each operation, back to back or at the [rate](Self::set_rate); returns the sum of the results.
+    /// After an error, earlier times stay recorded.
     pub fn time<O: Operation>(&mut self, operation: &mut O, operations: u64) -> Result<u64, O::Error> {
         match self.calibration.ns_per_tick {
             Some(_) => self.time_by(CycleCounter, operation, operations),
@@ -84,8 +82,8 @@ impl Stopwatch {
         Ok(looped.sum)
     }
 
-    /// Counts the part of `worked_ns` (the total working time) outside operations as gaps. At a rate, times
-    /// include waiting, so the gaps stay the idle time.
+    /// Counts the part of `worked_ns` outside operations as gaps. At a rate, times include waiting, so the
+    /// gaps stay the idle time.
     pub fn close(&mut self, worked_ns: u64) {
         if self.rate_per_s.is_some() {
             return;
@@ -95,24 +93,21 @@ impl Stopwatch {
         self.gap_ticks = worked_ticks.saturating_sub(sum_ticks);
     }
 
-    /// Discards all times; keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.clear();
         (self.gap_ticks, self.ahead_ticks) = (0, 0);
     }
 
-    /// Adds the times of another stopwatch, e.g. of a thread joined after a block.
     pub fn merge(&mut self, other: &Self) {
         self.since = other.since;
         self.histogram.merge(&other.histogram);
         self.gap_ticks += other.gap_ticks;
     }
 
-    /// Adds times exported by another process with the same counter; `false` if they are not comparable.
+    /// Adds times of another process with the same counter; `false` if they are not comparable.
     #[must_use]
     pub fn merge_written(&mut self, other: &Latency) -> bool {
         let counts: Option<Vec<(u32, u64)>> = other.counts().collect();
-        // The last digit may be lost in text.
         let same_ticks = (other.ns_per_tick / self.ns_per_tick() - 1.0).abs() < 1e-9;
         let same = other.sub_buckets as usize == SUB_BUCKETS && same_ticks;
         let sum = u128::from(other.sum_ticks);
@@ -124,7 +119,6 @@ impl Stopwatch {
         true
     }
 
-    /// Exports the recorded times; `None` if there are none.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         Some(Latency {

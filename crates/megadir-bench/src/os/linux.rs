@@ -16,12 +16,11 @@ use super::{Access, Space, Status};
 pub(crate) type Owned = OwnedFd;
 pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
 
-/// The backend used to list entries.
 pub(crate) const LISTED_BY: &str = "getdents";
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-/// Unit of `st_blocks`, bytes, independent of the file system's block size.
+/// Unit of `st_blocks`, whatever the file system's block size.
 const STAT_BLOCK_BYTES: u64 = 512;
 
 pub(crate) trait At {
@@ -35,23 +34,21 @@ impl<T: AsFd> At for T {
     }
 }
 
-/// Maps `ELOOP`, for a path that ends in a link where a directory is required.
+/// `ELOOP` is returned for a link where a directory is required.
 fn no_link(error: Errno) -> io::Error {
     if error == Errno::LOOP { Errno::NOTDIR.into() } else { error.into() }
 }
 
-/// Returns a NUL-terminated path in the form that the calls take without a copy.
 #[inline]
 pub(crate) fn name(path: &CStr) -> &CStr {
     path
 }
 
-/// Opens a directory by its path; follows links.
+/// Follows links.
 pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
-/// Refuses a directory in which this process may not create files.
 pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?)
 }
@@ -61,24 +58,21 @@ pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> 
     rustix::fs::openat(at, path, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).map_err(no_link)
 }
 
-/// Like [`open_below`], but refuses mount points.
 pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Owned> {
     open_same_mount(at, name).map_err(no_link)
 }
 
-/// Opens a directory below `parent`, following no link. Returns `XDEV` if it is a mount point, including bind
-/// mounts of the same file system, or if that cannot be determined.
+/// Follows no link. `XDEV`: it is a mount point, also of the same file system, or that cannot be determined.
 pub(crate) fn open_same_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
-        // Linux before 5.6, or a container's seccomp filter that does not know openat2.
+        // Linux before 5.6, or a seccomp filter that does not know openat2.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_and_compare(parent, name, flags),
         opened => opened,
     }
 }
 
-/// Like [`open_same_mount`], by comparing the mount IDs of both directories after opening.
 pub(crate) fn open_and_compare(
     parent: BorrowedFd<'_>,
     name: impl Arg,
@@ -90,7 +84,7 @@ pub(crate) fn open_and_compare(
     if same_device && same_mount { Ok(directory) } else { Err(Errno::XDEV) }
 }
 
-/// Returns the mount ID of an open directory: by statx (Linux 5.8), otherwise from /proc.
+/// By statx (Linux 5.8), otherwise from /proc.
 fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     if let Ok(status) = rustix::fs::statx(directory, "", flags, StatxFlags::MNT_ID)
@@ -102,7 +96,7 @@ fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
     info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
 }
 
-/// Opens a directory again, with its own read position.
+/// With its own read position.
 pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
     Ok(rustix::fs::openat(at, c".", DIRECTORY, Mode::empty())?)
 }
@@ -112,12 +106,10 @@ pub(crate) fn make_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()>
     Ok(rustix::fs::mkdirat(at, path, Mode::from_raw_mode(0o755))?)
 }
 
-/// Creates a directory that only its owner may enter.
 pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(at, path, Mode::RWXU)?)
 }
 
-/// Creates a new file (`O_EXCL`) and opens it for writing.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, path: impl Arg) -> io::Result<File> {
     let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
@@ -142,10 +134,10 @@ pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<(
     Ok(rustix::fs::unlinkat(at, path, AtFlags::REMOVEDIR)?)
 }
 
-/// Renames without replacing anything, even if the file system lacks RENAME_NOREPLACE.
+/// Replaces nothing, even if the file system lacks RENAME_NOREPLACE.
 pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
     match rustix::fs::renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
-        // Renaming a directory replaces at most an empty directory, so nothing can be lost.
+        // Renaming a directory replaces at most an empty directory.
         Err(Errno::INVAL | Errno::NOSYS) => Ok(rustix::fs::renameat(at, from, at, to)?),
         result => Ok(result?),
     }
@@ -160,12 +152,10 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::fstat(open.at())?))
 }
 
-/// Returns the status of an open file or directory, and its allocated bytes.
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     Ok(use_from(&rustix::fs::fstat(open.at())?))
 }
 
-/// Returns the status of an entry, and its allocated bytes.
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl Arg) -> io::Result<(Status, u64)> {
     Ok(use_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
@@ -186,20 +176,18 @@ fn status_from(stat: &Stat) -> Status {
     }
 }
 
-/// Stats `.` in an open directory, by the same call as its files: the shortest lookup that the file system
-/// answers.
+/// Stats `.` by the same call as its files: the shortest lookup that the file system answers.
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(())
 }
 
-/// Always `true`: on Linux the status contains the owner.
+/// Always `true`: the status contains the owner.
 pub(crate) fn is_own(_file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// `true` if opening failed because the file is a link or a directory, or access is denied.
 pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR))
 }
@@ -208,7 +196,7 @@ pub(crate) fn not_a_directory() -> io::Error {
     Errno::NOTDIR.into()
 }
 
-/// Accepts every path: Linux has no reserved names.
+/// Linux has no reserved names.
 pub(crate) fn check_path(_path: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -217,7 +205,7 @@ pub(crate) fn own_user() -> Option<u32> {
     Some(rustix::process::geteuid().as_raw())
 }
 
-/// Sets access and modification time, since the Unix epoch.
+/// Since the Unix epoch.
 pub(crate) fn set_times(at: Borrowed<'_>, path: impl Arg, time: Duration) -> io::Result<()> {
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     let times = Timestamps { last_access: time, last_modification: time };
@@ -237,7 +225,6 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     })
 }
 
-/// Syncs the file system of a directory (syncfs).
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     Ok(rustix::fs::syncfs(at)?)
 }

@@ -24,7 +24,6 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Buffer of listings, bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,34 +36,29 @@ pub(crate) enum Access {
 pub(crate) struct Status {
     pub(crate) kind: FileType,
     pub(crate) size_bytes: u64,
-    /// Hard links; 0 for an unlinked file that is still open.
+    /// 0 for an unlinked file that is still open.
     pub(crate) links: u64,
     pub(crate) identity: (u64, u64),
-    /// Owner, if the system reports it: the user ID.
     pub(crate) owner: Option<u32>,
-    /// Not to be written whatever the permissions: read-only on Windows, or a reparse point, opened here
-    /// without the filter that knows where its content is.
+    /// Must not be written whatever the permissions: read-only on Windows, or a reparse point, opened here
+    /// without its filter.
     pub(crate) guarded: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// Allocation unit, bytes.
     pub(crate) block_bytes: u64,
-    /// Total bytes.
     pub(crate) bytes: u64,
-    /// Free bytes available to this user.
     pub(crate) free_bytes: u64,
-    /// Free bytes, including root's reserve.
+    /// Including root's reserve.
     pub(crate) all_free_bytes: u64,
-    /// Total inodes; 0 if they are allocated dynamically.
+    /// 0 if inodes are allocated dynamically.
     pub(crate) inodes: u64,
     pub(crate) free_inodes: u64,
     pub(crate) all_free_inodes: u64,
 }
 
-/// Calls `each` with name and type of every entry of a directory except `.` and `..`; an error of `each` ends
-/// the listing.
+/// Omits `.` and `..`; an error of `each` ends the listing.
 pub(crate) fn each_entry(
     directory: Borrowed<'_>,
     each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,
@@ -80,8 +74,7 @@ pub(crate) fn each_entry(
     Ok(())
 }
 
-/// Lists a directory as [`each_entry`] does, with regular checks whether the run is to end. The inner result is
-/// that of the listing.
+/// Like [`each_entry`], with regular checks whether the run is to end. The inner result is the listing's.
 pub(crate) fn each_entry_of_run(
     directory: Borrowed<'_>,
     control: RunControl<'_>,
@@ -101,8 +94,7 @@ pub(crate) fn each_entry_of_run(
     stopped.map_or(Ok(listed), Err)
 }
 
-/// Writes back the file system of a directory; returns `false` if the system did not let this process wait for
-/// it.
+/// Returns `false` if this process may not wait for the write-back.
 pub(crate) fn write_back(directory: &impl At, heartbeat: &AtomicU64) -> io::Result<bool> {
     match marked(heartbeat, WRITING_BACK, || sync(directory.at())) {
         Ok(()) => Ok(true),

@@ -26,16 +26,14 @@ const FILE_READ_ATTRIBUTES: u32 = 0x80;
 const SYNCHRONIZE: u32 = 0x10_0000;
 /// `FILE_ATTRIBUTE_READONLY`.
 const READ_ONLY: u32 = 1;
-/// Required to open a directory.
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 const ERROR_INVALID_FUNCTION: i32 = 1;
 const ERROR_NOT_SUPPORTED: i32 = 50;
 /// "The directory name is invalid."
 const ERROR_DIRECTORY: i32 = 267;
 
-/// The backend used to list entries.
 pub(crate) const LISTED_BY: &str = "by-handle";
-/// Paths up to this many UTF-16 units are converted without allocation.
+/// Longer paths are converted with an allocation.
 const PATH_UNITS: usize = 384;
 
 pub(crate) trait At {
@@ -58,8 +56,8 @@ pub(crate) fn name(path: &CStr) -> &[u8] {
     path.to_bytes()
 }
 
-/// Passes on a path as the system takes it: UTF-16 with `\` between names. Refuses `\`, which is no separator
-/// here, and `:`, which would open a stream of a file.
+/// Passes on a path in UTF-16 with `\` between names. Refuses `\`, which is no separator here, and `:`, which
+/// would open a stream of a file.
 #[inline]
 fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
     if path.iter().any(|byte| matches!(byte, b'\\' | b':' | 0)) {
@@ -89,7 +87,7 @@ fn open(at: Borrowed<'_>, path: &[u8], purpose: Purpose) -> io::Result<Owned> {
     wide(path, |path| below(at, path, purpose))
 }
 
-/// Opens a directory by its path; follows links.
+/// Follows links.
 pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
     let mut options = std::fs::OpenOptions::new();
     let file = options
@@ -103,10 +101,8 @@ fn kind((attributes, reparse_tag): (u32, u32)) -> FileType {
     Found { attributes, reparse_tag, ..Found::default() }.kind()
 }
 
-/// Refuses a directory in which this process may not create files.
 pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
-    // `FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY`, and `FILE_FLAG_BACKUP_SEMANTICS`, which opening a directory
-    // requires.
+    // `FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY`, and `FILE_FLAG_BACKUP_SEMANTICS` for a directory.
     let mut options = std::fs::OpenOptions::new();
     options.access_mode(6).share_mode(7).custom_flags(0x0200_0000).open(path).map(drop)
 }
@@ -120,12 +116,12 @@ pub(crate) fn open_below(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result
     }
 }
 
-/// Like [`open_below`]: a volume mounted in a folder is a junction, which is not opened as a directory.
+/// A volume mounted in a folder is a junction, which [`open_below`] does not open.
 pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl AsRef<[u8]>) -> io::Result<Owned> {
     open_below(at, name)
 }
 
-/// Opens a directory again, with its own read position.
+/// With its own read position.
 pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
     below(at, &[], Purpose::List)
 }
@@ -135,7 +131,7 @@ pub(crate) fn make_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Re
     open(at, path.as_ref(), Purpose::CreateDirectory).map(drop)
 }
 
-/// Creates a directory; its access rights are inherited from the parent.
+/// Access rights are inherited from the parent.
 pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     make_directory(at, path)
 }
@@ -154,12 +150,12 @@ pub(crate) fn open_file(at: Borrowed<'_>, path: impl AsRef<[u8]>, access: Access
     Ok(open(at, path.as_ref(), purpose)?.into())
 }
 
-/// Opens a file unbuffered, which makes the system drop its cached pages unless another process has it open.
+/// Opens unbuffered: the system drops its cached pages unless another process has the file open.
 pub(crate) fn open_uncached(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<File> {
     Ok(open(at, path.as_ref(), Purpose::ReadUncached)?.into())
 }
 
-/// Removes the name of a file; see [`change::remove`] for the time at which it disappears.
+/// [`change::remove`] says when the name disappears.
 #[inline]
 pub(crate) fn remove_file(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     let file = open(at, path.as_ref(), Purpose::Remove)?;
@@ -171,7 +167,7 @@ pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::
     change::remove(directory.as_handle())
 }
 
-/// Renames without replacing anything. Windows refuses to rename a directory with open files in it.
+/// Replaces nothing. Windows refuses to rename a directory with open files in it.
 pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
     let open = open(at, from.as_bytes(), Purpose::Remove)?;
     wide(to.as_bytes(), |to| change::rename_new(open.as_handle(), at, to))
@@ -181,7 +177,6 @@ pub(crate) fn status(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Sta
     status_of(&open(at, path.as_ref(), Purpose::Ask)?)
 }
 
-/// Returns the status of an entry by `NtQueryFullAttributesFile`, without opening it.
 #[inline]
 pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Facts> {
     wide(path.as_ref(), |path| facts::of_name(at, path))
@@ -191,7 +186,6 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     use_of(open).map(|(status, _)| status)
 }
 
-/// Returns the status of an open file or directory, and its allocated bytes.
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     let (told, space) = (facts::of_open(open.at())?, facts::space(open.at())?);
     let status = Status {
@@ -205,23 +199,20 @@ pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     Ok((status, space.allocated_bytes))
 }
 
-/// Returns the status of an entry, and its allocated bytes.
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<(Status, u64)> {
     use_of(&open(at, path.as_ref(), Purpose::Ask)?)
 }
 
-/// Queries an open directory: the cheapest call that a file system answers.
+/// The cheapest call that a file system answers.
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     facts::tag(at).map(drop)
 }
 
-/// `true` if a file opened for writing belongs to the current user.
 pub(crate) fn is_own(file: &File) -> io::Result<bool> {
     owner::is_own(file.at())
 }
 
-/// `true` if opening failed because the file is a directory or read-only, or access is denied.
 pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory)
 }
@@ -230,8 +221,8 @@ pub(crate) fn not_a_directory() -> io::Error {
     io::Error::from_raw_os_error(ERROR_DIRECTORY)
 }
 
-/// Refuses paths whose last component the system would reinterpret: as a device, a stream of a file, or a name
-/// without its trailing dots and spaces. Names after `\\?\` are taken literally.
+/// Refuses paths whose last component would be reinterpreted: a device, a stream, or a name with trailing
+/// dots and spaces. Names after `\\?\` are taken literally.
 pub(crate) fn check_path(path: &Path) -> io::Result<()> {
     let verbatim = path.components().next().is_some_and(
         |first| matches!(first, std::path::Component::Prefix(prefix) if prefix.kind().is_verbatim()),
@@ -243,19 +234,19 @@ pub(crate) fn check_path(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Always `None`: Windows has no numeric user ID.
+/// Windows has no numeric user ID.
 pub(crate) fn own_user() -> Option<u32> {
     None
 }
 
-/// Sets access and modification time, since the Unix epoch; resolution 100 ns.
+/// Since the Unix epoch; resolution 100 ns.
 pub(crate) fn set_times(at: Borrowed<'_>, path: impl AsRef<[u8]>, time: Duration) -> io::Result<()> {
     let time = SystemTime::UNIX_EPOCH + time;
     let times = FileTimes::new().set_accessed(time).set_modified(time);
     open_file(at, path, Access::ReadWrite)?.set_times(times)
 }
 
-/// Returns the capacity of the volume of a directory; file records are allocated dynamically.
+/// File records are allocated dynamically.
 pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     let told = volume::size(at)?;
     let bytes = |clusters: i64| u64::try_from(clusters).unwrap_or(0).saturating_mul(told.cluster_bytes());
@@ -270,15 +261,14 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     })
 }
 
-/// Flushes the volume of a directory to the device. This opens the volume itself, which requires an
-/// administrator. Volumes that cannot be flushed return `Unsupported`.
+/// Opens the volume itself, which requires an administrator. Volumes that cannot be flushed return
+/// `Unsupported`.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     let unsupported = |reason: &str| io::Error::new(io::ErrorKind::Unsupported, reason);
     if facts::is_remote(at) {
         return Err(unsupported("the volume is on another machine"));
     }
-    // Use the volume's own name: the path may begin with another drive letter if the volume is mounted in a
-    // folder.
+    // Use the volume's own name: a volume mounted in a folder has another drive letter in its path.
     let volume = volume_settings::device(at)
         .map_err(|error| unsupported(&format!("the volume has no name ({error})")))?;
     let volume = OsString::from_wide(&volume);

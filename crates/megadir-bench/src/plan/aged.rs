@@ -1,5 +1,5 @@
 //! Aged directories as an axis: every arm that reads pre-made files gets a twin on a directory that once held
-//! more files, and the twins are contrasted. Pure.
+//! more files. Pure.
 //!
 //! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks
 //! of many.
@@ -11,7 +11,6 @@ use crate::kind::arms::Arms;
 use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
-/// `true` if the work only reads, so that an aged directory can serve it too.
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
@@ -20,12 +19,8 @@ fn looks(work: &Work) -> bool {
     }
 }
 
-/// Adds the twins and their group.
-///
-/// # Errors
-///
-/// [`PlanError::Value`] if the study's arms make files themselves, if the directory is the user's own, or if
-/// there would be too many files.
+/// Adds the twins and their group. Errors: [`PlanError::Value`] if the study's arms make files themselves, if
+/// the directory is the user's own, or if there would be too many files.
 pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let refuse = |value: String, allowed: String| {
         Err(PlanError::Value { what: "the age of directories", value, allowed })

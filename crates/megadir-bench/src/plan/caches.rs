@@ -1,7 +1,7 @@
 //! Cache states as an axis: every arm gets a twin in each possible state, and the twins are contrasted. Pure.
 //!
-//! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change files
-//! have no twins.
+//! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change
+//! files have no twins.
 
 use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work};
 
@@ -12,21 +12,15 @@ use crate::note::NoteKind;
 
 /// Smallest number of cold rounds that gives a useful interval.
 const COLD_ROUNDS_MIN: u32 = 11;
-/// Default number of measured rounds of a plan with cold arms.
 const COLD_ROUNDS: u32 = 15;
-/// One drop serves at most this fraction of a directory's names, so that few of the rest are warmed by it.
+/// One drop serves at most this fraction of a directory's names, because each warms others.
 const LOOKED_UP_ONE_IN: u64 = 100;
-/// One drop serves at most this number of names.
 const LOOKED_UP_MAX: u64 = 1000;
 
-/// Files of larger directories are not re-created before every block.
 const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
-/// Returns the requested states, from warm to cold: the request's, else the study's, else warm.
-///
-/// # Errors
-///
-/// [`PlanError::Value`] for a state that the user has not allowed, or for a permission that no state needs.
+/// The request's states, else the study's, else warm; from warm to cold. Errors: [`PlanError::Value`] for a
+/// state that the user has not allowed, or for a permission that no state needs.
 pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<Vec<CacheState>, PlanError> {
     let asked = [&request.caches[..], of_study, &[CacheState::Warm]];
     let asked = asked.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
@@ -45,8 +39,8 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
     }
 }
 
-/// Returns the states for chains, whose arms are no twins of each other: the request's, else the study's, else
-/// warm and the available states of `cold`. Unavailable states that were requested are noted.
+/// States for chains, whose arms are no twins: the request's, else the study's, else warm and the available
+/// states of `cold`. Notes requested states that are unavailable.
 pub(super) fn of_chains(
     request: &Request<'_>,
     of_study: &[CacheState],
@@ -83,13 +77,11 @@ pub(super) fn rounds_of_chains(
 ) -> Result<u32, PlanError> {
     let states: Vec<CacheState> = states.iter().map(|had| had.state).collect();
     match states.iter().any(|state| state.is_cold()) {
-        // Each round has several drops, and much to write.
         true if request.rounds.is_none() => Ok(of_size.max(COLD_ROUNDS_MIN)),
         _ => rounds(request, &states, of_size),
     }
 }
 
-/// Reason why files that arms make are not re-created.
 const OWN_FILES: &str = "is unavailable: the arms create their files themselves";
 
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
@@ -123,7 +115,6 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     let planned_arms = std::mem::take(&mut arms.planned);
     let groups = std::mem::take(&mut arms.groups);
     let warm = states.contains(&CacheState::Warm);
-    // Arms that make files for other arms are needed in every state.
     let kept = |planned: &Arm| warm || !planned.work.leaves_all();
     let mut twins = vec![twin(&planned_arms, &groups, kept, None, arms)];
     for state in states.iter().copied().filter(|state| state.is_cold()) {
@@ -134,13 +125,12 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
         twins.push(twin(&planned_arms, &groups, wanted, Some((state, &name)), arms));
     }
     if twins.len() == 1 && !warm {
-        // None of the requested states is available; the remaining arms would answer another question.
+        // The remaining arms would answer another question.
         arms.groups.clear();
     }
     contrast(&planned_arms, &twins, arms);
 }
 
-/// Returns the name of a state; `None`, with a note on the reason, if it is unavailable.
 fn available(
     state: CacheState,
     planned_arms: &[Arm],
@@ -170,7 +160,6 @@ fn available(
     fact.map(|fact| fact.name.clone())
 }
 
-/// `true` if an arm's work is possible in a state, and differs in it.
 fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
     let (work, data) = (&planned.work, &data[planned.data.0 as usize]);
     match state {
@@ -184,14 +173,11 @@ fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
     }
 }
 
-/// Arms of one state.
 struct Twin {
-    /// Name of the state; `None` for the original arms.
     name: Option<String>,
     ids: Vec<Option<ArmId>>,
 }
 
-/// Adds the arms that `wanted` selects, in a state, and their groups.
 fn twin(
     planned_arms: &[Arm],
     groups: &[Group],
@@ -226,7 +212,6 @@ fn twin(
     Twin { name, ids }
 }
 
-/// Returns a group with the twins of its arms; `None` if a required arm has no twin.
 fn group_of(group: &Group, ids: &[Option<ArmId>], state: Option<&str>, twins: &[Arm]) -> Option<Group> {
     let mut rule = renumber(group.rule.clone(), ids)?;
     let Some(state) = state else {
@@ -259,7 +244,6 @@ fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
     for (place, twin) in twins.iter().enumerate().skip(1) {
         for planned in planned_arms.iter().filter(|planned| planned.role != Role::AgainstItself) {
             let of = |twin: &Twin| twin.ids[planned.id.0 as usize];
-            // Work that no state changes has no twin.
             let first = twins[..place].iter().find_map(|first| Some((first, of(first)?)));
             let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };
             let caches =
@@ -277,7 +261,7 @@ fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
     arms.pairs("cache", "How much does a cold cache cost?", pairs);
 }
 
-/// Returns the number of operations after a drop: a repeated operation would be warm.
+/// Operations after a drop: a repeated one would be warm.
 fn operations(work: &Work, entries: u64) -> Option<u64> {
     match work {
         Work::List { .. } | Work::Attributes { .. } | Work::Ask { .. } => Some(1),
@@ -285,7 +269,6 @@ fn operations(work: &Work, entries: u64) -> Option<u64> {
         Work::Lookup { keys: Keys::Random | Keys::Zipf, .. } => {
             Some((entries / LOOKED_UP_ONE_IN).clamp(1, LOOKED_UP_MAX))
         }
-        // Each run is one operation anyway.
         Work::Command(_) => None,
         Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => None,
     }

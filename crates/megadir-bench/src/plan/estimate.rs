@@ -11,48 +11,37 @@ use megadir_record::{
 
 use super::trees;
 
-/// Time, space and inodes that a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Number of files created.
     pub files: u64,
-    /// Inodes, including directories.
     pub inodes: u64,
-    /// Space, bytes, with 4 KiB blocks.
+    /// With blocks of 4 KiB, bytes.
     pub space_bytes: u64,
     /// Inodes of everything that the arms make, if all of it stays until the end.
     pub kept_inodes: u64,
-    /// Space of everything that the arms make, if all of it stays until the end, bytes.
     pub kept_space_bytes: u64,
-    /// Blocks of the measured rounds, one per arm and round.
     pub blocks: u64,
-    /// Time for setup, warm-up, measurement and removal, nanoseconds: an order of magnitude.
+    /// Setup, warm-up, measurement and removal, nanoseconds: an order of magnitude.
     pub elapsed_ns: u64,
 }
 
-/// Creating and removing a small file, nanoseconds.
+/// Creating a small file, nanoseconds.
 const MAKE_NS: u64 = 20_000;
 const REMOVE_NS: u64 = 6_000;
 /// Opening a directory and starting a block, nanoseconds.
 const BLOCK_NS: u64 = 1_000_000;
-/// Reading an entry's attributes, nanoseconds.
 const ASK_NS: u64 = 1_200;
-/// Dropping all caches and verifying it, nanoseconds.
 const DROP_NS: u64 = 60_000_000;
-/// Unmounting, mounting and verifying it, nanoseconds.
 const REMOUNT_NS: u64 = 60_000_000;
 /// Reformatting a used image and mounting it, nanoseconds.
 const MAKE_ANEW_NS: u64 = 120_000_000;
-/// Reading one name from a fast device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
-/// Block size of most file systems, bytes.
 const BLOCK_BYTES: u64 = 4096;
-/// Space of one inode, bytes: the maximum that ext4 and XFS reserve.
+/// The maximum that ext4 and XFS reserve, bytes.
 const INODE_BYTES: u64 = 512;
-/// Space of an entry in a directory of ext4 that is filled, bytes, without the preallocated inode.
+/// In a directory of ext4, without the preallocated inode, bytes.
 const FILLED_ENTRY_BYTES: u64 = 100;
 
-/// Estimates a plan on all its file systems together.
 pub fn estimate(plan: &Plan) -> Estimate {
     let whole = of_data(plan, &|_| true);
     if plan.file_systems.is_empty() {
@@ -62,12 +51,10 @@ pub fn estimate(plan: &Plan) -> Estimate {
     Estimate { inodes, space_bytes, ..whole }
 }
 
-/// Room that a plan needs on some of its file systems together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) inodes: u64,
     pub(crate) space_bytes: u64,
-    /// If everything that the arms make stays until the end.
     pub(crate) kept_inodes: u64,
     pub(crate) kept_space_bytes: u64,
 }
@@ -79,7 +66,6 @@ impl From<Estimate> for Room {
     }
 }
 
-/// Adds up the room on file systems, which hold their data at the same time.
 pub(crate) fn room_on(plan: &Plan, file_systems: impl Iterator<Item = FsId>) -> Room {
     file_systems.map(|on| Room::from(estimate_on(plan, on))).fold(Room::default(), |sum, part| Room {
         inodes: sum.inodes.saturating_add(part.inodes),
@@ -89,18 +75,16 @@ pub(crate) fn room_on(plan: &Plan, file_systems: impl Iterator<Item = FsId>) -> 
     })
 }
 
-/// Estimates the part of a plan on one of its file systems.
 pub(crate) fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
     of_data(plan, &|data| data.on == Some(on))
 }
 
-/// Estimates the data sets of `which` and the arms that work on them.
 fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let data = || plan.data.iter().filter(|data| which(data));
     let arms: Vec<&Arm> = plan.arms.iter().filter(|arm| which(&plan.data[arm.data.0 as usize])).collect();
     let sets = data().filter(|data| data.source.made().is_some()).count() as u64;
     let all: Vec<Needs> = data().map(|data| needs(plan, data)).collect();
-    // Chains run one after the other, so the files of one chain exist at a time.
+    // Chains run one after the other: only one chain's files exist at a time.
     let at_once = |of: fn(&Needs) -> u64| {
         let (by_arms, before): (Vec<&Needs>, Vec<&Needs>) = all.iter().partition(|needs| needs.by_arms);
         let before = before.into_iter().map(of).fold(0, u64::saturating_add);
@@ -131,7 +115,6 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
     let epochs = u64::from(plan.rules.epochs);
     let made = files.saturating_mul(epochs);
-    // A filled directory is removed before the next one: space is needed for one.
     let filled: u64 = arms.iter().map(|arm| filled(arm)).sum();
     let created: u64 = arms.iter().map(|arm| created(arm)).sum();
     let kept = |of: fn(&Needs) -> u64| {
@@ -183,7 +166,7 @@ fn cold_work_ns(plan: &Plan, arm: &Arm) -> u64 {
     }
 }
 
-/// Returns the time of warming each data set again, once a round, if an arm drops caches.
+/// Time of warming each data set again, once a round, if an arm drops caches.
 fn warming_ns(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> u64 {
     let drops = plan.arms.iter().any(|arm| arm.cache.drops_names());
     let warm = |data: &&Data| plan.arms.iter().any(|arm| arm.data == data.id && !arm.cache.is_cold());
@@ -197,14 +180,12 @@ fn warm_block_ns(plan: &Plan, arm: &Arm) -> u64 {
     }
     match &arm.work {
         Work::List { .. } => BLOCK_NS + entries(plan, arm) * entry_ns(&arm.work),
-        // The minimum block length, and drawing the names.
         Work::Lookup { .. } => 3 * BLOCK_NS,
         Work::FillUntilRefused { .. } => filled(arm) * (MAKE_NS + REMOVE_NS),
         Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
         Work::Remove(work) => BLOCK_NS + work.files * REMOVE_NS,
         Work::Attributes { .. } => BLOCK_NS + entries(plan, arm) * ASK_NS,
         Work::Ask { files } => BLOCK_NS + files * ASK_NS,
-        // The data set is made again, or looked at for changes.
         Work::Command(work) if work.changes => BLOCK_NS + entries(plan, arm) * (MAKE_NS + REMOVE_NS),
         Work::Command(_) => BLOCK_NS + entries(plan, arm) * ASK_NS,
     }
@@ -214,19 +195,14 @@ fn entries(plan: &Plan, arm: &Arm) -> u64 {
     plan.data[arm.data.0 as usize].entries
 }
 
-/// Needs of a data set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
-    /// `true` if the arms make it.
     by_arms: bool,
-    /// Files made before the run.
     files: u64,
     inodes: u64,
     space_bytes: u64,
 }
 
-/// Returns the needs of a data set: files, directories, and the blocks of both.
-///
 /// Files that arms make are counted once.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
@@ -246,7 +222,6 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         let fullest = if files.is_flat() { entries } else { files.files_per_directory() };
         let leaf_blocks = (fullest * records / BLOCK_BYTES as f64).ceil().max(1.0);
         let blocks = leaves * leaf_blocks + (directories - leaves).max(0.0);
-        // Arms may make only some of their files.
         let part = part(plan, data, made);
         let (contents, directories, blocks) = (contents * part, directories * part, blocks * part);
         let inodes = entries * part + directories;
@@ -269,11 +244,10 @@ fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
         Work::Files(work) => Some(work.to),
         _ => None,
     });
-    // An arm after several workers covers the files of all, hence more than `entries`.
+    // After several workers an arm covers the files of all.
     (last.max().unwrap_or(0) as f64 / data.entries.max(1) as f64).min(1.0)
 }
 
-/// Returns the mean length of names, bytes.
 fn name_bytes(names: NameScheme) -> f64 {
     match names {
         NameScheme::Md5 => 32.0,
@@ -285,7 +259,6 @@ fn name_bytes(names: NameScheme) -> f64 {
     }
 }
 
-/// Returns the time of the work on one entry, nanoseconds.
 fn entry_ns(work: &Work) -> u64 {
     let Work::List { threads, stages, .. } = work else { return 0 };
     stages.iter().map(|stage| stage_ns(*stage, *threads)).sum()

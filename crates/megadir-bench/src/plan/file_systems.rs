@@ -59,15 +59,13 @@ pub(super) fn plan(
                 notes.extend(planned.notes.into_iter().map(note));
                 parts.push(Part { name, spec: spec.as_ref(), found, plan: planned.plan });
             }
-            // It may be available on another file system.
             Err(error @ (PlanError::NoBaseline { .. } | PlanError::Nothing { .. })) => {
                 gone(error.to_string());
             }
             Err(error) => return Err(error),
         }
     }
-    // The first is the reference of the contrasts; file systems in memory come last, since they are no fair
-    // reference.
+    // The first is the reference; file systems in memory come last, since they are no fair one.
     parts.sort_by_key(|part| matches!(part.found.backing, Backing::Memory { .. }));
     let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
     let rules = first.plan.rules.clone();
@@ -88,7 +86,6 @@ pub(super) fn plan(
     Ok(Planned { plan, notes })
 }
 
-/// Refuses contradictory requests.
 fn check(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse = |value: &str, allowed: &str| {
         let (value, allowed) = (value.to_owned(), allowed.to_owned());
@@ -116,7 +113,6 @@ fn none_left(unavailable: &[Unavailable]) -> PlanError {
     PlanError::Nothing { reason: format!("no file system is available: {}", reasons.join("; ")) }
 }
 
-/// Adds the arms, data sets and groups of one file system.
 fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     let id = FsId(whole.file_systems.len() as u32);
     let Part { name, spec, found, plan } = part;
@@ -132,7 +128,6 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
         mount_options: found.mount_options.clone(),
         place: match &found.backing {
             Backing::Directory { path } => Place::Directory { path: path.clone() },
-            // The size is set once all contents are known.
             _ => Place::Image { bytes: 0, direct_io: None },
         },
         made_anew: false,
@@ -169,13 +164,12 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     }
 }
 
-/// Contrasts every arm with its equivalent on the first file system that has one.
 fn contrast(whole: &mut Plan) {
     let label = |arm: &Arm| whole.file_system_of(arm.data).map_or("", |of| of.label.as_str());
     let mut first: BTreeMap<String, &Arm> = BTreeMap::new();
     let mut pairs = Vec::new();
     for arm in whole.arms.iter().filter(|arm| arm.role != Role::AgainstItself) {
-        // Files written only to reach a cache state: another arm measures that writing.
+        // Such files only reach a cache state: another arm measures their writing.
         if arm.groups.is_empty() && whole.arms.iter().any(|other| is_told_by(whole, arm, other)) {
             continue;
         }
@@ -203,21 +197,18 @@ fn contrast(whole: &mut Plan) {
     whole.groups.push(Group::new(FILE_SYSTEM_GROUP, title, false, GroupRule::Pairs { pairs }));
 }
 
-/// `true` if an earlier arm does the same on the same file system.
 fn is_told_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
     let on = |arm: &Arm| whole.data[arm.data.0 as usize].on;
     other.id.0 < arm.id.0 && (&other.work, other.cache, on(other)) == (&arm.work, arm.cache, on(arm))
 }
 
-/// One part in this number of the space for images stays free.
 const SHARED_PARTS: u64 = 10;
-/// A file system of this size, bytes, has enough space for its own overhead: btrfs with 1 GiB, one sixth of it
-/// files, wrote six times as slowly as with 10 GiB.
+/// Enough for a file system's overhead, bytes: btrfs with 1 GiB, one sixth of it files, wrote six times as
+/// slowly as with 10 GiB.
 const ROOMY_BYTES: u64 = 8 << 30;
 
-/// Sets the sizes of the file systems; returns those that do not fit, with the reason.
-///
-/// Files that arms make stay until the end if there is space for images of that size.
+/// Returns the file systems that do not fit, with the reason. Files that arms make stay until the end if
+/// there is space for images of that size.
 fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
     let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, of.id)).collect();
     let bytes = |place: usize, keeps: bool| {
@@ -235,10 +226,9 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     let all: Vec<usize> = (0..parts.len()).collect();
     let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
     let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
-    // Otherwise the images share the space; nearly full file systems behave differently.
+    // Nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
-    // More than this is never needed.
     let enough = |least: u64| least.saturating_mul(4).max(ROOMY_BYTES);
     let mut gone = Vec::new();
     for place in all {
@@ -272,18 +262,12 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 }
                 Place::Memory { bytes: needed.min(*bytes_max) }
             }
-            // Its space is checked before the run.
             Backing::Directory { path } => Place::Directory { path: path.clone() },
         };
     }
     gone
 }
 
-/// Returns the plan without file systems that turned out to be unavailable, with the given reasons.
-///
-/// # Errors
-///
-/// [`PlanError::Nothing`] if none is left.
 pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if gone.is_empty() {
         return Ok(plan);
@@ -331,12 +315,11 @@ fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> 
     all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
 }
 
-/// Larger devices, bytes, are not reformatted before each life: writing the inode tables would take longer than
-/// the measurement.
+/// Larger devices are not reformatted before each life, bytes: writing the inode tables would take longer
+/// than the measurement.
 const DEVICE_BYTES_MAX: u64 = 64 << 30;
 
-/// Selects the file systems to reformat before each life, and returns notes on those that need it but cannot
-/// be.
+/// Selects the file systems to reformat before each life; notes the ones that cannot be reformatted.
 fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     let mut notes = Vec::new();
     for index in 0..plan.file_systems.len() {
@@ -380,7 +363,6 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     }
 }
 
-/// `true` if arms create files on a file system after other arms have removed files there.
 fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let works = || {
         let on_it = |arm: &&Arm| plan.data[arm.data.0 as usize].on == Some(on);
@@ -389,7 +371,6 @@ fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let makes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Create | FileOperation::Rewrite),
         Work::FillUntilRefused { .. } => true,
-        // What programs changed is made again untimed.
         _ => false,
     };
     let removes = |work: &Work| match work {

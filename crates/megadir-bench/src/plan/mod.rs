@@ -1,7 +1,7 @@
-//! From a study and a request to a plan: defaults, overrides, crossing of axes. Pure.
+//! From a study and a request to a plan: defaults, overrides, crossing of axes.
 //!
-//! Nothing below [`plan()`] has a default, and nothing here accesses a file system, a clock or the environment:
-//! the machine's capabilities are passed as [`BackendFact`]s and [`CacheFact`]s.
+//! Pure: the machine's capabilities are passed as [`BackendFact`]s and [`CacheFact`]s. Nothing below
+//! [`plan()`] has a default.
 
 mod aged;
 mod caches;
@@ -35,12 +35,8 @@ pub const ENTRIES_MAX: u64 = 100_000_000;
 pub const ROUNDS_MAX: u32 = 100_000;
 /// Resolves a study and a request into a complete plan.
 ///
-/// If the request has backends, buffers or threads, one group `chosen` replaces the study's groups. It crosses
-/// the given values; the baseline supplies the missing ones.
-///
-/// # Errors
-///
-/// [`PlanError`] for impossible values and for an unavailable baseline.
+/// If the request has backends, buffers or threads, one group `chosen` that crosses them replaces the study's
+/// groups; the baseline supplies missing values. Errors: impossible values, an unavailable baseline.
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
     let own = of_windows(study, request.facts);
@@ -110,7 +106,6 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     }
 }
 
-/// Resolves a study whose arms make files and work on them.
 fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Planned, PlanError> {
     let sizes = sizes(study, request, size)?;
     let mut arms = Arms::new(request.facts, Vec::new());
@@ -137,7 +132,6 @@ fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Pla
     ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order))
 }
 
-/// Listing options that a kind of work may not support.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refused {
     Nothing,
@@ -170,8 +164,7 @@ fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Resu
     Err(PlanError::Value { what, value: "chosen".into(), allowed })
 }
 
-/// Returns the sizes of the directories that arms fill, ascending; refuses options of listing and look-up
-/// studies.
+/// Ascending sizes; refuses options of listing and look-up studies.
 fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u64>, PlanError> {
     let refuse = |what, value: String, allowed| Err(PlanError::Value { what, value, allowed });
     refuse_chosen(study, request, Refused::Readings)?;
@@ -204,7 +197,7 @@ fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
     }
 }
 
-/// Joins the arms into a plan, in all cache states. Without `order`, arms do not depend on each other.
+/// Without `order`, arms do not depend on each other.
 fn ordered(
     study: &Study,
     request: &Request<'_>,
@@ -215,7 +208,6 @@ fn ordered(
     if let Some(by) = request.aged {
         aged::cross(study, by, &mut arms)?;
     }
-    // The plan of small files has already assigned cache states.
     let states = match &study.kind {
         Kind::SmallFiles(_) => Vec::new(),
         _ => caches::states(request, &size.cache)?,

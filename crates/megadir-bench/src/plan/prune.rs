@@ -9,10 +9,7 @@ use megadir_record::{
 use crate::note::NoteKind;
 use crate::plan::{PlanError, Planned};
 
-/// Returns the plan without the arms of `gone`, each with its reason, and without groups that need them.
-///
-/// # Errors
-///
+/// Omits the arms of `gone`, each with its reason, and groups that need them. Errors:
 /// [`PlanError::NoBaseline`] if the baseline is gone, [`PlanError::Nothing`] if no group is left.
 pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, PlanError> {
     if gone.is_empty() {
@@ -21,7 +18,6 @@ pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, Pla
     let gone = &with_baselines(&plan, gone);
     let reason_of = |id: ArmId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
     let several = plan.file_systems.len() > 1;
-    // Without the baseline of one task, the comparisons of the others stand.
     let tasks = |planned: &Arm| match &planned.work {
         Work::Command(work) => Some(work.task.clone()),
         _ => None,
@@ -32,14 +28,12 @@ pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, Pla
     let mut planned_arms = Vec::new();
     for mut planned in plan.arms {
         match reason_of(planned.id) {
-            // The warm arms remain valid without the baseline of a cold state.
             Some(reason)
                 if planned.role == Role::Baseline && !planned.cache.is_cold() && !several && !others =>
             {
                 return Err(PlanError::NoBaseline { name: planned.name, reason });
             }
             Some(reason) => {
-                // A note begins with a capital letter, and a program's name does not.
                 let quote = if let Work::Command(_) = planned.work { "`" } else { "" };
                 let text = format!("{quote}{}{quote}: {reason}", planned.name);
                 notes.push(NoteKind::ArmLeftOut.note(text));
@@ -55,7 +49,6 @@ pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, Pla
     let mut groups = Vec::new();
     for group in plan.groups {
         let members = |planned: &&Arm| planned.groups.contains(&group.name);
-        // The time of a program alone is worth having.
         let counts = |planned: &&Arm| planned.role == Role::Arm || matches!(planned.work, Work::Command(_));
         let arms = planned_arms.iter().filter(members).filter(counts).count();
         match renumber(group.rule.clone(), &new_ids) {
@@ -93,7 +86,6 @@ fn with_baselines(plan: &Plan, gone: &[(ArmId, String)]) -> Vec<(ArmId, String)>
     all
 }
 
-/// Renumbers the arms of a rule; `None` if a required arm is gone.
 pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<GroupRule> {
     let new = |id: ArmId| new_ids[id.0 as usize];
     let steps = |steps: Vec<(String, ArmId)>| -> Option<Vec<(String, ArmId)>> {
@@ -105,7 +97,6 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<Gro
             GroupRule::Decompose { slow_name, slow: steps(slow)?, fast_name, fast: steps(fast)? }
         }
         GroupRule::Pairs { pairs } => {
-            // A pair needs both arms; other pairs are unaffected.
             let pair = |pair: Pair| Some(Pair { arm: new(pair.arm)?, to: new(pair.to)?, ..pair });
             let pairs: Vec<Pair> = pairs.into_iter().filter_map(pair).collect();
             (!pairs.is_empty()).then_some(GroupRule::Pairs { pairs })?
@@ -117,13 +108,12 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<Gro
         GroupRule::Refusal { arm } => GroupRule::Refusal { arm: new(arm)? },
         GroupRule::Grow { series } => {
             let ids = |ids: Vec<ArmId>| ids.into_iter().map(new).collect::<Option<Vec<ArmId>>>();
-            // A series needs all its arms; other series are unaffected.
             let series = series.into_iter().filter_map(|(name, of)| Some((name, ids(of)?)));
             let series: Vec<(String, Vec<ArmId>)> = series.collect();
             (!series.is_empty()).then_some(GroupRule::Grow { series })?
         }
         GroupRule::BreakEven { series } => {
-            // A share without its arm is dropped from the series; the listing arm is required.
+            // A share without its arm is dropped; the listing arm is required.
             let of = |one: BreakEvenArms| {
                 let asks: Vec<ArmId> = one.asks.into_iter().filter_map(new).collect();
                 let list = new(one.list)?;
@@ -135,10 +125,8 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<Gro
     })
 }
 
-/// Suffix of groups of first runs.
 const FIRST: &str = "-first";
 
-/// Message for a plan without first runs.
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
 pub(super) fn published(figures: &[Published], groups: &[Group], planned_arms: &[Arm]) -> Vec<Published> {

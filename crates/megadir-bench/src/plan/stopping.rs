@@ -6,14 +6,12 @@ use megadir_stats::{EPOCHS_MIN, HalfWidth};
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
 use crate::study::{SizeSpec, Study};
 
-/// Rounds before a run that stops at a width first checks its intervals.
 const ROUNDS_MIN: u32 = 30;
 const ROUNDS_OF_EPOCH: u32 = 2;
-/// Larger numbers of epochs are refused as mistakes.
 const EPOCHS_MAX: u32 = 1000;
 /// Fewer rounds give no interval.
 const ROUNDS_FEWEST: u32 = 6;
-/// Default limit of a run that stops at a width, as a multiple of the study's rounds.
+/// Multiple of the study's rounds.
 const ROUNDS_FACTOR: u32 = 10;
 
 pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
@@ -67,7 +65,6 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Refuses unreachable widths, and round counts that give no interval.
 pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse =
         |what, value: String, allowed: &str| Err(PlanError::Value { what, value, allowed: allowed.into() });
@@ -92,14 +89,14 @@ pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
     }
 }
 
-/// Maximum rate, operations per second; no file system is that fast.
+/// No file system is that fast, operations per second.
 const RATE_MAX: u64 = 10_000_000;
 /// A block lasts 1/10 s, so that it includes the queue behind a stall of some milliseconds ...
 const BLOCKS_PER_S: u64 = 10;
 /// ... within these limits: the minimum gives a meaningful rate.
 const OPERATIONS: std::ops::RangeInclusive<u64> = 10..=1 << 16;
 
-/// Sets the rate of all arms, which must do single operations.
+/// All arms must do single operations.
 pub(super) fn set_rate(study: &Study, rate_per_s: u64, arms: &mut [Arm]) -> Result<(), PlanError> {
     let refuse = |allowed: String| {
         Err(PlanError::Value { what: "the rate", value: format!("{rate_per_s}/s"), allowed })
@@ -116,7 +113,6 @@ pub(super) fn set_rate(study: &Study, rate_per_s: u64, arms: &mut [Arm]) -> Resu
     for arm in arms {
         arm.rate_per_s = Some(rate_per_s);
         if arm.work.operations().is_some() {
-            // The number of files is the number of operations.
             continue;
         }
         arm.operations = Some((rate_per_s / BLOCKS_PER_S).clamp(*OPERATIONS.start(), *OPERATIONS.end()));

@@ -4,10 +4,8 @@ use megadir_record::{Data, FileWork, Plan, Sharing, When, Work};
 
 use crate::dataset::{Files, FilesError};
 
-/// Returns the trees of a data set, each with its subdirectory (`None`: the data set's own directory). Existing
-/// data have no trees.
-///
-/// If several workers share one tree, it has the data set's number of files for each of them.
+/// Trees of a data set, each with its subdirectory (`None`: the data set's own directory). Existing data have
+/// none. If several workers share one tree, it has the data set's number of files for each of them.
 pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
     let Some(made) = data.source.made() else { return Ok(Vec::new()) };
     let most = |sharing| workers(plan, data, sharing).max();
@@ -27,7 +25,7 @@ pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Fil
     }
 }
 
-/// `true` if all files of a data set are in its top directory before the first block.
+/// All files are in the top directory before the first block.
 pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
     match data.source.made() {
         None => true,

@@ -1,5 +1,5 @@
 //! One block of an arm: prepares the caches, times and counts the work, tears it down. If a block creates or
-//! removes files, an untimed listing before and after must agree with the number that the work reports.
+//! removes files, untimed listings before and after must agree with the reported number.
 
 use megadir::FileType;
 use megadir_record::{Arm, Counted, Phase, Plan, Refused, Sample};
@@ -58,7 +58,6 @@ pub(crate) fn one(
     let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
     let before = Before { plan, planned: arm, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
-    // The preparation may have reopened it.
     let directory = round_dirs.of(block.arm);
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
@@ -76,7 +75,6 @@ pub(crate) fn one(
             let entries = check.transpose()?.unwrap_or(0);
             (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
         }
-        // Its arm ends, and others go on.
         (Err(WorkError::Program(cause)), _) => {
             let counted = Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 };
             (counted, Some(Refused { entries: 0, cause }))
@@ -102,7 +100,7 @@ pub(crate) fn one(
         peak_bytes: taken.peak_bytes,
         counted,
         ranks: taken.ranks.map(Box::new),
-        // Warm-up is not evaluated, and can be longer than the rest.
+        // Warm-up is not evaluated, and its histogram can be longer than the rest.
         latency: stopwatch
             .latency()
             .filter(|_| block.phase == Phase::Measure && refused.is_none())
@@ -118,7 +116,6 @@ pub(crate) struct EntryCountCheck {
 }
 
 impl EntryCountCheck {
-    /// Counts the files of a data set, if the arm changes them.
     pub(crate) fn before(
         arm: &Arm,
         directory: Borrowed<'_>,
@@ -128,7 +125,7 @@ impl EntryCountCheck {
         Ok(Some(Self { before: files_below(directory, control, 0)?, change }))
     }
 
-    /// Counts them again; a wrong number marks the block's work as unequal.
+    /// A wrong number marks the block's work as unequal.
     pub(crate) fn after(
         &self,
         counted: Counted,
@@ -140,7 +137,7 @@ impl EntryCountCheck {
         Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
     }
 
-    /// Returns the absolute change in the number of files since the first count, even of a block that failed.
+    /// Absolute change in the number of files, even of a block that failed.
     pub(crate) fn change(&self, directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
         Ok(files_below(directory, control, 0)?.abs_diff(self.before))
     }

@@ -1,11 +1,11 @@
 //! The directories of data sets while arms work on them.
 //!
 //! Data that arms make start empty in every round. After use they are set aside and removed at the end of the
-//! run (or at once, with a note, if space is short): at every create ext4 skips, one by one, the inodes deleted
-//! in the last 60 s, or 300 s if not on disk yet (`recently_deleted`). After 190 000 removals a create took 160
-//! µs instead of 6 µs. If arms themselves remove files, each life begins on a remounted or reformatted file
-//! system, because ext4 without a journal reads deletion times from disk. Files for a later arm are written
-//! back first, so that no arm pays for another.
+//! run (or at once, with a note, if space is short): at every create ext4 skips, one by one, the inodes
+//! deleted in the last 60 s, or 300 s if not on disk yet (`recently_deleted`). After 190 000 removals a
+//! create took 160 µs instead of 6 µs. If arms themselves remove files, each life begins on a remounted or
+//! reformatted file system, because ext4 without a journal reads deletion times from disk. Files for a later
+//! arm are written back first, so that no arm pays for another.
 
 use std::path::Path;
 
@@ -32,13 +32,13 @@ pub(crate) struct DataDirs<'a> {
 }
 
 impl DataDirs<'_> {
-    /// Starts a life on a data set's file system: remounts it, so that memory has nothing of earlier lives. If
-    /// the driver also reads that from disk, reformats it first.
+    /// Remounts the data set's file system, so that memory has nothing of earlier lives. If the driver also
+    /// reads that from disk, reformats it first.
     pub(crate) fn begin_life(&mut self, data: DataId) -> Result<(), WorkError> {
         if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
             self.mount_again(data, MountedAs::Another)?;
         }
-        // Remount also after formatting, so that all lives begin with the same cache.
+        // All lives begin with the same cache.
         self.remount(data)
     }
 
@@ -69,11 +69,9 @@ impl Directories for DataDirs<'_> {
 pub(crate) struct RoundDirs<'a> {
     plan: &'a Plan,
     data_dirs: DataDirs<'a>,
-    /// `true` if there is space for the files of all rounds.
     keeps: bool,
     aside: u64,
     control: RunControl<'a>,
-    /// Arm-made data sets whose space has been recorded.
     known: Vec<DataId>,
 }
 
@@ -114,13 +112,13 @@ impl<'a> RoundDirs<'a> {
         Ok(true)
     }
 
-    /// `true` if a data set's file system was made for the run and survives a remount, i.e. is not in memory.
+    /// File systems in memory do not survive a remount.
     fn can_be_mounted_again(&self, data: DataId) -> bool {
         let on = self.plan.file_system_of(data);
         on.is_some_and(|on| !matches!(on.place, Place::Memory { .. } | Place::Directory { .. }))
     }
 
-    /// Removes or sets aside the files that no arm after `place` needs in this order.
+    /// Removes or sets aside the files that no arm after `place` needs.
     pub(crate) fn leave(&mut self, order: &[ArmId], place: usize) -> Result<(), RunError> {
         let data = self.data_of(order[place]);
         let volume = self.data_dirs.volumes.of(&self.plan.data[data.0 as usize]);
@@ -143,7 +141,7 @@ impl<'a> RoundDirs<'a> {
             }
             false => workspace.renew_data_directory(&name, self.control.heartbeat),
         };
-        // Use the new directory itself, even if its path now leads elsewhere.
+        // Its path may lead elsewhere now.
         *directory = Dir::from_descriptor(renewed.map_err(|error| unusable(&path, error))?, path);
         Ok(())
     }
@@ -158,11 +156,10 @@ impl<'a> RoundDirs<'a> {
             return Ok(None);
         }
         let directory = self.data_dirs.of(data);
-        // Count after write-back: some file systems allocate blocks only then.
+        // Some file systems allocate blocks only at write-back.
         write_back(directory, self.control.heartbeat).map_err(|error| unusable(directory.path(), error))?;
         let found = match tree_usage(directory.at(), self.control) {
             Ok(found) => found,
-            // The run ends for the same reason.
             Err(WorkError::Stopped) => return Ok(None),
             Err(error) => return Err(unusable(directory.path(), std::io::Error::other(error.to_string()))),
         };

@@ -1,9 +1,8 @@
 //! Fills and ages the data sets of a plan, and measures their space.
 //!
-//! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An aged
-//! directory gets further files, written back and then removed, so that it stays large where directories do not
-//! shrink; their numbers are far beyond the names that look-ups treat as absent. Space is measured by a walk
-//! that follows no links and crosses no mounts.
+//! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An
+//! aged directory gets further files, written back and then removed; their numbers are far beyond the names
+//! that look-ups treat as absent.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -33,14 +32,13 @@ pub(crate) struct Made {
     pub(crate) directories: Vec<Dir>,
     pub(crate) usages: Vec<TreeUsage>,
     pub(crate) built: Built,
-    /// `true` if it is on disk, as far as the system reports.
+    /// As far as the system reports.
     pub(crate) written: bool,
 }
 
 struct Set<'a> {
     data: &'a Data,
     filling: Filling<'a>,
-    /// Directories made before the first file, and their total.
     directories: (u64, u64),
     entries: u64,
     directories_ns: Option<u64>,
@@ -68,7 +66,6 @@ pub(crate) fn build(
     let (mut usages, mut written) = (Vec::new(), true);
     for set_dir in &set_dirs {
         let unusable = |source| RunError::Directory { path: set_dir.path.clone(), source };
-        // Otherwise dirty data would be written during measurement.
         written &= write_back(&set_dir.directory, control.heartbeat).map_err(unusable)?;
         let found = tree_usage(set_dir.directory.at(), control).map_err(|error| match error {
             WorkError::Stopped => RunError::Interrupted,
@@ -92,7 +89,7 @@ pub(crate) fn build(
     let again = |set_dir: DataSetDir<'_>| {
         let unusable =
             |error: megadir::Error| RunError::Directory { path: set_dir.path.clone(), source: error.into() };
-        // A new open file description: btrfs lists a directory as of its opening. By descriptor, not by path.
+        // A new open file description: btrfs lists a directory as of its opening.
         Dir::from_descriptor(set_dir.directory, &set_dir.path).again().map_err(unusable)
     };
     Ok(Made {
@@ -119,7 +116,6 @@ fn fill_sets(
     in_turns(sets, &order, Set::aging_left, |set| set.remove_files(control))
 }
 
-/// Removes what is left of a data set and makes it again, with the same files, written back.
 pub(crate) fn rebuild(
     plan: &Plan,
     data: &Data,
@@ -141,7 +137,6 @@ pub(crate) fn rebuild(
     Dir::from_descriptor(set_dir.directory, &path).again().map_err(|error| unusable(error.into()))
 }
 
-/// Directory of a data set, and its trees that are filled before the run.
 struct DataSetDir<'a> {
     data: &'a Data,
     path: PathBuf,
@@ -181,8 +176,7 @@ impl<'a> DataSetDir<'a> {
     }
 }
 
-/// Returns the free inodes and bytes of all file systems together; `None` for inodes if one does not count
-/// them.
+/// Inodes are `None` if one file system does not count them.
 fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
     for volume in volumes.all() {
@@ -203,7 +197,7 @@ fn in_turns<'a>(
 ) -> Result<(), RunError> {
     loop {
         let most = order.iter().copied().max_by(|a, b| {
-            // Among equals take the first; `max_by` alone would take the last.
+            // `max_by` alone would take the last among equals.
             left(&sets[*a]).total_cmp(&left(&sets[*b])).then(std::cmp::Ordering::Greater)
         });
         match most {
@@ -241,7 +235,7 @@ impl<'a> Set<'a> {
         self.aging.as_ref().map_or(0.0, Aging::left)
     }
 
-    /// Ends file creation; further files are written back before their removal.
+    /// Further files are written back before their removal.
     fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
         self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(control))
     }
@@ -298,7 +292,7 @@ impl<'a> Set<'a> {
     }
 }
 
-/// Number of the first further file; twelve digits, as in sequential names.
+/// Twelve digits, as in sequential names.
 const FIRST: u64 = 500_000_000_000;
 const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
 
@@ -307,13 +301,11 @@ pub(crate) struct Aging<'a> {
     of: &'a Files,
     filling: Filling<'a>,
     files: u64,
-    /// Size of the directory with the further files, bytes.
     full_bytes: u64,
     removed: u64,
     removed_ns: u64,
 }
 
-/// Returns the directory's `st_size`, bytes.
 pub(crate) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
     Ok(os::status_of(&directory)?.size_bytes)
 }
@@ -337,7 +329,7 @@ impl<'a> Aging<'a> {
         })
     }
 
-    /// Makes the further files that correspond to the first `own` of `entries` files; `true` if the run is to
+    /// Makes the further files that belong to the first `own` of `entries` files; `true` if the run is to
     /// end.
     pub(crate) fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
         let part = u128::from(self.files) * u128::from(own) / u128::from(entries.max(1));
@@ -388,7 +380,6 @@ pub(crate) struct TreeUsage {
 }
 
 impl TreeUsage {
-    /// Returns the counts that a listing of all files must give.
     pub(crate) fn counted(&self) -> Counted {
         Counted { entries: self.used.files, hash: self.hash, calls: None, written_bytes: 0 }
     }
@@ -405,7 +396,6 @@ pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Re
 
 struct UsageCounter<'a> {
     tree_usage: TreeUsage,
-    /// Inodes with several links that were counted already.
     linked: HashSet<u64>,
     control: RunControl<'a>,
 }
@@ -452,7 +442,6 @@ impl UsageCounter<'_> {
     }
 }
 
-/// Returns the error for a tree deeper than any that this program makes.
 pub(crate) fn too_deep() -> std::io::Error {
     std::io::Error::other("directories are nested deeper than this program creates them")
 }

@@ -1,7 +1,6 @@
-//! Expected results of listings and methods, recorded before the first block. For data made by the run they
-//! come from the names alone, so that a fault common to all backends shows; for an existing directory from the
-//! oracle's listing. Attributes come from the oracle, Rust's standard library, because file systems round
-//! times.
+//! Expected results, recorded before the first block. For data made by the run they come from the names
+//! alone, so that a fault common to all backends shows; for an existing directory from the oracle's listing.
+//! Attributes come from the oracle, Rust's standard library, because file systems round times.
 //!
 //! For the cache state `unseen` the files are re-created, so that no process has seen them before the block.
 
@@ -22,11 +21,9 @@ use crate::os::{self, At, write_back};
 use crate::plan::{in_one_directory, trees};
 use crate::run::RunError;
 
-/// Files between two heartbeats.
 const STEP: u64 = 256;
 
-/// Writes the expected listing of each data set into the plan, except for data that arms make. `counted` is the
-/// oracle's listing; its numbers become the plan's.
+/// Not for data that arms make. The numbers of `counted`, the oracle's listing, become the plan's.
 pub(crate) fn record_expected(
     plan: &mut Plan,
     counted: &mut [Counted],
@@ -46,7 +43,7 @@ pub(crate) fn record_expected(
         for files in before_run(plan, data) {
             hash = hash.wrapping_add(made_hash(&files, control)?);
         }
-        // Blocks that list one directory are compared with this hash; trees are not listed again.
+        // Blocks that list one directory are compared with this hash.
         if !in_one_directory(plan, data) && truth.hash != hash {
             return Err(RunError::OtherNames { made: truth.entries });
         }
@@ -88,11 +85,9 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
 
 /// Earliest file time: 2020-01-01, in seconds since 1970.
 const FROM_S: u64 = 1_577_836_800;
-/// Range of file times after it, seconds: four years.
 const WITHIN_S: u64 = 4 * 365 * 86_400;
 
-/// Has the oracle read the attributes of every file, and writes their hash into the work of the arms that read
-/// them.
+/// The oracle reads the attributes of every file; their hash goes into the work of the arms that read them.
 pub(crate) fn expect_attributes(
     plan: &mut Plan,
     directories: &[Dir],
@@ -131,11 +126,9 @@ pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>)
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         os::set_times(directory.at(), place.path(), time_of(files.seed(), index)).map_err(failed)?;
     }
-    // Otherwise dirty data would be written during measurement.
     write_back(directory, control.heartbeat).map(drop).map_err(failed)
 }
 
-/// Returns a file's time since 1970.
 fn time_of(seed: u64, index: u64) -> Duration {
     let mut random = SplitMix64::new(seed ^ SplitMix64::new(index).next_u64());
     let seconds = FROM_S + random.below(WITHIN_S).unwrap_or(0);
@@ -143,8 +136,7 @@ fn time_of(seed: u64, index: u64) -> Duration {
     Duration::new(seconds, nanoseconds as u32)
 }
 
-/// Removes and re-creates every file of a data set in one directory, with the same name, contents and time,
-/// then writes all back if the system permits.
+/// With the same name, contents and time, written back if the system permits.
 pub(crate) fn recreate_files(
     plan: &Plan,
     data: DataId,
@@ -179,7 +171,7 @@ fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(),
         }
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         match os::remove_file(directory.at(), place.path()) {
-            // A stop may have left the data set incomplete; re-create the missing files.
+            // A stop may have left the data set incomplete.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             removed => removed.map_err(failed)?,
         }

@@ -1,5 +1,5 @@
-//! Data sets that programs work on: a program may do anything to them, so each is looked at after every round, and
-//! made again if a program changed it.
+//! Data sets that programs work on: each is looked at after every round, and made again if a program changed
+//! it.
 
 use megadir_record::{Arm, ArmId, DataId, Note, Plan, Work};
 
@@ -16,9 +16,8 @@ pub(crate) struct Intact(Vec<Set>);
 #[derive(Clone, Copy, Default)]
 struct Set {
     programs: bool,
-    /// State at the last look; `None` before the first.
     seen: Option<Fingerprint>,
-    /// `true` if a program that may change it has run since it was made.
+    /// A program that may change the data set has run since it was made.
     used_up: bool,
 }
 
@@ -31,7 +30,6 @@ impl Intact {
         Self(plan.data.iter().map(of).collect())
     }
 
-    /// Makes a data set again if a program used it up, and looks at it before its first use.
     pub(crate) fn make_ready(&mut self, data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkError> {
         let set = &mut self.0[data.0 as usize];
         if !set.programs {
@@ -52,7 +50,6 @@ impl Intact {
         self.0[planned.data.0 as usize].used_up |= changes;
     }
 
-    /// Looks at the data sets of a round's arms; returns a note for each that was changed, and makes it again.
     pub(crate) fn after_round(
         &mut self,
         order: &[ArmId],

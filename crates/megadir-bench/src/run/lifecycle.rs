@@ -22,11 +22,10 @@ use crate::run::{Listeners, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
 use crate::{host, os};
 
-/// Images cannot grow with less free space than this, bytes.
+/// Free space without which images cannot grow, bytes.
 const IMAGES_FREE_MIN: u64 = 1 << 20;
 
-/// Executes a plan. Errors: [`RunError`]; the run's own directory is still removed, and a started record gets
-/// its last line.
+/// On an error the run's own directory is still removed, and a started record gets its last line.
 pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
@@ -39,14 +38,12 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     if let Some(begun) = &begun
         && let Ok(directory) = Dir::open(&request.directory)
     {
-        // Before anything is written.
         check_machine(begun, &host::describe(directory.at(), &request.program))?;
         check_ranks(begun, request.ranks.map(RankWorkers::facts))?;
     }
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
     let result = prepared.record_expected().and_then(|()| {
-        // Arms unavailable here are omitted in all epochs.
         let whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
         match begun {
             Some(begun) => go_on(&mut prepared, &whole, &begun, start_ns, &mut listeners),
@@ -111,13 +108,13 @@ fn go_on(
     if prepared.epoch > 0 {
         listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
     }
-    // Block times continue the record's clock; the pause between the two processes is not counted.
+    // Block times continue the record's clock, without the pause between the two processes.
     let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
     let samples = epochs::of(&begun.samples, prepared.epoch).to_vec();
     record(prepared, whole, samples, start_ns.wrapping_sub(before_ns), listeners)
 }
 
-/// Measures from the prepared epoch to the last; `samples` are those already measured in it.
+/// `samples` are those already measured in the prepared epoch.
 fn all_epochs(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -152,7 +149,6 @@ fn epoch_of(prepared: &Prepared<'_>) -> Epoch {
     Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes }
 }
 
-/// Runs the self-check, measures, and writes the record's last line.
 fn record(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -166,13 +162,11 @@ fn record(
     let checked = match check(prepared.directory.at(), prepared.plan.seed, calibration, prepared.control) {
         Ok(check) => {
             listeners.tell(&Event::Checked(&check))?;
-            // With ranks the monotonic clock was chosen.
             let by_choice =
                 |note: &Note| prepared.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
             notes.extend(notes_on(&check).into_iter().filter(|note| !by_choice(note)));
             Ok(Some(check.null_loop_ns))
         }
-        // The rounds end at once for the same reason.
         Err(WorkError::Stopped) => Ok(None),
         Err(error) => Err(RunError::Arm { arm: "the run's self-check".into(), reason: error.to_string() }),
     };
@@ -202,7 +196,7 @@ fn record(
     Ok(measured)
 }
 
-/// Adds the cause to an error if the images had no space to grow: their file systems only report `EIO`.
+/// File systems on images without space to grow only report `EIO`.
 fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
     let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
     let full = prepared.plan.file_systems.iter().any(on_image)
@@ -213,18 +207,15 @@ fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
     }
 }
 
-/// Duration of one calibration of the cycle counter against the monotonic clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
-/// Maximum relative change of the tick length between two calibrations.
+/// Relative change of the tick length between two calibrations.
 const DRIFT_MAX: f64 = 0.001;
-/// Maximum overhead of the measuring loop, nanoseconds per operation.
 const NULL_NS_MAX: f64 = 40.0;
 
 pub(crate) fn calibrate() -> Calibration {
     Calibration::over(CALIBRATION)
 }
 
-/// Returns a note if the counter's rate has changed.
 pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
     let drift = calibrate().drift_since(before);
     (drift.abs() > DRIFT_MAX).then(|| {
@@ -261,7 +252,7 @@ pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     notes
 }
 
-/// Reads the attributes of an open directory: the fastest call that reaches a file system.
+/// The fastest call that reaches a file system.
 struct Itself<'a> {
     directory: Borrowed<'a>,
     control: RunControl<'a>,

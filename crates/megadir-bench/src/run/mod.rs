@@ -36,24 +36,22 @@ pub struct RunRequest<'a> {
     pub plan: Plan,
     pub notes: Vec<Note>,
     pub directory: PathBuf,
-    /// Command line that repeats the run, for the record.
     pub command: Vec<String>,
-    /// Record that the run continues; its plan is [`RunRequest::plan`].
+    /// Record to continue; its plan is [`RunRequest::plan`].
     pub resume: Option<Record>,
     pub program: Program,
-    /// Set by the caller to end the run; polled every few milliseconds.
+    /// Ends the run; polled every few milliseconds.
     pub stop: &'a AtomicBool,
-    /// Incremented by the run, so that a watcher can distinguish work from a hang.
+    /// Shows a watcher that the run does not hang.
     pub heartbeat: &'a AtomicU64,
     /// `true` if the contents of the plan's device may be erased.
     pub erase_device: bool,
-    /// Command that starts worker processes; without it arms with such workers are omitted.
+    /// Without it arms with worker processes are omitted.
     pub worker: Option<WorkerCommand>,
-    /// Ranks as workers, of which this process is rank 0; without them arms with such workers are omitted.
+    /// Ranks as workers; this process is rank 0.
     pub ranks: Option<&'a RankWorkers>,
 }
 
-/// Returns a suggestion if a directory cannot be used.
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
@@ -63,7 +61,6 @@ fn way_out(error: &io::Error) -> &'static str {
     }
 }
 
-/// Formats an amount: bytes in the largest binary unit that leaves three digits, other numbers unchanged.
 fn amount(what: &str, number: u64) -> String {
     if what != "space" || number < 1 << 10 {
         return number.to_string();
@@ -93,7 +90,6 @@ pub enum RunError {
     Plan(#[from] PlanError),
     #[error("{arm}: {reason}")]
     Arm { arm: String, reason: String },
-    /// A data set has fewer or more files than were made.
     #[error("the data set of {made} files lists {seen} entries")]
     Lost { made: u64, seen: u64 },
     #[error("the data set of {made} files has unexpected names")]
@@ -103,10 +99,8 @@ pub enum RunError {
     #[error("{error}; '{}', which holds the images, is full: free some space, or name another directory \
         with --dir", .path.display())]
     ImagesFull { path: PathBuf, error: Box<Self> },
-    /// An observer failed: the record cannot be written.
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
-    /// The run's own directory could not be removed.
     #[error("cannot remove '{}': {}; the next run removes it", .path.display(), words(.source))]
     Clean { path: PathBuf, source: io::Error },
     #[error("{error}; after that: {cleaning}")]
@@ -118,7 +112,6 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Adds the result of the cleanup; this error is reported first.
     fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
         match cleaned {
             Ok(()) => self,
@@ -148,7 +141,7 @@ impl Listeners<'_, '_> {
     }
 }
 
-/// Converts the error of an arm's work; `None` if the run was stopped.
+/// `None` if the run was stopped.
 pub(crate) fn failed(plan: &Plan, planned: ArmId, error: WorkError) -> Option<RunError> {
     match error {
         WorkError::Stopped => None,

@@ -1,6 +1,6 @@
-//! Continues a record: checks that machine, file systems and data are the same, then restores the state for the
-//! next block, untimed and unrecorded. Arms that use files of earlier arms repeat this round's blocks in order;
-//! all others run one block, so that caches are as warm as after a round.
+//! Continues a record: checks that machine, file systems and data are the same, then restores the state for
+//! the next block, untimed and unrecorded. Arms that use files of earlier arms repeat this round's blocks in
+//! order; all others run one block, so that caches are as warm as after a round.
 
 use megadir_record::{
     ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Ranks, Record, Sample,
@@ -14,7 +14,7 @@ use crate::kind::BlockKey;
 use crate::run::data_dirs::RoundDirs;
 use crate::schedule::{Block, Step, next, order_after};
 
-/// Re-creates the state for the next block; `false` if the run is to end.
+/// `false` if the run is to end.
 pub(crate) fn replay(
     plan: &Plan,
     samples: &[Sample],
@@ -37,13 +37,11 @@ pub(crate) fn replay(
         if !entered || !one(plan, &block, order[place], samples, works, round_dirs)? {
             return Ok(false);
         }
-        // No effect if arms do not depend on each other.
         round_dirs.leave(&order, place)?;
     }
     Ok(true)
 }
 
-/// Repeats a block of an arm; `false` if the run is to end.
 fn one(
     plan: &Plan,
     block: &Block,
@@ -57,7 +55,6 @@ fn one(
         return Ok(true);
     }
     if samples.iter().any(|sample| sample.arm == arm && sample.refused.is_some()) {
-        // No arm works on its files.
         return Ok(true);
     }
     let last = samples.iter().rfind(|sample| sample.arm == arm);
@@ -77,7 +74,6 @@ fn one(
         .and_then(|_| work.teardown(directory, control));
     works.intact.after_block(of_plan);
     match done {
-        // Its next block says so.
         Err(WorkError::Program(_)) => Ok(true),
         Ok(()) => Ok(true),
         Err(error) => failed(plan, arm, error).map_or(Ok(false), Err),
@@ -101,7 +97,7 @@ pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), Run
     Ok(())
 }
 
-/// Refuses other ranks than those of the record. In records for sharing, hosts have no names.
+/// In records for sharing, hosts have no names.
 pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), RunError> {
     let of = |ranks: Option<&Ranks>| {
         ranks.map_or_else(
@@ -120,7 +116,6 @@ pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), Run
     Err(RunError::Resume { reason: format!("the ranks were {then}, and are now {now}; {hint}") })
 }
 
-/// Refuses to continue a record if further blocks could not be compared with the earlier ones.
 pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
     check_machine(begun, machine)?;
     let differs = |reason: String| Err(RunError::Resume { reason });
@@ -215,7 +210,7 @@ fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Opt
     }
     let bytes = |of: &FileSystem| Some(of.block_bytes?.saturating_mul(of.blocks?.0));
     let (then, now) = bytes(then).zip(bytes(now))?;
-    // Sizes vary slightly on some file systems, with the use of a shared pool (ZFS) or with reserved space.
+    // On some file systems sizes vary with a shared pool (ZFS) or reserved space.
     let apart = then.abs_diff(now) > then.max(now) / 100;
     let size = |bytes| amount("space", bytes);
     apart.then(|| {

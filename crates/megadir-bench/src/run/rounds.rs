@@ -22,7 +22,7 @@ use crate::run::setup::{Prepared, keeps_all_rounds};
 use crate::run::volumes::Volumes;
 use crate::schedule::{Block, Outcome, Step, may_redo, next, order_after};
 
-/// Clock difference over a round that makes it void: nanoseconds, and fraction of the round.
+/// Clock difference that makes a round void: nanoseconds, and fraction of the round.
 const JUMP_NS: u64 = 10_000_000;
 const JUMP_FRACTION: f64 = 0.01;
 
@@ -31,8 +31,7 @@ pub(crate) struct Measured {
     pub(crate) unequal_blocks: u64,
 }
 
-/// Measures until the plan is done or the run is stopped; `samples` are the earlier ones. Block times count
-/// from `zero_ns` of the monotonic clock.
+/// `samples` are the earlier ones; block times count from `zero_ns` of the monotonic clock.
 pub(crate) fn measure(
     prepared: &mut Prepared<'_>,
     directories: Vec<Dir>,
@@ -75,9 +74,8 @@ pub(crate) fn measure(
             }
         };
         tell((plan, truths), &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
-        // Drop the times of single operations: they would fill the memory, and no later step needs them.
+        // The times of single operations would fill the memory.
         samples.push(Sample { latency: None, ..sample });
-        // A full directory may have shortened the round.
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
         let last = block.place as usize + 1 == order.len();
         if last
@@ -86,7 +84,6 @@ pub(crate) fn measure(
         {
             match may_redo(plan, &samples) {
                 true => void(&mut samples, &block, reason, listeners)?,
-                // The limit of repeats is reached: keep the disturbed round.
                 false => disturbed.count(block.round, reason, listeners)?,
             }
         }
@@ -103,7 +100,6 @@ pub(crate) fn measure(
     }
 }
 
-/// Checks the data sets of programs after a round; `false` if the run is to end.
 fn data_checked(
     plan: &Plan,
     (works, round_dirs): (&mut ArmWorks<'_>, &mut RoundDirs<'_>),
@@ -175,7 +171,7 @@ fn room_reused() -> Note {
     NoteKind::RoomReused.note(text.into())
 }
 
-/// Describes how a block's work differs from the data set's expected entries, if these are known.
+/// `None` if the work equals the data set's expected entries, or these are unknown.
 fn unequal(truths: &[Counted], planned: &Arm, sample: &Sample) -> Option<String> {
     let truth = &truths[planned.data.0 as usize];
     difference(sample, planned.work.expected(truth.entries, truth.hash)?, planned)
@@ -222,7 +218,7 @@ fn void(
     }
 }
 
-/// Disturbed rounds that count because the limit of repeats was reached.
+/// Rounds that count although disturbed: the limit of repeats was reached.
 #[derive(Default)]
 struct Disturbed {
     rounds: u32,
@@ -241,7 +237,7 @@ impl Disturbed {
         }
     }
 
-    /// Counts a round; returns a note for the first, because a run may not reach its end.
+    /// Notes the first, because a run may not reach its end.
     fn note(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
         self.rounds += 1;
         let what = match reason {
@@ -274,7 +270,6 @@ fn tell_outcome(
     Ok(())
 }
 
-/// Clocks at a round's start, to detect disturbances.
 struct Watch {
     stolen_ticks: Option<u64>,
     monotonic_ns: u64,
@@ -294,7 +289,7 @@ impl Watch {
                 return Some(VoidReason::StolenTime);
             }
         }
-        // `elapsed` fails if the clock was set back; 0 then differs enough to be a jump.
+        // `elapsed` fails if the clock was set back; 0 then counts as a jump.
         let wall_ns = self.wall.elapsed().map_or(0, |wall| wall.as_nanos() as u64);
         let allowed_ns = JUMP_NS + (JUMP_FRACTION * elapsed_ns as f64) as u64;
         (wall_ns.abs_diff(elapsed_ns) > allowed_ns).then_some(VoidReason::ClockJump)

@@ -32,9 +32,8 @@ use crate::run::{Listeners, RunError, RunRequest};
 use crate::workspace::remove_leftovers;
 
 pub(crate) struct Prepared<'a> {
-    /// Plan of the epoch; the whole plan if there is one epoch.
     pub(crate) plan: Plan,
-    /// Epoch, from 0.
+    /// From 0.
     pub(crate) epoch: u32,
     pub(crate) notes: Vec<Note>,
     pub(crate) command: Vec<String>,
@@ -68,7 +67,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Creates what the plan needs; an error leaves nothing behind.
+/// An error leaves nothing behind.
 pub(crate) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
@@ -84,13 +83,11 @@ pub(crate) fn prepare<'a>(
         false if plan.compares_directories() => (Volumes::directories(&plan)?, plan),
         false => Volumes::mount(plan, &path, request.erase_device, control, &mut notes)?,
     };
-    // Open after creating the lab: the lab has its own mount namespace, where earlier descriptors belong to no
-    // mount.
+    // The lab has its own mount namespace, where earlier descriptors belong to no mount.
     let directory = open()?;
     let plan = fit(&mut volumes, plan, &mut notes)?;
     let (mut data, mut usages, mut built) = (Vec::new(), Vec::new(), None);
     if makes(&plan) {
-        // The lab has removed the leftovers beside its images.
         if plan.file_systems.is_empty() || plan.compares_directories() {
             for volume in volumes.all() {
                 notes.extend(leftovers(&volume.path, heartbeat));
@@ -132,7 +129,7 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-/// Checks everything that would prevent a run ([`run`](super::run)) from starting, without writing anything.
+/// Checks everything that would prevent a run ([`run`](super::run)) from starting; writes nothing.
 pub fn check(
     plan: &Plan,
     path: &Path,
@@ -191,13 +188,12 @@ pub(crate) fn rebuild_for_epoch(
     prepared.record_expected()
 }
 
-/// `true` if the run creates the files that it works on.
 fn makes(plan: &Plan) -> bool {
     plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }))
 }
 
-/// Writes predictions into the plan and checks the space. Too small file systems made for the run are omitted,
-/// if others remain; a too small volume of the user is an error.
+/// Writes predictions into the plan and checks the space. Too small file systems made for the run are
+/// omitted, if others remain; a too small volume of the user is an error.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
     let (mut plan, mut gone) = (plan, Vec::new());
     for volume in volumes.all() {
@@ -216,7 +212,7 @@ fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan,
     volumes.leave_out(plan, &gone)
 }
 
-/// Removes the directories of killed runs and returns notes on that; errors do not stop the run.
+/// Errors are notes: they do not stop the run.
 fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
     match remove_leftovers(path, heartbeat) {
         Ok(found) => notes_on(&found),
@@ -232,7 +228,7 @@ fn not_written_back() -> Note {
     NoteKind::NotWrittenBack.note(text.into())
 }
 
-/// Has the oracle list every data set once, and removes impossible arms from the plan.
+/// The oracle lists every data set once; impossible arms leave the plan.
 fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunError> {
     let oracle = Work::List {
         backend: "std".into(),
@@ -322,8 +318,8 @@ fn name_source(
     }
 }
 
-/// Checks space and inodes of a volume; returns notes. If only the directory index limits the arms, they may
-/// plan for more files than it certainly holds: an arm is stopped when the directory is full.
+/// Checks space and inodes of a volume. If only the directory index limits the arms, they may plan for more
+/// files than it certainly holds: an arm is stopped when the directory is full.
 pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volumes, volume);
@@ -361,8 +357,7 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
     Ok(notes)
 }
 
-/// `true` if the files that arms make may stay until the run's end: they fit three quarters of the free inodes
-/// and half of the free space.
+/// The files must fit three quarters of the free inodes and half of the free space.
 pub(crate) fn keeps_all_rounds(plan: &Plan, volumes: &Volumes) -> bool {
     volumes.all().iter().all(|volume| keeps_all(plan, volumes, volume))
 }
@@ -381,14 +376,11 @@ fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Room {
     }
 }
 
-/// Number of names that a new directory certainly takes.
 struct Fit {
     entries: u64,
-    /// `true` if the index is the limit.
     by_index: bool,
 }
 
-/// Returns the number of these names that a new directory certainly takes; `None` without a known limit.
 fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
     let lengths = match files.made().names {
         NameScheme::Lengths { bytes } => NameLengths::counted(bytes.map(|bytes| (u16::from(bytes), 1)))?,
@@ -407,7 +399,6 @@ fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
 /// A study's size fits directories that take from half to twice as many entries.
 const FACTOR: f64 = 2.0;
 
-/// Writes into the plan the predictions for arms that fill directories on a volume.
 pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> {
     let Volume { on, path, directory, .. } = volume;
     let (seed, data) = (plan.seed, &plan.data);

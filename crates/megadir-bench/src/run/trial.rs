@@ -1,8 +1,8 @@
-//! Every program once before the run, untimed: does it work, does it do the same as its task's reference, and does
-//! it leave the data set alone?
+//! Every program once before the run, untimed: does it work, does it do the same as its task's reference, and
+//! does it leave the data set alone?
 //!
-//! The reference of a task is its first arm on the data set. Its result is what every later block must have. An
-//! arm that fails here is left out with the reason; so are all arms of a task whose reference fails.
+//! The reference of a task is its first arm on the data set. Every later block must have its result. An arm
+//! that fails here is left out with the reason; so are all arms of a task whose reference fails.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,6 @@ use crate::run::data_dirs::DataDirs;
 use crate::run::intact::{changed, look, remake};
 use crate::run::volumes::Volumes;
 
-/// Runs of the shell to find out what its start costs.
 const SHELL_STARTS: usize = 21;
 
 pub(crate) struct Trial<'a> {
@@ -29,8 +28,8 @@ pub(crate) struct Trial<'a> {
     pub(crate) notes: &'a mut Vec<Note>,
 }
 
-/// Runs every program of the plan, except arms of `gone`, and writes the expected results into the plan. Returns
-/// the arms that are impossible, with reasons.
+/// Runs every program, except arms of `gone`, and writes the expected results into the plan. Returns the
+/// impossible arms.
 pub(crate) fn try_programs(
     trial: &mut Trial<'_>,
     gone: &[(ArmId, String)],
@@ -53,7 +52,6 @@ pub(crate) fn try_programs(
     Ok(refused)
 }
 
-/// Tries the arms of a task on one data set; the first is the reference.
 fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut refused: Vec<(ArmId, String)> = Vec::new();
     let (mut expected, mut without_reference) = (None, None);
@@ -63,7 +61,7 @@ fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(
         .collect();
     let line = |id: &ArmId| lines.get(id);
     for (place, id) in arms.iter().enumerate() {
-        // Twins in other states of the cache, and the baseline against itself.
+        // Twins in other cache states, and the baseline against itself.
         if let Some(same) = arms[..place].iter().find(|other| line(other) == line(id)) {
             let reason = refused.iter().find(|(other, _)| other == same).map(|(_, reason)| reason.clone());
             refused.extend(reason.map(|reason| (*id, reason)));
@@ -104,7 +102,6 @@ fn command(arm: &Arm) -> Option<&CommandWork> {
     }
 }
 
-/// Runs an arm's program once and returns its result, or the reason why it is none.
 fn one_arm(
     trial: &mut Trial<'_>,
     data: DataId,
@@ -195,7 +192,6 @@ fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
         match shell.run(directory, 1, &mut stopwatch, trial.control) {
             Ok(_) => times_ns.extend(shell.usage().map(|taken| taken.elapsed_ns as f64)),
             Err(WorkError::Stopped) => return Err(RunError::Interrupted),
-            // The arms say so themselves.
             Err(_) => return Ok(None),
         }
     }

@@ -1,5 +1,5 @@
-//! Volumes of a run: the given directory, several directories of the user, or the file systems made for the run.
-//! Each has a directory of the run's own.
+//! Volumes of a run: the given directory, several directories of the user, or the file systems made for the
+//! run. Each has a directory of the run's own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,36 +19,35 @@ use crate::os::write_back;
 use crate::plan::{estimate_on, without};
 use crate::workspace::{Leftovers, Workspace};
 
-/// A mounted file system holds at most this many pages of the device. More mean that the unmounted device's
-/// pages were not dropped.
+/// Device pages that a mounted file system holds. More mean that the unmounted device's pages were not
+/// dropped.
 const DEVICE_PAGES_MAX: u64 = 16;
-/// Placeholder for directories of an unmounted file system: no file can be created or removed in it.
+/// Stands for directories of an unmounted file system: nothing can be created or removed in it.
 const NOWHERE: &str = "/proc";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountedAs {
     ItIs,
-    /// A reformatted one, empty except for the directories in which arms make their files.
+    /// Reformatted; empty except for the directories in which arms make their files.
     Another,
 }
 
 #[derive(Debug)]
 pub(crate) struct Volumes {
     all: Vec<Volume>,
-    /// Lab that made the file systems; closed after them.
+    /// Closed after its file systems.
     lab: Option<Lab>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Volume {
-    /// File system of the plan; `None` for the only directory of a run without any.
+    /// `None` for the only directory of a run without file systems.
     pub(crate) on: Option<FsId>,
     pub(crate) path: PathBuf,
     pub(crate) directory: Dir,
     pub(crate) kind: String,
-    /// Number of the file system, the same for all directories on it; `None` if unknown.
+    /// The same for all directories on one file system.
     number: Option<u64>,
-    /// The run's own directory; `None` if the run makes no files.
     workspace: Option<Workspace>,
     mounted: Option<Mounted>,
 }
@@ -63,7 +62,7 @@ pub(crate) fn wanted(
     let backing = match &file_system.place {
         Place::Image { bytes, .. } | Place::Memory { bytes } => {
             let needs = estimate_on(plan, file_system.id);
-            // The image's size allows for the files of all rounds; if these do not fit, it is smaller.
+            // If the files of all rounds do not fit, the image is smaller.
             let inodes = needs.inodes.saturating_add(needs.kept_inodes.saturating_mul(2));
             let space_bytes = needs.space_bytes.saturating_add(needs.kept_space_bytes.saturating_mul(5) / 2);
             let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
@@ -103,8 +102,7 @@ impl Volumes {
         Ok(Self { all, lab: None })
     }
 
-    /// Creates and mounts a plan's file systems, with images below `path`, and records their properties in the
-    /// plan. File systems that fail are marked unavailable.
+    /// Records the properties of the file systems in the plan; file systems that fail are marked unavailable.
     pub(crate) fn mount(
         plan: Plan,
         path: &Path,
@@ -126,7 +124,6 @@ impl Volumes {
         let mut plan = without(plan, &gone)?;
         let mut volumes = Self { all: Vec::new(), lab: Some(lab) };
         for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
-            // The plan decides how lives begin.
             let made_anew = file_system.made_anew;
             *file_system = LabFileSystem { made_anew, ..mounted.describe(file_system.id) };
             volumes.all.push(Volume::of(file_system.id, mounted)?);
@@ -134,7 +131,6 @@ impl Volumes {
         Ok((volumes, plan))
     }
 
-    /// Unmounts file systems and marks them unavailable; renumbers the others as the plan does.
     pub(crate) fn leave_out(&mut self, plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, RunError> {
         let plan = without(plan, gone)?;
         self.all.retain(|volume| !gone.iter().any(|(id, _)| volume.on == Some(*id)));
@@ -148,8 +144,8 @@ impl Volumes {
         &self.all
     }
 
-    /// Returns the plan's file systems whose data a volume has to take: its own, and those of other directories on
-    /// the same file system.
+    /// File systems whose data a volume has to take: its own, and the file systems of other directories on
+    /// the same one.
     pub(crate) fn sharing(&self, volume: &Volume) -> impl Iterator<Item = FsId> {
         let number = volume.number;
         let shares =
@@ -158,7 +154,7 @@ impl Volumes {
     }
 
     pub(crate) fn of(&self, data: &Data) -> &Volume {
-        // Planner and record reader guarantee that the plan has the file system of each data set.
+        // Planner and record reader guarantee a file system for each data set.
         self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
     }
 
@@ -184,8 +180,8 @@ impl Volumes {
         })
     }
 
-    /// Remounts the file system of a data set, or a new one in its place, and reopens the directories of all
-    /// data sets on it. Nothing else may be open there.
+    /// Remounts the file system of a data set, or a new one in its place, and reopens the directories on it.
+    /// Nothing else may be open there.
     pub(crate) fn remount(
         &mut self,
         plan: &Plan,
@@ -229,7 +225,6 @@ impl Volumes {
         self.lab.is_some() || self.all.iter().any(|volume| volume.workspace.is_some())
     }
 
-    /// Removes everything that the run made; file systems go with their contents.
     pub(crate) fn remove(self, control: RunControl<'_>) -> Result<(), RunError> {
         let mut result = Ok(());
         for volume in self.all {
@@ -278,7 +273,7 @@ impl Volume {
         self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
     }
 
-    /// Remounts the file system, or a new one in its place; `nowhere` replaces its root meanwhile.
+    /// `nowhere` replaces its root meanwhile.
     fn remount(&mut self, nowhere: Dir, as_what: MountedAs, control: RunControl<'_>) -> Result<(), LabError> {
         let Some(mounted) = &mut self.mounted else { return Ok(()) };
         let closed = self.workspace.take().map(Workspace::close);

@@ -1,5 +1,4 @@
-//! Epochs: a run's rounds, divided over data sets that are re-created with other names. Each is a plan of its
-//! own, which differs from the whole in seed and rounds. Pure.
+//! Epochs: a run's rounds, divided over data sets that are re-created with other names. Pure.
 
 use megadir_record::{Plan, Rules, Sample};
 pub use megadir_stats::EPOCHS_MIN;
@@ -7,8 +6,8 @@ use megadir_stats::permutation::SplitMix64;
 
 use crate::schedule::{Step, next};
 
-/// Returns the plan of one epoch (from 0): the same arms on data with a seed of its own, with its share of the
-/// rounds. A plan with one epoch is returned unchanged.
+/// Plan of one epoch (from 0): a seed of its own and its share of the rounds. A plan with one epoch is
+/// unchanged.
 pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     if plan.rules.epochs <= 1 {
         return plan.clone();

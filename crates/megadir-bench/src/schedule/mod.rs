@@ -17,9 +17,8 @@ use megadir_stats::{HalfWidth, Looks, narrow_enough, theil_sen};
 
 /// Shorter blocks repeat their operation, nanoseconds.
 const BLOCK_NS_MIN: u64 = 1_000_000;
-/// Maximum number of repetitions in a block.
 const OPERATIONS_MAX: u64 = 1 << 16;
-/// The warm-up is steady if its drift from first to last round is below this fraction.
+/// Drift of a steady warm-up from first to last round, as a fraction.
 const DRIFT_MAX: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +30,10 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub phase: Phase,
-    /// Round, from 0.
     pub round: u32,
     pub attempt: u32,
-    /// Position in the round, from 0.
+    /// Within the round, from 0.
     pub place: u32,
-    /// `true` if it is the last of its round, after which the round may be voided.
     pub last: bool,
     pub arm: ArmId,
     pub operations: u64,
@@ -44,11 +41,10 @@ pub struct Block {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// `true` if the warm-up ended because the series was steady.
     pub steady: bool,
     /// Void rounds that were measured again.
     pub redone: u32,
-    /// Rounds that stayed void because the limit of repeats was reached.
+    /// Rounds that stayed void: the limit of repeats was reached.
     pub lost: u32,
 }
 
@@ -56,7 +52,6 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
     let warm_arms = plan.arms.iter().filter(|planned| warms_up(planned)).count();
     let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
-    // Programs may fail in the warm-up already.
     let to_warm = |round| order_after(plan, samples, Phase::WarmUp, round, 0).len();
     match warm_up.last() {
         None if none => {}
@@ -81,7 +76,6 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     };
     let left = |round, attempt| order_after(plan, samples, Phase::Measure, round, attempt).len();
     let begun = |round, attempt| match left(round, attempt) {
-        // Every arm was stopped.
         0 => done(),
         _ => block(plan, samples, Phase::Measure, round, attempt, 0),
     };
@@ -98,7 +92,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     }
 }
 
-/// Arms of one attempt at a round. After a refused block, an arm and its dependents have no further blocks.
+/// After a refused block, an arm and its dependents have no further blocks.
 pub(crate) fn order_after(
     plan: &Plan,
     samples: &[Sample],
@@ -117,7 +111,6 @@ pub(crate) fn order_after(
     order
 }
 
-/// `true` if a round that is void after `samples` would be measured again.
 pub(crate) fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
     more(plan, redone(&rounds_of(samples, Phase::Measure)))
 }
@@ -141,7 +134,7 @@ impl Round<'_> {
         self.samples.iter().any(|sample| sample.voided.is_some())
     }
 
-    /// Returns the mean of the logarithms of the times of one operation: a geometric mean, so no arm dominates.
+    /// Mean logarithm of the time of one operation: a geometric mean, so no arm dominates.
     fn log_ns(&self) -> f64 {
         let log = |sample: &Sample| (sample.elapsed_ns.max(1) as f64 / sample.operations.max(1) as f64).ln();
         self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
@@ -173,7 +166,7 @@ fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
 }
 
 /// `true` if the interval of the Theil-Sen slope contains 0 and the drift is small. The first round fills
-/// caches and is ignored if there are others. Short series use the widest interval that they have.
+/// caches and is ignored if there are others; short series use their widest interval.
 fn is_steady(rounds: &[Round<'_>]) -> bool {
     let series: Vec<f64> = rounds.iter().skip(1).map(Round::log_ns).collect();
     if series.len() < 2 {
@@ -204,9 +197,8 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
     })
 }
 
-/// Repetitions in a block: fixed by the work, or doubled during the warm-up until a block is long enough. Arms
-/// with the same work have the same number, because a longer block meets more disturbances and dilutes each one
-/// more.
+/// Repetitions in a block: fixed by the work, or doubled during the warm-up. Arms with the same work have the
+/// same number, because a longer block meets more disturbances and dilutes each one.
 fn operations(plan: &Plan, samples: &[Sample], phase: Phase, planned: ArmId) -> u64 {
     let Some(of) = plan.arms.get(planned.0 as usize) else { return 1 };
     if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
@@ -221,7 +213,6 @@ fn operations(plan: &Plan, samples: &[Sample], phase: Phase, planned: ArmId) -> 
     each.max().unwrap_or(1)
 }
 
-/// Returns the number of repetitions that makes a block of `arm` long enough, from its last warm-up block.
 fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.arm == planned;
     let Some(last) = samples.iter().rfind(of_cell) else {
@@ -235,13 +226,12 @@ fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
     operations
 }
 
-/// `true` if an arm takes part in the warm-up; cold arms do not.
 fn warms_up(planned: &Arm) -> bool {
     !planned.cache.is_cold()
 }
 
-/// Arms of one attempt at a round. Cold arms run together, randomly before or after the warm ones, so that
-/// dropped caches are warmed once a round. Arms that depend on each other keep their order.
+/// Cold arms run together, randomly before or after the warm ones, so that dropped caches are warmed once a
+/// round. Arms that depend on each other keep their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> {
     let taking_part = |planned: &&Arm| phase == Phase::Measure || warms_up(planned);
     let all: Vec<&Arm> = plan.arms.iter().filter(taking_part).collect();
@@ -277,11 +267,10 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> 
     }
 }
 
-/// Returns independent arms in a seeded order; each stream has its own orders.
 fn shuffled(plan: &Plan, planned_arms: &[&Arm], stream: u64, round: u32, attempt: u32) -> Vec<ArmId> {
     let mut ids: Vec<ArmId> = planned_arms.iter().map(|planned| planned.id).collect();
     if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {
-        // Used by plans of older versions. Each pass through the square shuffles the rows.
+        // Plans of older versions. Each pass through the square shuffles the rows.
         let mut rows = balanced_latin_square(ids.len());
         let pass = round as usize / rows.len();
         shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
@@ -291,7 +280,6 @@ fn shuffled(plan: &Plan, planned_arms: &[&Arm], stream: u64, round: u32, attempt
     ids
 }
 
-/// Groups the arms by a number that they share, ascending.
 fn by<'a>(planned_arms: &[&'a Arm], number: impl Fn(&Arm) -> u32) -> BTreeMap<u32, Vec<&'a Arm>> {
     let mut groups: BTreeMap<u32, Vec<&Arm>> = BTreeMap::new();
     for planned in planned_arms {
@@ -307,19 +295,18 @@ fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     SplitMix64::new(uses.into_iter().fold(seed, mix))
 }
 
-/// Returns the rounds after which a run checks whether it has measured enough; `None` if the number of rounds
-/// is fixed.
+/// `None` if the number of rounds is fixed.
 pub fn looks(rules: &Rules) -> Option<Looks> {
     Looks::new(rules.stop.rounds_min()?, rules.rounds)
 }
 
-/// `true` if a plan compares arms, not counting the A/A comparison of the baseline.
+/// The A/A comparison of the baseline does not count.
 pub(crate) fn compares(plan: &Plan) -> bool {
     let itself = |arm: &ArmId| plan.arms.get(arm.0 as usize).is_some_and(|c| c.role == Role::AgainstItself);
     plan.contrasts().iter().any(|(arm, _)| !itself(arm))
 }
 
-/// `true` if a run with `done` measured rounds is due for a check, and every contrast is narrow enough.
+/// A check is due after `done` measured rounds, and every contrast is narrow enough.
 fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
     let target = match plan.rules.stop {
         Stop::Rounds => return false,
@@ -330,7 +317,6 @@ fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
     let confidence = looks.confidence(plan.rules.confidence);
     let rounds: Vec<BTreeMap<ArmId, f64>> =
         measured.iter().filter(|round| !round.void()).map(Round::times_ns).collect();
-    // More rounds add nothing on stopped arms.
     let refused = measured.iter().flat_map(|round| round.samples).filter(|sample| sample.refused.is_some());
     let stopped: BTreeSet<ArmId> =
         refused.flat_map(|sample| plan.stopped_by(sample.arm).chain([sample.arm])).collect();

@@ -48,8 +48,7 @@ pub(super) fn made<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Made, D
         when: spec.when.unwrap_or(flat.when),
         ..flat
     };
-    // Check with one file: the number of files is unknown here, and whether the fields are compatible does
-    // not depend on it.
+    // One file suffices: its fields do not depend on the number of files.
     match Files::new(&made, 0, 1) {
         Ok(_) => Ok(made),
         Err(error) => Err(D::Error::custom(format!("data: {error}"))),

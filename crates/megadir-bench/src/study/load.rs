@@ -1,5 +1,5 @@
 //! Reads studies: built-in ones by name, any study from its text, with errors that name the line. Checks the
-//! grammar of study files, not the capabilities of backends.
+//! grammar, not the capabilities of backends.
 
 use megadir::nearest::choices;
 use megadir_record::{Claims, Made, Published};
@@ -18,14 +18,13 @@ use crate::kind::small_files::SmallFilesSpec;
 use crate::kind::stat_all::StatAllSpec;
 use crate::kind::stat_some::StatSomeSpec;
 
-/// Study that is embedded in the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     pub name: &'static str,
     pub text: &'static str,
 }
 
-/// Studies embedded in the program; to add one, create a file in `studies/` and add a line here.
+/// To add one, create a file in `studies/` and add a line here.
 pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") },
     BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
@@ -43,13 +42,12 @@ pub static BUILT_IN: &[BuiltIn] = &[
 pub enum StudyError {
     #[error("unknown study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown { name: String, known: Vec<String> },
-    /// The file is not a valid study.
     #[error("{file}:{line}:{column}: {reason}")]
     Syntax {
         file: String,
-        /// Line, from 1.
+        /// From 1.
         line: usize,
-        /// Column in characters, from 1.
+        /// In characters, from 1.
         column: usize,
         reason: String,
     },
@@ -59,9 +57,7 @@ pub enum StudyError {
 
 /// Returns the built-in study called `name`.
 ///
-/// # Errors
-///
-/// [`StudyError::Unknown`] with the nearest name.
+/// Errors: [`StudyError::Unknown`] with the nearest name.
 ///
 /// ```
 /// let study = megadir_bench::study::built_in("listing").unwrap();
@@ -77,7 +73,7 @@ pub fn built_in(name: &str) -> Result<Study, StudyError> {
     }
 }
 
-/// Sections of a study file. Unknown fields are errors, so that a misspelt one cannot silently do nothing.
+/// Unknown fields are errors, so that a misspelt one cannot silently do nothing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StudyFile {
@@ -162,8 +158,6 @@ impl StudyFile {
     }
 }
 
-/// Parses a study; `file` is only used in errors. Errors: [`StudyError::Syntax`] or
-/// [`StudyError::Contradiction`].
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
@@ -176,14 +170,12 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     }
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
     let study = read.study().map_err(contradiction)?;
-    // The Windows part is checked on every system.
     match study.clone().on_windows().kind.contradiction() {
         None => Ok(study),
         Some(reason) => Err(contradiction(reason)),
     }
 }
 
-/// Returns line and column, both from 1, of a byte offset.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -191,7 +183,6 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// First contradiction of a well-formed study; `section` is for its kind of work.
 fn contradiction(study: &Study, section: &str) -> Option<String> {
     let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {
@@ -213,7 +204,6 @@ fn contradiction(study: &Study, section: &str) -> Option<String> {
     study.kind.contradiction().or_else(|| smaller_contradiction(study, sizes))
 }
 
-/// Checks the sizes of the smaller directories, which only some kinds of work have.
 fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String> {
     let ascends = |size: &&SizeSpec| {
         let all: Vec<u64> = size.smaller.iter().copied().chain([size.entries]).collect();
@@ -231,7 +221,6 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
     }
 }
 
-/// Rust's types as serde names them, and their plain names.
 const TYPES: [(&str, &str); 12] = [
     ("a string", "a string in quotes"),
     ("a sequence", "a list in [ ]"),
@@ -247,12 +236,10 @@ const TYPES: [(&str, &str); 12] = [
     ("struct ", "a table"),
 ];
 
-/// Rewords an error of serde or of a parser based on it; other messages stay unchanged.
 pub fn plain(message: &str) -> String {
     let message = message.trim().replace('\n', ", ");
     for (start, what) in [("unknown field `", "key"), ("unknown variant `", "value")] {
         if let Some((word, rest)) = message.strip_prefix(start).and_then(|rest| rest.split_once('`')) {
-            // serde puts the expected words in backquotes.
             let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
             return match known.is_empty() {
                 true => format!("unknown {what} '{word}'"),

@@ -1,5 +1,5 @@
-//! Studies: declared experiments, read from TOML: the arms, their sizes, and properties of the source that are
-//! reproduced or fixed; no parameters of a particular run. [`crate::plan()`] decides everything else.
+//! Studies: declared experiments, read from TOML: the arms, their sizes, and properties of the source that
+//! are reproduced or fixed. [`crate::plan()`] decides the parameters of a particular run.
 
 mod data;
 mod load;
@@ -20,25 +20,18 @@ pub struct Study {
     pub meta: Meta,
     pub sizes: Sizes,
     pub rules: RulesSpec,
-    /// Files that it creates.
     pub data: Made,
     pub kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Name, as `bench run` takes it.
     pub name: String,
-    /// Question that it answers, one sentence.
     pub question: String,
-    /// Published source that it reproduces.
     pub source: String,
-    /// Properties of the source that it reproduces.
     pub reproduces: Vec<String>,
-    /// Properties of the source that it fixes.
     pub fixes: Vec<String>,
     pub published: Vec<Published>,
-    /// Claims of the source, for reports to judge.
     pub claims: Option<Claims>,
 }
 
@@ -60,7 +53,6 @@ impl Study {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// Under 30 seconds.
     pub quick: SizeSpec,
     pub default: SizeSpec,
     pub published: SizeSpec,
@@ -70,12 +62,11 @@ pub struct Sizes {
 #[serde(deny_unknown_fields)]
 pub struct SizeSpec {
     pub entries: u64,
-    /// Entries of further, smaller directories in a study of look-ups, attributes or filling, ascending.
+    /// Entries of smaller directories in a study of look-ups, attributes or filling, ascending.
     #[serde(default)]
     pub smaller: Vec<u64>,
-    /// Measured rounds; a cold cache has its own number.
+    /// Measured; a cold cache has its own number.
     pub rounds: u32,
-    /// Cache states to measure in; warm if empty.
     #[serde(default)]
     pub cache: Vec<CacheState>,
 }
@@ -84,20 +75,19 @@ pub struct SizeSpec {
 #[serde(deny_unknown_fields)]
 pub struct RulesSpec {
     pub warm_up_rounds_min: u32,
-    /// Maximum warm-up, seconds of measured work.
+    /// Seconds of measured work.
     pub warm_up_s_max: u64,
     pub equivalence_band: f64,
-    /// Confidence of intervals, as a fraction. Only 0.95 is allowed: the verdicts assume it.
+    /// Confidence of intervals. Only 0.95 is allowed: the verdicts assume it.
     #[serde(deserialize_with = "confidence")]
     pub confidence: f64,
     /// Fraction of a round's time that may be stolen before the round is void.
     pub stolen_fraction_max: f64,
-    /// Limit of void rounds that are measured again, as a fraction of the rounds.
+    /// Void rounds that may be measured again, as a fraction of the rounds.
     pub redone_fraction_max: f64,
 }
 
 fn confidence<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    /// The level of `megadir_stats::judge_family`.
     const ALLOWED: f64 = 0.95;
     let value = f64::deserialize(deserializer)?;
     if value.to_bits() == ALLOWED.to_bits() {

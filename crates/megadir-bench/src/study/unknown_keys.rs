@@ -34,19 +34,17 @@ fn below(found: &DeValue<'_>, full: &Value, place: &str) -> Option<(usize, Strin
         (DeValue::Array(all), Value::Array(full)) => {
             all.iter().find_map(|one| below(one.get_ref(), full.first()?, place))
         }
-        // A list's only element may be written without the list; reading it reports that.
         _ => None,
     }
 }
 
-/// Claims with every key. A new field is missing here until it is added.
+/// A new field is missing here until it is added.
 fn every_claim() -> Claims {
     let text = String::new;
     let claim = FileSystemClaim { words: text(), of: text(), than: vec![text()], takes: Takes::More };
     let listed = ListedAttributes { methods: vec![text()], in_kind: vec![text()], least: 0, most: 0 };
     Claims {
         who: text(),
-        // Only `true` is written.
         buffer_is_the_cause: true,
         growth: Some(ClaimedGrowth::Linear),
         flat_filling: true,
@@ -57,7 +55,6 @@ fn every_claim() -> Claims {
     }
 }
 
-/// A published figure with every key, in a list.
 fn full_published() -> [Published; 1] {
     let text = || Some(String::new());
     [Published {

@@ -4,14 +4,13 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::exit::CliError;
 
-/// Fewer entries need no confirmation.
 pub(in crate::cmd) const UNASKED_MAX: u64 = 1000;
 
 pub(in crate::cmd) fn question(what: &str) -> String {
     format!("megadir: {what}? [y/N] ")
 }
 
-/// Anything but yes is a no. Fails without a terminal; `unasked` says how to do without.
+/// Fails without a terminal; `unasked` says how to do without.
 pub(in crate::cmd) fn yes(what: &str, unasked: &str) -> Result<bool, CliError> {
     let mut stderr = io::stderr();
     if !(io::stdin().is_terminal() && stderr.is_terminal()) {

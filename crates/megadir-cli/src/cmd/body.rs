@@ -4,7 +4,7 @@ use megadir::{Dir, FileSystem};
 
 use crate::ui::sizes;
 
-/// Smaller directories are not worth rebuilding; listing reads all of it.
+/// Listing reads all of it.
 const LARGE_BYTES: u64 = 1 << 20;
 
 /// Rest of a message that begins with the directory's name; `None` if it does not matter.

@@ -15,7 +15,6 @@ use crate::exit::CliError;
 use crate::parse;
 use crate::ui::message::quoted;
 
-/// Names of the fields of [`Asked`], for options that exclude conditions.
 pub(in crate::cmd) const IDS: [&str; 11] = [
     "types",
     "name_globs",
@@ -89,7 +88,6 @@ pub(in crate::cmd) struct Asked {
 }
 
 impl Asked {
-    /// `true` if there is any condition.
     pub(in crate::cmd) fn any(&self) -> bool {
         self.any_on_attributes() || self.limits_sight() || self.any_on_names() || !self.types.is_empty()
     }
@@ -98,7 +96,6 @@ impl Asked {
         !self.name_globs.is_empty() || !self.path_globs.is_empty()
     }
 
-    /// `true` if some entries are left out with everything below them.
     pub(in crate::cmd) fn limits_sight(&self) -> bool {
         !self.excluded_globs.is_empty() || self.max_depth.is_some()
     }
@@ -122,7 +119,7 @@ impl Asked {
         })
     }
 
-    /// Ranking of directories, which `usage` takes by `--by` too; an error if several values are of one kind.
+    /// `usage` takes it by `--by` too; an error if several values are of one kind.
     pub(in crate::cmd) fn rank(&self) -> Result<Option<megadir::usage::By>, CliError> {
         let ranks: Vec<_> = self.by.iter().filter(|by| matches!(by, By::Rank(_))).collect();
         let times = self.by.len() - ranks.len();
@@ -137,7 +134,6 @@ impl Asked {
         }))
     }
 
-    /// The options in one form however they were written; empty without conditions.
     pub(in crate::cmd) fn words(&self) -> String {
         let globs = |option: &str, globs: &[OsString]| -> Vec<String> {
             globs.iter().map(|glob| format!("{option}={}", glob.to_string_lossy())).collect()
@@ -157,8 +153,8 @@ impl Asked {
         words.join(" ")
     }
 
-    /// Checks the options; `named` are the directories that the command reads, as typed. `uses_by`: another option
-    /// of the command compares times.
+    /// `named` are the directories that the command reads, as typed. `uses_by`: another option compares
+    /// times.
     pub(in crate::cmd) fn conditions<'p>(
         &self,
         named: impl IntoIterator<Item = &'p Path>,
@@ -255,7 +251,6 @@ fn depth(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Value of `--by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cmd) enum By {
     Time(TimeKind),
@@ -279,7 +274,6 @@ fn time(text: &str) -> Result<By, String> {
     one_of(text, By::times())
 }
 
-/// A time, or a figure that `usage` ranks directories by.
 pub(in crate::cmd) fn time_or_rank(text: &str) -> Result<By, String> {
     one_of(text, By::times().chain(megadir::usage::By::ALL.into_iter().map(By::Rank)))
 }

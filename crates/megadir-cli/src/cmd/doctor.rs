@@ -35,9 +35,7 @@ struct Findings {
     v: u8,
     program: Version,
     machine: Machine,
-    /// `None` on systems without this user.
     root: Option<bool>,
-    /// Limit of open descriptors; `None` if there is none.
     open_files: Option<u64>,
     backends: Vec<Way>,
     stat_backends: Vec<Way>,

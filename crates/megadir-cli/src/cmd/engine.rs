@@ -1,8 +1,7 @@
-//! Engines: how the work of a command is spread over processes. `mpi`: an MPI launcher started them, on one host or
-//! several.
+//! Engines: how the work of a command is spread over processes. With `mpi`, an MPI launcher started them.
 //!
-//! A launcher starts the same command several times. Without `--engine mpi` each copy would do all of the work, so commands
-//! that write are refused. Only rank 0 prints.
+//! A launcher starts the same command several times. Without `--engine mpi` each copy would do all of the
+//! work, so commands that write are refused. Only rank 0 prints.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -21,14 +20,13 @@ pub(crate) enum Engine {
     Mpi,
 }
 
-/// Time for rank 0 to print its line: a launcher may end all processes once one has failed.
+/// Rank 0 prints its line in this time: a launcher may end all processes once one has failed.
 const FIRST_WORD: Duration = Duration::from_millis(200);
 
 fn launcher() -> Option<Launcher> {
     Launcher::recognise(|name| std::env::var_os(name))
 }
 
-/// Refuses a command that writes if this process is one of several copies.
 pub(crate) fn refuse_copies(command: &Command) -> Result<(), CliError> {
     match launcher().filter(|launcher| launcher.size > 1 && command.writes()) {
         Some(Launcher { name, size, .. }) => Err(CliError::usage(format!(
@@ -39,7 +37,7 @@ pub(crate) fn refuse_copies(command: &Command) -> Result<(), CliError> {
     }
 }
 
-/// Prints an error, on one rank only if all ranks have it.
+/// On one rank only, if all ranks have the error.
 pub(crate) fn print_error(error: &CliError, with_engine: bool) {
     let of_all = with_engine || error.code == exit::USAGE;
     match launcher().filter(|launcher| of_all && launcher.rank > 0) {
@@ -48,7 +46,7 @@ pub(crate) fn print_error(error: &CliError, with_engine: bool) {
     }
 }
 
-/// Joins the other ranks, and proves that all see `directory`.
+/// Proves that all ranks see `directory`.
 pub(crate) fn join(directory: &Path, heartbeat: &AtomicU64) -> Result<RankWorkers, CliError> {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let proof = std::env::current_exe().and_then(|program| Proof::of(&program, &words));

@@ -9,7 +9,6 @@ pub(super) const OTHER_MOUNT: &str = "is on another mount, not entered (--cross-
 
 #[derive(Debug)]
 pub(super) struct ErrorLimiter {
-    /// `--all-errors`.
     all: bool,
     reasons: Vec<Reason>,
     /// Entries of kinds beyond [`REASONS_MAX`].
@@ -20,7 +19,6 @@ pub(super) struct ErrorLimiter {
 struct Reason {
     why: String,
     printed: u64,
-    /// Without a message of their own.
     more: u64,
 }
 
@@ -29,7 +27,6 @@ impl ErrorLimiter {
         Self { all, reasons: Vec::new(), others: 0 }
     }
 
-    /// `true` if the error should be printed.
     pub(super) fn take(&mut self, why: &str, entries: u64) -> bool {
         if self.all {
             return true;

@@ -5,12 +5,10 @@ use megadir::{Error, names};
 use crate::exit;
 use crate::ui::escape;
 
-/// Failures that a summary keeps.
 pub(in crate::cmd) const KEPT_MAX: usize = 1000;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::cmd) struct Failure {
-    /// If the failure is about one.
     path: Option<Vec<u8>>,
     reason: String,
 }
@@ -21,7 +19,6 @@ impl Failure {
         Self { path: (!path.is_empty()).then_some(path), reason: exit::kind(error) }
     }
 
-    /// Path without a target.
     pub(in crate::cmd) fn at(path: &[u8], reason: String) -> Self {
         Self { path: Some(path.to_vec()), reason }
     }
@@ -30,13 +27,11 @@ impl Failure {
         Self { path: None, reason: message.to_owned() }
     }
 
-    /// Without the path.
     pub(in crate::cmd) fn reason(&self) -> &str {
         &self.reason
     }
 }
 
-/// Items of a JSON list.
 pub(in crate::cmd) fn list(text: &mut Vec<u8>, failures: &[Failure]) {
     for (index, failure) in failures.iter().enumerate() {
         text.extend_from_slice(if index > 0 { b",{" } else { b"{" });

@@ -1,7 +1,7 @@
-//! Interrupts: the first Ctrl-C, SIGTERM or SIGHUP asks the work to stop, the second ends the program, and a hang is not waited
-//! for. The main thread takes signals; the work runs in its own thread, because Linux delivers signals to the
-//! main thread if possible, which would be lost if that were blocked on an unresponsive file system
-//! (`complete_signal`).
+//! Interrupts: the first Ctrl-C, SIGTERM or SIGHUP asks the work to stop, the second ends the program, and a
+//! hang is not waited for. The main thread takes signals and the work runs in its own, because Linux delivers
+//! signals to the main thread if possible, where they would be lost if that hung on an unresponsive file
+//! system (`complete_signal`).
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,11 +13,9 @@ use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use crate::exit::{CliError, INTERRUPTED};
 use crate::ui::message;
 
-/// After an interrupt.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
-/// Timeout while the system writes to the disk.
 const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
-/// Removal: one call may take long (a large file, a full journal).
+/// One call may take long (a large file, a full journal).
 pub(crate) const REMOVING: u64 = 1 << 61;
 /// Only the summary is lost.
 const REMOVING_MAX: Duration = Duration::from_secs(3);
@@ -32,13 +30,11 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// `true` once the work should stop.
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// The first signal sets the flag, the second ends the program.
 #[cfg(unix)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -53,7 +49,6 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The console calls it in a thread of its own.
 #[cfg(windows)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let stop = Arc::clone(stop);
@@ -65,7 +60,6 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     megadir_bench::console::on_interrupt(asked)
 }
 
-/// The main thread handles interrupts.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
@@ -96,11 +90,9 @@ pub(crate) fn interruptible<R: Send>(
     })
 }
 
-/// Since the last heartbeat after an interrupt.
 #[derive(Default)]
 struct Silence {
     since: Option<(u64, Instant)>,
-    /// The wait was announced.
     announced: bool,
 }
 
@@ -129,7 +121,6 @@ impl Silence {
     }
 }
 
-/// And what the program is waiting for.
 fn patience(beat: u64) -> (Option<Duration>, &'static str) {
     if beat & COMPUTING != 0 {
         return (None, "a computation");

@@ -183,7 +183,6 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
     Ok(left_alone(&filled))
 }
 
-/// Prints the names that are taken by something else.
 fn left_alone(filled: &Filled) -> u8 {
     if filled.taken == 0 {
         return exit::DONE;

@@ -99,7 +99,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// If its options request help that the parser does not handle.
     pub(crate) fn asks_for_help(&self) -> Option<&'static str> {
         match self {
             Self::List(args) if args.asks_for_help() => Some("list"),
@@ -127,7 +126,7 @@ impl Command {
         }
     }
 
-    /// If several copies of it would write, create or remove the same files.
+    /// Several copies of it would write, create or remove the same files.
     fn writes(&self) -> bool {
         match self {
             Self::Make(_) | Self::Remove(_) | Self::Reshard(_) | Self::Advise(_) => true,
@@ -146,7 +145,7 @@ impl Command {
 pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     engine::refuse_copies(&command)?;
     if command.prints() {
-        // Check before the command measures, removes or replaces anything: afterwards the report would be lost.
+        // Otherwise the report would be lost.
         output::check_open()?;
     }
     match command {

@@ -16,7 +16,6 @@ impl Named {
         Ok(Self { layout, name: text.to_owned() })
     }
 
-    /// A layout that was found.
     pub(in crate::cmd) fn of(layout: Layout) -> Self {
         let text = layout.to_string();
         let preset = PRESETS.iter().find(|preset| preset.layout == layout && text.contains('+'));

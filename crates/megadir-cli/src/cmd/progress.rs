@@ -1,5 +1,5 @@
 //! Progress of a command: one line on standard error, if that is a terminal and the command takes longer than
-//! [`DELAY`]. A thread draws it from a counter, so that the work itself only adds to a number.
+//! [`DELAY`]. A thread draws it from a counter, so that the work only adds to a number.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,27 +13,22 @@ use megadir::Dir;
 use super::limits::amount::{amount, grouped};
 use crate::ui::message;
 
-/// Shorter commands show nothing.
 const DELAY: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
-/// Value of `Counter::total` if nothing bounds the work.
+/// Nothing bounds the work.
 const UNKNOWN: u64 = 0;
 
-/// Cleared and removed when it is dropped.
 #[derive(Debug)]
 pub(in crate::cmd) struct Progress {
     counter: Arc<Counter>,
-    /// `None` if standard error is no terminal.
     drawer: Option<JoinHandle<()>>,
 }
 
-/// The work writes it, the drawing thread reads it.
 #[derive(Debug, Default)]
 pub(in crate::cmd) struct Counter {
     done: AtomicU64,
-    /// Entries in all, or [`UNKNOWN`].
+    /// Entries, or [`UNKNOWN`].
     total: AtomicU64,
-    /// The total is an estimate.
     about: AtomicBool,
     ended: AtomicBool,
 }
@@ -53,7 +48,7 @@ impl Counter {
         self.total.store(total.unwrap_or(UNKNOWN), Ordering::Relaxed);
     }
 
-    /// Also if more than expected was done: then the total was wrong.
+    /// `None` if more than expected was done.
     fn total(&self) -> Option<u64> {
         let total = self.total.load(Ordering::Relaxed);
         (total != UNKNOWN && self.done.load(Ordering::Relaxed) <= total).then_some(total)
@@ -66,7 +61,7 @@ impl Progress {
         Self::on(ProgressDrawTarget::stderr(), what, || None)
     }
 
-    /// `estimate` returns the total, in the drawing thread and only if the command takes long.
+    /// `estimate` is called in the drawing thread, and only if the command takes long.
     pub(in crate::cmd) fn with_estimate(
         what: &'static str,
         estimate: impl FnOnce() -> Option<u64> + Send + 'static,
@@ -85,7 +80,6 @@ impl Progress {
         }
         let counted = Arc::clone(&counter);
         let drawer = std::thread::Builder::new().name("megadir-progress".to_owned());
-        // Without a thread there is no progress, which is no failure of the command.
         let drawer = drawer.spawn(move || draw(target, what, estimate, &counted)).ok();
         Self { counter, drawer }
     }
@@ -98,7 +92,6 @@ impl Progress {
         &self.counter
     }
 
-    /// `work` updates `count`, which is shown.
     pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         if self.drawer.is_none() {
             return work();
@@ -128,7 +121,7 @@ impl Drop for Progress {
     }
 }
 
-/// Number of entries in a directory, computed in milliseconds where the file system allows that.
+/// In milliseconds, where the file system allows that.
 pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
     #[cfg(target_os = "linux")]
     {
@@ -214,7 +207,6 @@ pub(super) mod screen {
 
     use indicatif::TermLike;
 
-    /// Terminal that records its output.
     #[derive(Clone, Debug)]
     pub(in crate::cmd) struct Screen {
         width: u16,

@@ -10,7 +10,7 @@ use megadir_inventory::{FileKind, Replacement};
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 
-/// First line of every file, by which a later run knows it.
+/// A later run knows its file by this line.
 const HEAD: &str = "# Metrics of megadir\n";
 const KIND: FileKind = FileKind::Text { name: "a file of megadir's metrics", head: HEAD.as_bytes() };
 
@@ -30,13 +30,12 @@ impl Prometheus {
         self.path.is_some()
     }
 
-    /// Before the work, so that a path that cannot be written is refused first.
+    /// A path that cannot be written is refused before the work.
     pub(in crate::cmd) fn prepare(&self) -> Result<Option<Textfile>, CliError> {
         self.path.as_deref().map(Textfile::create).transpose()
     }
 }
 
-/// A file under its temporary name.
 pub(in crate::cmd) struct Textfile(Replacement);
 
 impl Textfile {
@@ -48,7 +47,6 @@ impl Textfile {
         Ok(Self(Replacement::create(path, KIND)?))
     }
 
-    /// Writes the metrics and puts the file into its place.
     pub(in crate::cmd) fn write(mut self, metrics: &Metrics) -> Result<(), CliError> {
         let failed = |error: CliError| CliError { code: exit::SOME_FAILED, ..error };
         let text = metrics.to_string();
@@ -60,7 +58,7 @@ impl Textfile {
     }
 }
 
-/// Gauges by name. Of samples with equal labels the first stays.
+/// The first of several samples with equal labels stays.
 #[derive(Default)]
 pub(in crate::cmd) struct Metrics {
     gauges: BTreeMap<&'static str, Gauge>,
@@ -68,12 +66,11 @@ pub(in crate::cmd) struct Metrics {
 
 struct Gauge {
     help: &'static str,
-    /// Value by labels, as both are written.
     samples: BTreeMap<String, String>,
 }
 
 impl Metrics {
-    /// Adds a sample. The unit is the end of the name: `_bytes`, `_seconds`, `_ratio`, or none for a number.
+    /// The unit is the end of the name: `_bytes`, `_seconds`, `_ratio`, or none for a number.
     pub(in crate::cmd) fn gauge(
         &mut self,
         (name, help): (&'static str, &'static str),
@@ -101,12 +98,11 @@ impl Display for Metrics {
     }
 }
 
-/// Labels of a sample, as they are written.
 #[derive(Clone, Default)]
 pub(in crate::cmd) struct Labels(String);
 
 impl Labels {
-    /// With one more label. An empty value is the same as none.
+    /// An empty value is the same as none.
     #[must_use]
     pub(in crate::cmd) fn with(mut self, name: &str, value: &str) -> Self {
         if value.is_empty() {
@@ -120,8 +116,8 @@ impl Labels {
         self
     }
 
-    /// With a path. Bytes that are not UTF-8 become `\xff`, and `NAME_hex` with the digits of all bytes keeps paths
-    /// apart that read alike.
+    /// Bytes that are not UTF-8 become `\xff`, and `NAME_hex` with the digits of all bytes keeps paths apart
+    /// that read alike.
     #[must_use]
     pub(in crate::cmd) fn with_path(self, name: &str, path: &[u8]) -> Self {
         let mut text = String::new();

@@ -14,11 +14,8 @@ pub(in crate::cmd) enum TimeStyle {
     IsoSeconds,
     /// `1767323045.678901234`.
     Epoch,
-    /// `3 days ago`, relative to the given time.
-    Relative {
-        /// Current time, seconds since the epoch.
-        now_s: i64,
-    },
+    /// `3 days ago`.
+    Relative { now_s: i64 },
 }
 
 /// The names of `--time-style`.
@@ -42,7 +39,7 @@ impl Named {
     }
 }
 
-/// At the first call, so that all ages in a run are relative to the same time.
+/// The same at every call: all ages in a run are relative to one time.
 pub(in crate::cmd) fn now_s() -> i64 {
     static NOW_S: OnceLock<i64> = OnceLock::new();
     *NOW_S.get_or_init(|| match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
@@ -85,7 +82,6 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     digits::<9>(text, u64::from(nanoseconds));
 }
 
-/// To the second, without the zone.
 fn iso(text: &mut Vec<u8>, time: Time) {
     let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {
@@ -113,14 +109,12 @@ fn relative(text: &mut Vec<u8>, ago_s: i128) {
     let away = ago_s.abs();
     let (unit_s, unit) = UNITS.into_iter().find(|(unit_s, _)| away >= 2 * unit_s).unwrap_or((1, "seconds"));
     let count = away / unit_s;
-    // Writing to a Vec cannot fail.
     let _ = match ago_s < 0 {
         true => write!(text, "in {count} {unit}"),
         false => write!(text, "{count} {unit} ago"),
     };
 }
 
-/// Zero-padded.
 fn digits<const WIDTH: usize>(text: &mut Vec<u8>, value: u64) {
     let (mut places, mut rest) = ([b'0'; WIDTH], value);
     for place in places.iter_mut().rev() {

@@ -17,7 +17,6 @@ impl Args {
         false
     }
 
-    /// `instead` says what to use.
     pub(in crate::cmd) fn refuse(&self, command: &str, instead: &str) -> Result<u8, CliError> {
         let asked = if self.anything.is_empty() { "" } else { "; nothing was changed" };
         Err(CliError::nothing_ran(format!("{command}: unavailable on this system{asked}; {instead}")))

@@ -6,7 +6,6 @@ use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, ReadAhead, 
 
 use crate::parse;
 
-/// Each item of --top holds its path in memory.
 const TOP_MAX: u64 = 1_000_000;
 
 pub(in crate::cmd) fn top(text: &str) -> Result<usize, String> {
@@ -16,7 +15,6 @@ pub(in crate::cmd) fn top(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Entries per second.
 pub(in crate::cmd) fn rate(text: &str) -> Result<NonZeroU32, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
     let rate = parse::count(number).ok().map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
@@ -110,12 +108,10 @@ pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
 #[cfg(unix)]
 pub(in crate::cmd) use megadir_inventory::ListLimits;
 
-/// Has no values.
 #[cfg(not(unix))]
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cmd) enum ListLimits {}
 
-/// Value of `scan --split`.
 #[cfg(unix)]
 pub(in crate::cmd) fn list_limits(text: &str) -> Result<ListLimits, String> {
     let mut limits = ListLimits { entries: None, bytes: None };
@@ -131,7 +127,6 @@ pub(in crate::cmd) fn list_limits(text: &str) -> Result<ListLimits, String> {
     Ok(limits)
 }
 
-/// Refuses `scan --split`.
 #[cfg(not(unix))]
 pub(in crate::cmd) fn list_limits(_text: &str) -> Result<ListLimits, String> {
     Err("lists can only be written on Linux and other Unix systems".to_owned())

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Facts about the program. `None` for facts that the build did not know, e.g. the commit outside a checkout.
+/// `None` if the build did not know, e.g. the commit outside a checkout.
 #[derive(Serialize)]
 pub(super) struct Version {
     version: &'static str,
@@ -54,7 +54,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// The answer to `--version --verbose`.
 pub(crate) fn text() -> String {
     Version::of_this_program().text()
 }

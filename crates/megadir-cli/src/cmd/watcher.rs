@@ -9,7 +9,6 @@ use crate::ui::message::reason;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Calls `look` until the work ends.
 pub(in crate::cmd) fn watched<R>(
     mut look: impl FnMut() + Send,
     work: impl FnOnce() -> R,
@@ -25,7 +24,7 @@ pub(in crate::cmd) fn watched<R>(
         });
         let watcher =
             watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
-        // Even after a panic, because the scope waits for the watcher.
+        // Also after a panic: the scope waits for the watcher.
         let _ends = Ends { ended: &ended, watcher: watcher.thread() };
         Ok(work())
     })

@@ -21,7 +21,6 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// Backslashes stay.
 pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
     for character in plain.chars() {
         push(text, character);
@@ -64,8 +63,7 @@ pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
     }
 }
 
-/// Also escapes control characters that JSON allows (U+007F to U+009F, bidirectional controls): terminals act
-/// on them.
+/// Terminals act on control characters that JSON allows (U+007F to U+009F, bidirectional controls).
 pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     // U+0080 to U+009F begin with the byte 0xc2, U+061C with 0xd8, U+2000 to U+2FFF with 0xe2.
     let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
@@ -80,7 +78,6 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
                 '\n' => text.extend_from_slice(b"\\n"),
                 '\t' => text.extend_from_slice(b"\\t"),
                 '\r' => text.extend_from_slice(b"\\r"),
-                // All of these fit in four hex digits.
                 control if acts_on_terminals(control) => {
                     let _ = write!(text, "\\u{:04x}", u32::from(control));
                 }
@@ -91,7 +88,6 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     text.push(b'"');
 }
 
-/// Appends `,"key":[{...},...]`.
 pub(crate) fn json_list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
     text.extend_from_slice(format!(",\"{key}\":[").as_bytes());
     for (index, item) in items.iter().enumerate() {

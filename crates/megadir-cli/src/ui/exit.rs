@@ -19,7 +19,7 @@ pub(crate) const NOT_JUDGED: u8 = 11;
 /// Ctrl-C, SIGTERM, or the user declined.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// One line with the operation, the object, the reason and a hint.
+/// With the operation, the object, the reason and a hint.
 #[derive(Clone, Debug)]
 pub(crate) struct CliError {
     pub(crate) message: String,
@@ -77,7 +77,6 @@ pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }
 
-/// Hint for a path that Windows rejected, if its text shows the cause.
 pub(crate) fn windows_hint(path: &Path) -> &'static str {
     let text = path.to_string_lossy();
     let below = text.strip_prefix(r"\\?\").unwrap_or(&text);
@@ -95,7 +94,7 @@ pub(crate) fn windows_hint(path: &Path) -> &'static str {
     }
 }
 
-/// clap prints a paragraph with the usage; here the error comes first and the pointer to `--help` last.
+/// clap prints the usage; here the error comes first and the pointer to `--help` last.
 pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
     let mut message = String::new();
@@ -113,7 +112,6 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
         message.push_str(line);
     }
     let message = plain(message.strip_prefix("error: ").unwrap_or(&message));
-    // The message already lists the accepted values.
     let more = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => "",
         _ => " (try --help)",
@@ -133,7 +131,6 @@ fn plain(message: &str) -> String {
     WORDS.iter().fold(message.to_owned(), |text, (raw, plain)| text.replace(raw, plain))
 }
 
-/// Rejects the empty path.
 pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
     clap::builder::OsStringValueParser::new().try_map(|path| match path.is_empty() {
         true => Err("the path is empty; use '.' for the current directory"),

@@ -9,7 +9,6 @@ use indicatif::ProgressBar;
 
 use super::escape;
 
-/// The line of progress on the terminal, if there is one.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Replaces std's `eprintln!`: escapes control characters, so that a quoted name can neither add a line nor
@@ -22,7 +21,6 @@ pub(crate) fn line(message: fmt::Arguments<'_>) {
     let mut text = Vec::new();
     escape::control(&mut text, &message.to_string());
     text.push(b'\n');
-    // Only the exit code can report this failure.
     let _ = without_line(|| std::io::stderr().write_all(&text));
 }
 
@@ -35,14 +33,12 @@ pub(crate) fn end_line() {
     current().take();
 }
 
-/// Clears the line of progress for good: the program exits.
 pub(crate) fn clear_line() {
     if let Some(bar) = current().take() {
         bar.finish_and_clear();
     }
 }
 
-/// Clears the line of progress while `print` writes to the terminal.
 pub(crate) fn without_line<R>(print: impl FnOnce() -> R) -> R {
     match &*current() {
         Some(bar) => bar.suspend(print),
@@ -54,14 +50,13 @@ fn current() -> MutexGuard<'static, Option<ProgressBar>> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Escapes control characters and bytes that are not UTF-8.
 pub(crate) fn quoted(path: &Path) -> String {
     let mut text = Vec::new();
     escape::terminal(&mut text, megadir::names::from_os(path.as_os_str()));
     format!("'{}'", String::from_utf8_lossy(&text))
 }
 
-/// As [`quoted`], also for what is no path on this system.
+/// As [`quoted`], also for bytes that are no path on this system.
 pub(crate) fn quoted_bytes(path: &[u8]) -> String {
     match megadir::names::to_os(path) {
         Ok(path) => quoted(Path::new(&path)),
@@ -78,7 +73,6 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }
 
-/// Number with its noun, e.g. `1 entry`.
 pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }

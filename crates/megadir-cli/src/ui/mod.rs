@@ -9,7 +9,7 @@ pub(crate) mod output;
 pub(crate) mod paragraph;
 pub(crate) use megadir::sizes;
 
-/// `true` if standard output takes colours: by `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and otherwise on terminals.
+/// By `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and otherwise on terminals.
 pub(crate) fn wants_color(is_terminal: bool) -> bool {
     let is = |name: &str, word: &str| std::env::var_os(name).is_some_and(|value| value == word);
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -32,7 +32,6 @@ fn takes_escapes() -> bool {
     }
 }
 
-/// `true` if the locale's character set is UTF-8.
 pub(crate) fn is_unicode() -> bool {
     let value = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

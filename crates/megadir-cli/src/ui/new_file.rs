@@ -1,5 +1,5 @@
-//! New files that a command writes after long work. They exist under a temporary name from the start, so that a path that
-//! cannot be written is refused before the work.
+//! Files that a command writes after long work. They exist under a temporary name from the start, so that an
+//! unwritable path is refused before the work.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Seek, Write};
@@ -10,14 +10,13 @@ use tempfile::NamedTempFile;
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 
-/// A file under its temporary name, which dropping removes.
+/// Under its temporary name, which dropping removes.
 pub(crate) struct NewFile {
     path: PathBuf,
     file: NamedTempFile,
 }
 
 impl NewFile {
-    /// Fails if the path exists or its directory cannot be written.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         if path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -28,13 +27,12 @@ impl NewFile {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // The umask applies as for any new file; the default of temporary files is owner only.
+            // Temporary files belong to the owner only; any new file has the umask.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         Ok(Self { path: path.to_owned(), file: builder.tempfile_in(folder)? })
     }
 
-    /// Writes the contents and gives the file its name; fails if that exists by now.
     pub(crate) fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut buffered = BufWriter::new(&mut self.file);
         write(&mut buffered)?;
@@ -53,16 +51,14 @@ impl NewFile {
     }
 }
 
-/// HTML page that a command writes about its work.
 pub(crate) struct NewPage {
-    /// In messages: `page` or `report`.
     what: &'static str,
     path: PathBuf,
     file: NewFile,
 }
 
 impl NewPage {
-    /// Before the work, so that errors show early: nothing was `worked` then.
+    /// Errors show early: nothing was `worked` then.
     pub(crate) fn prepare(what: &'static str, worked: &str, path: &Path) -> Result<Self, CliError> {
         let file = NewFile::create(path).map_err(|error| {
             let (path, reason) = (quoted(path), reason(&error));

@@ -9,15 +9,13 @@ use crate::exit::{CliError, SOME_FAILED};
 
 /// Capacity of a pipe.
 const FLUSH_BYTES: usize = 64 << 10;
-/// Maximum age of buffered text at a pause.
+/// At a pause.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The reader closed the pipe, which is no error.
     ClosedPipe,
     Failed(io::Error),
-    /// The text could not be produced.
     Other(CliError),
 }
 
@@ -49,7 +47,6 @@ fn is_closed_pipe(error: &io::Error, on_windows: bool) -> bool {
 pub(crate) struct Output {
     stdout: Stdout,
     terminal: bool,
-    /// Pending text; append to it, then call [`Output::made`].
     pub(crate) text: Vec<u8>,
     flushed: Instant,
     first: bool,
@@ -102,8 +99,8 @@ impl Output {
     }
 }
 
-/// Commands that report call this before they change anything: if standard output was closed at program start,
-/// the report would be lost.
+/// Commands that report call this before they change anything: if standard output was closed, the report
+/// would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {
@@ -124,7 +121,6 @@ pub(crate) fn check_input_open() -> Result<(), CliError> {
     Ok(())
 }
 
-/// Ignores a closed pipe.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut output = Output::new()?;
     output.text.extend_from_slice(text.as_bytes());
@@ -144,7 +140,6 @@ pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     written.or_else(|error| Ended::from(error).code().map(|_| ()))
 }
 
-/// Standard output without std's line buffer.
 #[cfg(unix)]
 type Stdout = File;
 
@@ -154,12 +149,9 @@ fn unbuffered_stdout() -> io::Result<Stdout> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Standard output without std's line buffer, except on a console.
 #[cfg(windows)]
 enum Stdout {
-    /// A console decodes raw bytes by its code page.
     Console(io::Stdout),
-    /// File or pipe, which take the bytes unchanged.
     Other(File),
 }
 

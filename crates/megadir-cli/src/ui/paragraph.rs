@@ -1,6 +1,5 @@
 //! Word wrap for paragraphs.
 
-/// Width without a terminal, columns.
 const WIDTH: usize = 100;
 const WIDTH_MIN: usize = 30;
 
@@ -9,7 +8,6 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     is_terminal.then(of_terminal).flatten().unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH)
 }
 
-/// `first` starts the first line, `rest` the others.
 pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &str), paragraph: &str) {
     let mut column = first.chars().count();
     text.push_str(first);
@@ -33,7 +31,7 @@ pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &st
     text.push('\n');
 }
 
-/// Words of a paragraph; a number with groups of digits and its unit are one word.
+/// A number with groups of digits and its unit are one word.
 fn words(paragraph: &str) -> Vec<&str> {
     let (mut words, mut start) = (Vec::new(), 0);
     for (space, _) in paragraph.match_indices(' ') {

@@ -6,7 +6,7 @@ use crate::plan::GroupRule;
 use crate::plan::{Plan, Rules, Stop};
 use crate::sample::Sample;
 
-/// Upper bound of times in nanoseconds, published figures and widths.
+/// For times in nanoseconds, published figures and widths.
 const NUMBER_MAX: f64 = 1e30;
 
 pub(crate) fn header(header: &Header) -> Result<(), String> {
@@ -39,7 +39,6 @@ fn plan(plan: &Plan) -> Result<(), String> {
     plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
 }
 
-/// Statistics are defined only for some values.
 fn rules(rules: &Rules) -> Result<(), String> {
     if rules.rounds == 0 || rules.epochs == 0 {
         return Err("the plan has 0 rounds or epochs".into());

@@ -31,7 +31,7 @@ pub struct Record {
     pub end: Option<End>,
     /// Set if the file ends in the middle of a line.
     pub cut: Option<Cut>,
-    /// Up to the last complete line; `None` in older records without checksums.
+    /// `None` in older records without checksums.
     pub chain: Option<Chain>,
 }
 
@@ -39,21 +39,19 @@ pub struct Record {
 pub struct Cut {
     /// From 1.
     pub line: u64,
-    /// Present bytes of that line.
     pub bytes: u64,
 }
 
 #[derive(Debug)]
 pub enum ReadError {
     Io(io::Error),
-    /// The file is empty or its first line is not the header of a record.
+    /// Empty, or without the header of a record.
     NotARecord(String),
     Newer {
         version: u32,
     },
     /// Malformed, or refers to an arm, a data set or an epoch that is not in the plan.
     BadLine {
-        /// From 1.
         line: u64,
         reason: String,
     },
@@ -83,18 +81,17 @@ impl std::error::Error for ReadError {
 }
 
 const CHECKSUMS_SINCE: u32 = 4;
-/// Bytes; a file that is not a record cannot exhaust the memory.
+/// A file that is not a record cannot exhaust the memory.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads a record. A truncated last line is no error: [`Record::cut`] reports it.
+/// A truncated last line is no error: [`Record::cut`] reports it.
 pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
     let mut record = None;
     read_lines(input, &mut record)?;
     record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
 }
 
-/// Reads a record up to its first damaged line; [`Record::cut`] has the position, and the error is returned
-/// too.
+/// Up to the first damaged line: [`Record::cut`] has the position, and the error is returned too.
 pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
     let mut record = None;
     match (read_lines(input, &mut record), record) {
@@ -110,7 +107,7 @@ pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), R
     }
 }
 
-/// On an error, the lines so far stay in the record.
+/// After an error the lines so far stay in the record.
 fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<(), ReadError> {
     let mut text = Vec::new();
     let mut number = 0;
@@ -162,7 +159,7 @@ fn check_sum(chain: Option<&mut Chain>, text: &[u8], number: u64) -> Result<(), 
     })
 }
 
-/// An oversized line is not a truncation, because the file continues.
+/// An oversized line is not a truncation: the file continues.
 fn too_long(number: u64) -> ReadError {
     let reason = format!("it exceeds {} MiB", LINE_BYTES_MAX >> 20);
     if number == 1 {
@@ -172,7 +169,7 @@ fn too_long(number: u64) -> ReadError {
     }
 }
 
-/// Beginning of a sample line by [`Writer`](super::Writer); the fields may follow in any order.
+/// As [`Writer`](super::Writer) writes it; the fields may follow in any order.
 const SAMPLE_BEGINS: &[u8] = b"{\"line\":\"sample\",";
 
 /// In the first line, the version is checked before anything else.
@@ -189,8 +186,7 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
             return Err(ReadError::Newer { version: seen.version });
         }
     }
-    // Nearly all lines are samples; a search for the tag at any position takes three times as long as parsing
-    // them.
+    // Nearly all lines are samples; a search for the tag takes three times as long as parsing them.
     let line = match text.starts_with(SAMPLE_BEGINS) && !first {
         true => serde_json::from_slice(text).map(Line::Sample),
         false => serde_json::from_slice(text),
@@ -204,7 +200,7 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
     })
 }
 
-/// Returns the defect without the parser's positions: a record has one line per value.
+/// Without the parser's positions: a record has one line per value.
 fn plain(error: &serde_json::Error) -> String {
     if !error.is_data() {
         return "it is not JSON".into();

@@ -5,14 +5,13 @@ use std::io::Write;
 
 use crate::jsonl::{Header, Line};
 
-/// Writes a record; each line reaches the file before the next block starts.
+/// Each line reaches the file before the next block starts.
 ///
 /// After a failed write no further line is written: appended to the partial line, it would turn a truncated
 /// but readable record into a damaged one.
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
-    /// `None` if an older program began the record.
     chain: Option<Chain>,
     failed: bool,
 }
@@ -24,7 +23,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Resumes a record. `output` appends after the last complete line; `chain` is
+    /// `output` appends after the last complete line; `chain` is
     /// [`Record::chain`](crate::jsonl::Record::chain).
     pub fn resume(output: W, chain: Option<Chain>) -> Self {
         Self { output, chain, failed: false }
@@ -55,12 +54,11 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Between the checksummed part and the eight hexadecimal digits of the checksum.
+/// Followed by the checksum's eight hexadecimal digits.
 const BEFORE_SUM: &[u8] = b",\"crc32\":\"";
 const SUM_DIGITS: usize = 8;
 const BEFORE_NUMBER: &[u8] = b",\"number\":";
 
-/// Number of lines so far, and their checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     lines: u64,
@@ -73,7 +71,6 @@ impl Chain {
         self.lines
     }
 
-    /// Appends number and checksum to a line, the text of a JSON object.
     pub(super) fn close(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
         let brace = text.pop();
         debug_assert_eq!(brace, Some(b'}'), "a line is an object");

@@ -18,6 +18,7 @@ pub use from_names::complete;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Axes {
+    /// Kind of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
     /// The study's own words, which replace the axes down to `entries`.
@@ -29,6 +30,7 @@ pub struct Axes {
     /// For one listing call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
+    /// Number of threads or processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
     /// `None` if the method does not name it.
@@ -43,13 +45,16 @@ pub struct Axes {
     /// Selection of the looked-up names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<Keys>,
+    /// System call of a look-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<LookupCall>,
     /// Way of finding files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessBy>,
+    /// Order in which files are accessed by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<FileOrder>,
+    /// Durability of written files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncPolicy>,
     /// For example `prefix:2/2`.
@@ -67,6 +72,7 @@ pub struct Axes {
     /// Files before and after a block that fills a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filled: Option<(u64, u64)>,
+    /// Number of entries of the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
     /// `true` if the directory once held more files.
@@ -140,7 +146,7 @@ impl Operation {
         }
     }
 
-    /// `true` for a step in the life of small files, whose chain has a cache state of its own.
+    /// Its chain has a cache state of its own.
     #[must_use]
     pub fn is_of_life(self) -> bool {
         matches!(self, Self::Write | Self::Stat | Self::Read | Self::Rewrite | Self::Unlink)
@@ -194,13 +200,13 @@ impl Axes {
         Self { file_system: None, ..self.clone() }
     }
 
-    /// Drops entries, age, cache and file system.
+    /// Without entries, age, cache and file system.
     #[must_use]
     pub fn without_directory(&self) -> Self {
         Self { entries: None, aged: false, cache: None, file_system: None, ..self.clone() }
     }
 
-    /// Compares entries, age, cache and file system.
+    /// Equal entries, age, cache and file system.
     #[must_use]
     pub fn is_on_like_directory(&self, other: &Self) -> bool {
         (self.entries, self.aged, &self.cache, &self.file_system)
@@ -235,10 +241,8 @@ impl Axes {
         name
     }
 
-    /// Part of the name for the work and its directory.
     fn work(&self) -> String {
         let mut name = match self.operation {
-            // The other axes say it.
             None | Some(Operation::List | Operation::Lookup | Operation::StatAll | Operation::Run) => {
                 String::new()
             }
@@ -409,7 +413,6 @@ fn stage_word(stage: Stage) -> &'static str {
     }
 }
 
-/// The largest binary unit that divides it.
 fn bytes(bytes: u64) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -418,7 +421,6 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// Spaces between groups of three digits.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

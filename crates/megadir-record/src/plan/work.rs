@@ -67,6 +67,7 @@ pub enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpectedFiles {
+    /// Number of regular files.
     pub files: u64,
     /// Order-independent, of names, times and, if the method reports them, sizes.
     pub hash: u64,
@@ -77,23 +78,24 @@ pub struct ExpectedFiles {
 pub struct Predicted {
     /// At the first refusal.
     pub entries: u64,
+    /// Lower bound of `entries`.
     pub low: u64,
+    /// Upper bound of `entries`.
     pub high: u64,
     /// With the names and blocks it holds for.
     pub basis: String,
 }
 
 impl Work {
-    /// Returns the entries and the hash that [`Counted`](crate::Counted) must have on a data set with this
-    /// number of entries and hash; `None` if the work is to find them out.
+    /// Entries and hash that [`Counted`](crate::Counted) must have on a data set with this number of entries
+    /// and hash; `None` if the work is to find them out.
     #[must_use]
     pub fn expected(&self, entries: u64, hash: u64) -> Option<(u64, u64)> {
         match self {
             Self::List { .. } => Some((entries, hash)),
-            // A lookup finds its name or does not; see `Counted`.
+            // See `Counted`.
             Self::Lookup { presence, .. } => Some((u64::from(*presence == Presence::Present), 0)),
             Self::FillUntilRefused { .. } => None,
-            // All files have their expected size.
             Self::Files(work) => Some((work.files(), 0)),
             Self::Remove(work) => Some((work.files, 0)),
             Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
@@ -107,7 +109,6 @@ impl Work {
         }
     }
 
-    /// `None` if the work does not define it.
     #[must_use]
     pub fn operations(&self) -> Option<u64> {
         match self {
@@ -119,7 +120,6 @@ impl Work {
         }
     }
 
-    /// `true` if contents may be read, so that it matters if they are cached.
     #[must_use]
     pub fn reads_contents(&self) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl Work {
         }
     }
 
-    /// `true` if the work changes nothing, so that it can be repeated in another state of the cache.
+    /// Can be repeated in another state of the cache.
     #[must_use]
     pub fn leaves_all(&self) -> bool {
         match self {
@@ -156,14 +156,13 @@ impl Work {
         }
     }
 
-    /// `true` if gaps are measured separately, so that operations and gaps must add up to the wall time.
+    /// Operations and gaps must add up to the wall time.
     #[must_use]
     pub fn gaps_are_counted(&self) -> bool {
-        // Other gaps are computed from the wall time, and several workers may run at the same time.
+        // Other gaps are computed from the wall time.
         matches!(self, Self::Lookup { .. })
     }
 
-    /// `true` if the time per entry is meaningful.
     #[must_use]
     pub fn lists(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Attributes { .. })
@@ -261,7 +260,7 @@ crate::named! {
 }
 
 impl CacheState {
-    /// `true` if each block needs a preparation, so that a repetition finds a warm cache.
+    /// A repetition without the preparation finds a warm cache.
     #[must_use]
     pub fn is_cold(self) -> bool {
         self != Self::Warm
@@ -273,7 +272,7 @@ impl CacheState {
         matches!(self, Self::DataCold | Self::VfsCold | Self::FsCold)
     }
 
-    /// `true` if names and inodes are read from the device in each block.
+    /// Names and inodes are read from the device in each block.
     #[must_use]
     pub fn drops_names(self) -> bool {
         matches!(self, Self::VfsCold | Self::FsCold)

@@ -7,10 +7,8 @@ use crate::between::{Run, Which};
 use crate::warning::{Advisory, DISTURBING, Warning, told};
 use crate::{Report, text};
 
-/// Returns the differences, a phrase each; empty for two runs of the same study on the same machine and file
-/// system.
-///
-/// Program version, seed and number of rounds may differ: they are compared, or irrelevant.
+/// Phrases; none for two runs of the same study on the same machine and file system. Program version, seed
+/// and number of rounds may differ: they are compared, or irrelevant.
 #[must_use]
 pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     let (before, after) = (&old.header.machine, &new.header.machine);
@@ -35,7 +33,6 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     }
     for (what, of) in LISTS {
         let (old, new) = (of(before), of(after));
-        // Missing in some older records.
         if !old.is_empty() && !new.is_empty() {
             let lacking = |one: &[String], other: &[String]| {
                 let lines = one.iter().filter(|line| !other.contains(line)).cloned();
@@ -120,16 +117,14 @@ const FILE_SYSTEM: [OfFileSystem; 5] = [
     ("features of the file system", |system| system.features.as_ref().map(|features| features.join(" "))),
 ];
 
-/// Processor pressure above this in the ten seconds before a run is reported, per cent.
+/// In the ten seconds before a run, per cent.
 const PRESSURE_MAX_PERCENT: f64 = 10.0;
 
-/// Warning of a record against its own numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Doubt {
     pub run: String,
     /// One of [`crate::WARNING_KINDS`], or `pressure`.
     pub kind: String,
-    /// The problem and the remedy.
     pub text: String,
 }
 
@@ -161,7 +156,7 @@ pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
         .collect()
 }
 
-/// `true` if a warning forbids comparing the run. Warnings about single arms are handled by arm.
+/// Warnings about single arms are handled by arm.
 fn speaks_against(advisory: &Advisory) -> bool {
     match &advisory.warning {
         Warning::UnequalWork { .. } => false,
@@ -171,7 +166,7 @@ fn speaks_against(advisory: &Advisory) -> bool {
     }
 }
 
-/// Returns other work on the machine that one side's runs noted: the ratios include it.
+/// Other work on the machine that one side's runs noted: the ratios include it.
 pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
     for run in runs {

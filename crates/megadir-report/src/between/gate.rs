@@ -1,5 +1,5 @@
-//! The gate of `--fail-if`: passed, failed or not judged. It passes only if the new runs measured every arm of
-//! the old runs in full, on equal work, without loud warnings.
+//! The gate of `--fail-if`. It passes only if the new runs measured every arm of the old runs in full, on
+//! equal work, without loud warnings.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,10 @@ use crate::summary::{Ending, GroupReading, Outcome, Verdict};
 use crate::warning::ARM_LEFT_OUT;
 use crate::{Report, text};
 
-/// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is more,
-/// is no verdict.
+/// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is
+/// more, is no verdict.
 const MISSED_TOLERANCES: f64 = 4.0;
 const MISSED_MIN: f64 = 0.25;
-/// Arms that a reason names; beyond that it counts them.
 const NAMED_MAX: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,11 +39,8 @@ pub struct Gate {
 
 megadir_record::named! {
     pub enum GateSays {
-        /// Every arm was judged and none is too slow.
         Passed = "passed",
-        /// At least one arm is too slow.
         Slower = "slower",
-        /// Required measurements are missing.
         NotJudged = "not-judged",
     }
 }
@@ -68,7 +64,6 @@ megadir_record::named! {
         SameRun = "same-run",
         Warned = "warned",
         Incomplete = "incomplete",
-        /// In some runs.
         Missing = "missing",
         UnequalWork = "unequal-work",
         /// Arms not measured in every round.
@@ -87,7 +82,7 @@ impl Unjudged {
 }
 
 impl Between {
-    /// Judges the gate and stores the result in [`Between::gate`], where every format finds it.
+    /// Every format finds the result in [`Between::gate`].
     pub fn ask(&mut self, condition: Condition) {
         let waived = |reason: &&Unjudged| match reason.kind {
             UnjudgedKind::SingleRun => condition.single_run,
@@ -198,8 +193,8 @@ impl Gate {
         }
     }
 
-    /// Returns slower arms, reasons why the gate could not be judged, and what a passed gate could not exclude:
-    /// a sentence each, without full stops.
+    /// Slower arms, reasons why the gate could not be judged, and what a passed gate could not exclude:
+    /// sentences without full stops.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -229,7 +224,7 @@ impl Gate {
 }
 
 impl Row {
-    /// `true` if the arm is certainly slower: beyond the equivalence band, or by more than the given fraction.
+    /// Beyond the equivalence band, or by more than the given fraction.
     #[must_use]
     pub fn is_slower(&self, by: Option<f64>) -> bool {
         is_slower(&self.outcome, by)

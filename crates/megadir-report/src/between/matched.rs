@@ -23,7 +23,6 @@ impl<'a> Side<'a> {
     }
 }
 
-/// An arm with its cell in each run; `None` in runs without it.
 pub(super) struct Matched<'a> {
     pub(super) planned: &'a Arm,
     of: &'a Record,
@@ -45,9 +44,8 @@ impl Matched<'_> {
     }
 }
 
-/// Returns every arm of the records, new runs first, in their order.
-///
-/// Baselines against themselves are left out: they describe a run, not a version.
+/// New runs first, in their order. Baselines against themselves are left out: they describe a run, not a
+/// version.
 pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a>> {
     let mut arms: Vec<Matched<'a>> = Vec::new();
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -74,12 +72,11 @@ pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a
     arms
 }
 
-/// `true` if the runs saw the same number of entries, and the same names if the directory existed before.
+/// The same number of entries, and the same names if the directory existed before.
 ///
 /// The summary checks each run against its own plan; this finds runs that were right about different
 /// directories.
 pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) -> bool {
-    // Observed values may differ.
     if matches!(arm.planned.work, Work::FillUntilRefused { .. }) {
         return true;
     }
@@ -106,7 +103,6 @@ fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 
 fn same((of_one, one): (&Record, &Arm), (of_other, other): (&Record, &Arm)) -> bool {
     let of = |planned: &Arm| (planned.cache, planned.rate_per_s, planned.operations, work(planned));
-    // The seed of a data set is irrelevant.
     let data = |record, planned| data_of(record, planned).map(|data| (data.entries, &data.source));
     one.name == other.name
         && of(one) == of(other)
@@ -117,13 +113,11 @@ fn data_of<'a>(record: &'a Record, planned: &Arm) -> Option<&'a Data> {
     record.header.plan.data.iter().find(|data| data.id == planned.data)
 }
 
-/// Returns the work without values observed during the run.
 fn work(planned: &Arm) -> Work {
     let mut work = planned.work.clone();
     match &mut work {
         Work::FillUntilRefused { predicted, .. } => *predicted = None,
         Work::Attributes { expected, .. } => *expected = None,
-        // Versions are what one compares.
         Work::Command(work) => (work.expected, work.version) = (None, None),
         _ => {}
     }

@@ -1,9 +1,9 @@
 //! Comparison of new runs with old runs of the same arms, in the manner of benchstat.
 //!
-//! Rounds of two runs are not paired. With [`RUNS_MIN`] runs or more a side, each run
-//! is one observation of an arm (the median of its rounds), and intervals are Welch's over runs. A single run a
-//! side is compared by its rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these
-//! two runs, including everything else that differed between them. Both are adjusted over all rows (Holm).
+//! Rounds of two runs are not paired. With [`RUNS_MIN`] runs or more a side, each run is one observation of
+//! an arm (the median of its rounds), and intervals are Welch's. A single run a side is compared by its
+//! rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these two runs, with
+//! everything else that differed between them. Both are adjusted over all rows (Holm).
 
 mod comparability;
 mod gate;
@@ -39,7 +39,6 @@ pub struct Between {
     /// Other work on the machine that the runs noted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<String>,
-    /// Loud warnings of the runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
     /// Arms on both sides, in the order of the new one.
@@ -110,9 +109,6 @@ impl Which {
     }
 }
 
-/// Compares new runs with old ones.
-///
-/// `None` if a side has no run.
 #[must_use]
 pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let (first_old, first_new) = (old_runs.first()?, new_runs.first()?);
@@ -211,7 +207,7 @@ fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f
     let equal = |row: &Row| row.outcome != Outcome::Unequal;
     let family: Vec<(Vec<f64>, Vec<f64>)> =
         rows.iter().zip(times).filter(|(row, _)| equal(row)).map(|(_, times)| times.clone()).collect();
-    // Looks of a stopping rule were within each run, not between runs.
+    // Looks of a stopping rule were within each run.
     let judging = Judging { band, looks: 1 };
     let judgements = match basis {
         Basis::Rounds => judge_unpaired_family(&family, judging),

@@ -1,4 +1,4 @@
-//! Formats of a comparison of runs: its sentences and its grid, for terminals, HTML, Markdown, CSV and JSON.
+//! Formats of a comparison of runs: its sentences and its grid.
 
 use crate::between::{Basis, Between, GateSays, Row, ratio};
 use crate::formats::View;
@@ -12,13 +12,9 @@ use crate::{chart, render, text};
 
 pub(crate) struct Lines {
     pub(crate) heading: String,
-    /// Warnings, printed above the numbers.
     pub(crate) alarms: Vec<String>,
-    /// Limits of what the numbers show.
     pub(crate) caution: Option<String>,
-    /// Result of the gate in one sentence, then the reasons.
     pub(crate) gate: Vec<String>,
-    /// Legend, and arms without a row.
     pub(crate) notes: Vec<String>,
 }
 
@@ -159,12 +155,12 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
     text.notes.iter().for_each(|note| paragraph(&mut lines, note, Tone::Faint));
     let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
     let tone = if passed { Tone::Plain } else { Tone::Alarm };
-    // Standard error has the reasons, a line each.
+    // Standard error has the reasons.
     text.gate.iter().take(1).for_each(|line| paragraph(&mut lines, line, tone));
     lines.join("\n") + "\n"
 }
 
-/// Returns the comparison as one HTML file: the answer, the first warnings, the rows, then the other warnings.
+/// One HTML file: the answer, the first warnings, the rows, the other warnings.
 #[must_use]
 pub fn html(between: &Between) -> String {
     let text = Lines::of(between);
@@ -297,9 +293,8 @@ fn quoted(field: String) -> String {
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub name: &'static str,
-    /// Description for the help text.
     pub what: &'static str,
-    /// Renders the comparison, with a final newline; only terminal formats use the view.
+    /// With a final newline; only terminal formats use the view.
     pub render: fn(&Between, &View) -> String,
 }
 
@@ -350,13 +345,11 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     }
     let more = lines.alarms.len().saturating_sub(WARNINGS_MAX) as u64;
     let more = if more > 0 { format!("{} and ", text::counted(more, "more warning")) } else { String::new() };
-    // Arms that differ come first.
     let mut shown = between.clone();
     let distance = |row: &Row| ratio(&row.outcome).map_or(0.0, |ratio| ratio.ln().abs());
     shown.rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(distance(b).total_cmp(&distance(a))));
     let mut table = grid(&shown);
     table.legend = lines.notes;
-    // A gap and the last line.
     let room = SCREEN_LINES_MAX.saturating_sub(page.lines() + 2);
     push_table(&mut page, None, table, room);
     page.gap();

@@ -66,7 +66,6 @@ fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
     }
 }
 
-/// Finds a run that is on both sides.
 fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
     let twice = old.iter().find_map(|one| {
         Some((one, new.iter().find(|other| is_same(&one.report.record, &other.report.record))?))
@@ -77,7 +76,7 @@ fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
     })
 }
 
-/// `true` if two records belong to the same run; one may be longer.
+/// Records of the same run; one may be longer.
 #[must_use]
 pub fn is_same(one: &Record, other: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
@@ -146,7 +145,6 @@ fn of_arm(
     (!judged).then(|| (UnjudgedKind::NoInterval, lacking.into()))
 }
 
-/// Returns how far an arm was measured; `None` if in every round of its run.
 fn missing_rounds(side: &Side<'_>, place: usize, planned: &Arm) -> Option<String> {
     let (run, rounds) = (&side.runs[place], &side.rounds[place]);
     let measured = rounds.samples(planned.id).count();
@@ -166,7 +164,6 @@ fn missing_rounds(side: &Side<'_>, place: usize, planned: &Arm) -> Option<String
         false if run.report.record.samples.iter().any(voided) => " (rounds were voided)",
         false => "",
     };
-    // Reported for the run that did not end.
     let said = run.report.summary.progress.ending != Ending::Complete && !refused;
     (measured < all && !said).then(|| format!("measured {measured} of {all} rounds{why}"))
 }

@@ -1,19 +1,15 @@
-//! Linear and logarithmic axes with their ticks.
-//!
-//! Logarithms come from `libm`, so that coordinates are the same on every machine.
+//! Axes with their ticks. Logarithms come from `libm`, so that coordinates are the same on every machine.
 
 use super::drawing::{Anchor, Drawing, text_width};
 use super::style::FONT_PX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Nanoseconds, printed in a suitable unit.
     Time,
-    /// Numbers of files or entries.
     Count,
     Ratio,
     Share,
-    /// Number of nines of a share: 2 is 99 %.
+    /// 2 is 99 %.
     Nines,
     Seconds,
 }
@@ -54,8 +50,7 @@ impl Axis {
         Self { unit, log: true, low: low - room, high: high + room, from: places.0, to: places.1 }
     }
 
-    /// Returns a logarithmic axis if values differ by a factor above 20 and none is 0, otherwise a linear one
-    /// from zero.
+    /// Logarithmic if values differ by a factor above 20 and none is 0, otherwise linear from zero.
     pub(super) fn fitting(unit: Unit, values: &[f64], places: (f64, f64)) -> Self {
         match bounds(values.iter().copied()) {
             Some((low, high)) if low > 0.0 && high / low > 20.0 => {
@@ -74,13 +69,11 @@ impl Axis {
     fn ticks(&self) -> Vec<f64> {
         if !self.log {
             let ticks = linear_ticks(self.low, self.high, 6.0).into_iter();
-            // There is no half a thread.
             return ticks.filter(|tick| self.unit != Unit::Count || tick.fract() == 0.0).collect();
         }
         let (low, high) = (libm::exp10(self.low), libm::exp10(self.high));
         let decades = self.high - self.low;
         if decades < 0.6 {
-            // Too close for powers of ten.
             return linear_ticks(low, high, 5.0)
                 .into_iter()
                 .filter(|tick| *tick >= low && *tick <= high)
@@ -104,7 +97,6 @@ impl Axis {
         ticks.into_iter().map(|tick| (tick, self.written(tick, scale))).collect()
     }
 
-    /// Empty if ticks carry their own unit.
     pub(super) fn unit_name(&self) -> &'static str {
         match (self.unit, self.log) {
             (Unit::Time, false) => scale(self.low.abs().max(self.high.abs())).0,
@@ -137,7 +129,7 @@ impl Axis {
         }
     }
 
-    /// Draws grid lines up to `top`, tick texts as far as they fit, and the title; returns the lower edge.
+    /// Returns the lower edge.
     pub(super) fn draw_below(&self, drawing: &mut Drawing, y: f64, top: f64, title: &str) -> f64 {
         let mut free = f64::NEG_INFINITY;
         let width = drawing.width();
@@ -207,7 +199,7 @@ fn plain(value: f64) -> String {
     if text == "-0" || text.is_empty() { "0".into() } else { text.into() }
 }
 
-/// Prints a count in the shortest form, e.g. `20 000`, `1 M`.
+/// `20 000`, `1 M`.
 pub(super) fn count(value: f64) -> String {
     match value {
         1e9.. => format!("{} G", plain(value / 1e9)),

@@ -54,10 +54,9 @@ pub(super) struct Drawing {
     hatched: bool,
 }
 
-/// Ends, px.
 pub(super) type Segment = ((f64, f64), (f64, f64));
 
-/// Placeholder for the chart's id in references.
+/// Stands for the chart's id.
 const ID: &str = "\u{1}";
 
 impl Drawing {
@@ -93,9 +92,8 @@ impl Drawing {
         self.height = self.height.max(y);
     }
 
-    /// Adds a text with its base line at `y`.
+    /// `y` is the base line.
     pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
-        // Headings are bold.
         let width = text_width(text, FONT_PX) * if class == "heading" { 1.12 } else { 1.0 };
         let (left, name) = match anchor {
             Anchor::Start => (x, ""),
@@ -112,7 +110,7 @@ impl Drawing {
         self.body.push_str(&element);
     }
 
-    /// Adds lines of text from `y` on; returns the position of the next line.
+    /// Returns the position of the next line.
     pub(super) fn paragraph(&mut self, x: f64, y: f64, width: f64, class: &str, text: &str) -> f64 {
         let lines = wrap(text, width, FONT_PX);
         for (line, place) in lines.iter().zip(0_u32..) {
@@ -171,7 +169,7 @@ impl Drawing {
         self.body.push_str(&format!("<path class=\"{class}\" d=\"{steps}{end}\"/>\n"));
     }
 
-    /// Adds many equal rectangles as one path.
+    /// One path for many equal rectangles.
     pub(super) fn tiles(&mut self, corners: &[(f64, f64)], (width, height): (f64, f64), class: &str) {
         if corners.is_empty() {
             return;
@@ -204,15 +202,14 @@ impl Drawing {
     }
 }
 
-/// Prints pixels with at most one decimal.
 pub(super) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// Widths of the characters from space to tilde in DejaVu Sans, one of the widest fallback fonts of browsers,
-/// in hundredths of the font size.
+/// From space to tilde in DejaVu Sans, one of the widest fallback fonts of browsers, in hundredths of the
+/// font size.
 const WIDTHS: [u8; 95] = [
     32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64,
     34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79, 60, 79, 69, 63,
@@ -220,7 +217,7 @@ const WIDTHS: [u8; 95] = [
     63, 61, 63, 63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84,
 ];
 
-/// Estimates the width of a text, px; rather too high than too low.
+/// Rather too high than too low, px.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let of = |letter: char| {
         let place = (letter as usize).checked_sub(32).filter(|place| *place < WIDTHS.len());
@@ -258,7 +255,7 @@ pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {
     short + "…"
 }
 
-/// Escapes text for SVG and HTML, including attributes; characters that hide or reorder text become spaces.
+/// For SVG and HTML, including attributes; characters that hide or reorder text become spaces.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -274,8 +271,7 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Moves positions apart until each has its height, keeping their order, and within the bounds if there is
-/// space.
+/// Moves positions apart until each has its height, in their order, and within the bounds if there is space.
 pub(super) fn spread(places: &mut [f64], heights: &[f64], low: f64, high: f64) {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));

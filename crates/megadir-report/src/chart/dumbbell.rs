@@ -17,7 +17,7 @@ pub(super) fn dumbbell(report: &Report, width: Width) -> Vec<Picture> {
     of_groups(report, |group| of_group(&report.summary, group, width))
 }
 
-/// Arms of one row, indexed by the position of their state in the key.
+/// By the position of their state in the key.
 type States = BTreeMap<usize, ArmId>;
 
 fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {

@@ -15,7 +15,7 @@ pub(super) fn forest(report: &Report, width: Width) -> Vec<Picture> {
     of_groups(report, |group| of_group(&report.summary, group, width))
 }
 
-/// Maximum number of rows; the table has them all.
+/// The table has them all.
 const ROWS_MAX: usize = 60;
 
 fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -29,7 +29,6 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
             (named.collect(), summary.arm_name_in(comparison, comparison.baseline))
         }
         GroupReading::Pairs(pairs) => {
-            // The title has what all rows share.
             let first = pairs.rows.first()?;
             let than = pairs.rows.iter().all(|row| row.pair.than == first.pair.than);
             let at = pairs.rows.iter().all(|row| row.pair.at == first.pair.at);

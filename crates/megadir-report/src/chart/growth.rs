@@ -22,7 +22,7 @@ pub(super) fn growth_lines(report: &Report, width: Width) -> Vec<Picture> {
 fn of_group(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Grow(growth) = &group.reading else { return None };
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
-    // Listings are shown per entry: linear growth is then a level line.
+    // Linear growth of listings is a level line per entry.
     let an_entry = series.iter().all(|series| series.points.iter().all(|point| point.entry_ns.is_some()));
     let line = |series: &&Series| Line {
         name: match &series.exponent {

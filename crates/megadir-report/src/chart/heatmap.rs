@@ -1,5 +1,5 @@
-//! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations. Undecided
-//! cells are hatched; over populations a curve shows equal cost.
+//! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations.
+//! Undecided cells are hatched; over populations a curve shows equal cost.
 
 use super::Picture;
 use super::drawing::{Anchor, Drawing, text_width, wrap};
@@ -32,7 +32,6 @@ struct Column {
 }
 
 impl<'a> Grid<'a> {
-    /// `None` for fewer than two layouts or columns.
     fn of(summary: &'a Summary) -> Option<Self> {
         let mut found: Vec<(&str, &PairRow)> = Vec::new();
         for group in &summary.groups {
@@ -65,7 +64,7 @@ impl<'a> Grid<'a> {
         enough.then_some(Self { group, than: first, rows, columns, cells })
     }
 
-    /// `true` if columns are populations in ascending order, between which values can be interpolated.
+    /// Populations in ascending order, between which values can be interpolated.
     fn is_ordered(&self) -> bool {
         self.columns.windows(2).all(|pair| pair[0].entries < pair[1].entries)
     }

@@ -1,6 +1,5 @@
-//! Layout of line charts, with names at the ends of lines.
-//!
-//! Narrow charts have no space there: lines end in a number, and a key stands below.
+//! Layout of line charts, with names at the ends of lines; in narrow charts lines end in a number, and a key
+//! stands below.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
@@ -12,7 +11,6 @@ pub(super) struct Line {
     pub(super) name: String,
     pub(super) points: Vec<Point>,
     pub(super) marked: bool,
-    /// A reference, not a measurement.
     pub(super) reference: bool,
 }
 
@@ -31,12 +29,10 @@ pub(super) struct Frame<'a> {
     pub(super) x_title: &'a str,
     pub(super) y: MakeAxis<'a>,
     pub(super) y_title: &'a str,
-    /// Values of x with a vertical marker, and their names.
     pub(super) limits: Vec<(f64, String)>,
     pub(super) band: Option<(f64, f64)>,
 }
 
-/// Names at the ends of lines, px.
 const NAME_MAX: f64 = 190.0;
 const PLOT_PX: f64 = 260.0;
 
@@ -174,7 +170,6 @@ fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     }
 }
 
-/// From zero, or logarithmic if the values span a wide range.
 pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
     let of = |point: &Point| {
         [Some(point.y), point.interval.map(|range| range.low), point.interval.map(|range| range.high)]

@@ -37,11 +37,10 @@ use crate::summary::GroupSummary;
 pub struct Chart {
     pub name: &'static str,
     pub answers: &'static str,
-    /// Returns no picture if the report has no such data.
     pub draw: fn(&Report, Width) -> Vec<Picture>,
 }
 
-/// Every chart, in the order of a group's pictures: the first one that draws a group is its main picture.
+/// The first chart that draws a group is its main picture.
 pub const CHARTS: &[Chart] = &[
     Chart {
         name: "shares",
@@ -105,8 +104,8 @@ pub fn chart_named(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name)
 }
 
-/// Returns picture `number` of a chart, from 1, as a document, and the number of pictures. The error is the
-/// end of a sentence.
+/// Picture `number` of a chart, from 1, as a document, and the number of pictures. The error is the end of a
+/// sentence.
 pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = drawn(chart, report, Width::Wide);
     let all = pictures.len();
@@ -135,13 +134,12 @@ fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
     pictures
 }
 
-/// Returns the picture of the main finding's group, otherwise the first.
 #[must_use]
 pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);
     let mut findings = report.findings.iter().filter(|finding| !finding.loud);
     let of_all = findings.clone().next().is_some_and(|main| main.kind == FindingKind::FileSystems);
-    // The finding over all file systems has no group; a finding without a picture gives way to the next.
+    // The finding over all file systems has no group; one without a picture gives way to the next.
     let group = findings.find_map(|finding| finding.group.as_ref()).filter(|_| !of_all);
     let of_group = |group: &String| pictures.iter().position(|picture| picture.group.as_ref() == Some(group));
     let of_none = || pictures.iter().position(|picture| picture.group.is_none());

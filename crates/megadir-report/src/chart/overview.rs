@@ -14,7 +14,6 @@ pub(super) fn overview(report: &Report, width: Width) -> Vec<Picture> {
     sections(table).iter().map(|rows| picture(table, rows, width)).collect()
 }
 
-/// Groups rows by section; a row without a section stands alone.
 fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
     let mut sections: Vec<Vec<&OverviewRow>> = Vec::new();
     let several = |row: &&OverviewRow| row.cells.iter().flatten().count() > 1;

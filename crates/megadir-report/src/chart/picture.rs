@@ -5,9 +5,9 @@ use super::style::{FONT_PX, LINE_PX, svg_css};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// For pages, 720 px.
+    /// 720 px.
     Wide,
-    /// For phones, 350 px.
+    /// 350 px.
     Narrow,
 }
 
@@ -16,7 +16,6 @@ pub struct Picture {
     pub chart: &'static str,
     pub group: Option<String>,
     pub title: String,
-    /// Description for readers who cannot see it.
     pub description: String,
     drawing: Drawing,
 }
@@ -29,7 +28,6 @@ impl Width {
         }
     }
 
-    /// `true` if labels stand above their marks because space is short.
     pub(super) fn is_narrow(self) -> bool {
         self == Self::Narrow
     }
@@ -56,14 +54,13 @@ impl Picture {
         self.drawing.texts()
     }
 
-    /// Width and height, px.
     #[must_use]
     pub fn size(&self) -> (f64, f64) {
         (self.drawing.width(), self.drawing.height())
     }
 
-    /// Returns an element for a page with [`super::page_css`]. `id` is unique on the page and begins with a
-    /// letter. If another form of the picture is described already, `told_by` is its id.
+    /// Element for a page with [`super::page_css`]. `id` is unique on the page and begins with a letter. If
+    /// another form of the picture is described already, `told_by` is its id.
     #[must_use]
     pub(crate) fn element(&self, id: &str, told_by: Option<&str>) -> String {
         let (width, height) = self.size();

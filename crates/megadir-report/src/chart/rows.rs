@@ -1,6 +1,5 @@
-//! Layout of charts with rows: label, marks on a common axis, value as text.
-//!
-//! In narrow charts label and value stand above the marks.
+//! Layout of charts with rows: label, marks on a common axis, value as text; in narrow charts the texts stand
+//! above the marks.
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, text_width, wrap};
@@ -10,14 +9,13 @@ use super::style::{FONT_PX, LINE_PX};
 pub(super) struct Row {
     pub(super) label: String,
     pub(super) value: String,
-    /// CSS class of `value`.
     pub(super) tone: &'static str,
     pub(super) marks: Vec<Mark>,
     pub(super) heading: bool,
 }
 
 pub(super) enum Mark {
-    /// A bar between two values, one of them 0.
+    /// One of the values is 0.
     Bar {
         from: f64,
         to: f64,
@@ -102,7 +100,6 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
         let at = axis.at(line);
         match frame.width {
             Width::Wide => drawing.line((at, top), (at, y), "rule"),
-            // The line would cross texts between marks.
             Width::Narrow => {
                 let beside = |row: &Laid<'_>| {
                     let middle = row.top + row.height - MARKS_PX / 2.0 - 3.0;
@@ -117,7 +114,6 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     drawing
 }
 
-/// Draws the key; returns its lower edge.
 pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) -> f64 {
     let (mut x, mut y) = (8.0, 16.0);
     for (shape, class, text) in entries {
@@ -172,7 +168,6 @@ fn lay<'a>(row: &'a Row, width: Width, (label, value): (f64, f64), top: f64) -> 
 fn draw_row(drawing: &mut Drawing, width: Width, axis: &Axis, laid: &Laid<'_>) {
     let class = if laid.row.heading { "heading" } else { "" };
     let first = |lines: &[String]| match width {
-        // Texts beside marks are centred in the row.
         Width::Wide if !laid.row.heading => {
             laid.top + (laid.height - LINE_PX * lines.len() as f64) / 2.0 + 13.0
         }

@@ -13,14 +13,12 @@ use crate::text;
 use megadir_record::{ArmId, Phase, Pressure};
 
 const PANEL_PX: f64 = 130.0;
-/// px.
 const HEAD_PX: f64 = 28.0;
-/// More points than this are drawn as ranges.
+/// More points are drawn as ranges.
 const POINTS_MAX: usize = 400;
 const COLUMNS: usize = 200;
 
 pub(super) fn run_order(report: &Report, width: Width) -> Vec<Picture> {
-    // The least certain one is the most informative.
     let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
     let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
     widest.map(|resolution| picture(report, resolution, width)).into_iter().collect()
@@ -62,7 +60,7 @@ fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
     ))
 }
 
-/// Returns the start of each block of an arm, seconds, and its time per operation, nanoseconds.
+/// Starts in seconds, times per operation in nanoseconds.
 fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
     rounds
         .samples(arm)
@@ -71,7 +69,6 @@ fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Returns the lower edge.
 fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
     drawing.text(8.0, top + 10.0, Anchor::Start, "", &y.title(title));
     let (left, right) = (66.0, drawing.width() - 14.0);
@@ -118,7 +115,6 @@ fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64,
     }
 }
 
-/// Returns the lower edge.
 fn ratios(
     drawing: &mut Drawing,
     report: &Report,

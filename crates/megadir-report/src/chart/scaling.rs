@@ -50,7 +50,6 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
     }
 }
 
-/// Returns every work done by at least two numbers of workers.
 fn series(report: &Report) -> Vec<Series> {
     let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let plan = &report.record.header.plan;
@@ -58,7 +57,7 @@ fn series(report: &Report) -> Vec<Series> {
         report.summary.asked().map(|arm| &arm.planned).filter(|planned| planned.role != Role::AgainstItself);
     for planned in arms {
         let Some((work, count)) = by_one(&planned.work) else { continue };
-        // Workers on files have separate, similar data sets; readers share one.
+        // Workers on files have data sets of their own.
         let data = alike(plan, planned.data);
         let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
         let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
@@ -76,7 +75,7 @@ fn series(report: &Report) -> Vec<Series> {
     all
 }
 
-/// Returns the index of the first data set with the same size, recipe and location.
+/// First data set with the same size, recipe and location.
 fn alike(plan: &Plan, id: DataId) -> usize {
     let of = |data: &Data| (data.entries, data.on, data.source.clone());
     let Some(own) = plan.data.iter().find(|data| data.id == id).map(of) else { return usize::MAX };
@@ -89,7 +88,7 @@ fn first(plan: &Plan, planned: &Arm, count: u32) -> Series {
     Series { name, group, arms: vec![(count, planned.id)] }
 }
 
-/// `true` if the group's arms differ in the number of workers alone; other groups ask other questions.
+/// Other groups ask other questions.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
     let planned = |arm: ArmId| plan.arms.get(arm.0 as usize);
@@ -175,7 +174,6 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
     ))
 }
 
-/// Exponent of speed over workers, from at least three points.
 fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.y).collect();

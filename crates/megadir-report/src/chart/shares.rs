@@ -62,7 +62,6 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
         let (mut right, mut left, mut marks) = (0.0, 0.0, Vec::new());
         for (place, factor) in read.factors.iter().enumerate() {
             let ns = part(factor).map_or(0.0, |figure| figure.value);
-            // Steps with negative time go to the left of zero.
             let end = if ns < 0.0 { &mut left } else { &mut right };
             marks.push(Mark::Bar { from: *end, to: *end + ns, class: format!("cell {}", shade(place)) });
             *end += ns;
@@ -104,7 +103,6 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
     ))
 }
 
-/// Lighter once colours repeat.
 fn shade(place: usize) -> String {
     let lighter = if place < SERIES { "" } else { " again" };
     format!("s{}{lighter}", place % SERIES)

@@ -13,9 +13,8 @@ use crate::report::Report;
 use crate::summary::{ArmSummary, OperationQuantiles, together};
 use crate::text;
 
-/// Strips in one picture: those with the longest tails.
+/// Those with the longest tails.
 const STRIPS: usize = 8;
-/// Rows and columns of a strip, and the height of a row, px.
 const ROWS: usize = 9;
 const COLUMNS: usize = 48;
 const ROW_PX: f64 = 8.0;
@@ -38,7 +37,7 @@ fn quantiles(arm: &ArmSummary) -> Option<OperationQuantiles> {
     arm.timing.as_ref()?.single.as_ref()?.quantiles
 }
 
-/// Operations by row and column: `[row * COLUMNS + column]`, the shortest times in row 0.
+/// `[row * COLUMNS + column]`, the shortest times in row 0.
 type Counts = Vec<u64>;
 
 fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usize, width: Width) -> Picture {
@@ -79,7 +78,6 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
         .described(format!("Operations by length over the time of the run. {}.", told.join("; ")))
 }
 
-/// Returns the upper edge of the strip.
 fn heading(drawing: &mut Drawing, y: f64, name: &str, tail: &str) -> f64 {
     let tail_width = text_width(tail, FONT_PX);
     let room = drawing.width() - tail_width - 28.0;
@@ -113,7 +111,7 @@ fn count(
     counts
 }
 
-/// Five shades are equal steps of the logarithm of counts.
+/// Five shades, equal steps of the logarithm of counts.
 fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f64) {
     let across = (right - left) / COLUMNS as f64;
     drawing.rect((left, y), (right - left, ROW_PX * ROWS as f64), "band");
@@ -164,7 +162,6 @@ pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {
 }
 
 fn line(name: &str, times: &Histogram) -> Line {
-    // No quantiles beyond the last operation.
     let last = libm::log10(times.count().max(1) as f64);
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS)).take_while(|nines| *nines <= last);
     let point = |nines: f64| {

@@ -1,15 +1,14 @@
 //! Colours and type of pictures and pages, in light and dark mode.
 //!
-//! The palette is Okabe and Ito's (2008), distinguishable with any colour vision, adjusted for contrast on
-//! white and black. Colour never carries meaning alone: marks differ in shape, lines in dashes, and verdicts
-//! are words.
+//! The palette is Okabe and Ito's (2008), distinguishable with any colour vision, adjusted for contrast.
+//! Colour never carries meaning alone: marks differ in shape, lines in dashes, and verdicts are words.
 
 pub(super) const FONT_PX: f64 = 13.0;
 pub(super) const LINE_PX: f64 = 17.0;
-/// Colours of series; beyond these they repeat with other dashes.
+/// Beyond these, colours repeat with other dashes.
 pub(super) const SERIES: usize = 7;
 
-/// Names of colours with their values in light and dark mode.
+/// Name, value in light mode, value in dark mode.
 pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
     ("paper", "#ffffff", "#15181c"),
     ("ink", "#1b1f24", "#e6e8ea"),
@@ -42,7 +41,7 @@ pub(crate) fn page_css() -> String {
     css
 }
 
-/// Returns the CSS of a standalone picture, with values in place of variables, which some viewers lack.
+/// With values in place of variables, which some viewers lack.
 pub(super) fn svg_css() -> String {
     let rules = page_css();
     let with = |value: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {

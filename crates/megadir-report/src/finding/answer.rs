@@ -1,4 +1,4 @@
-//! Answers to the study's question: which groups give them, and a one-sentence summary of many comparisons.
+//! Answers to the study's question, and a one-sentence summary of many comparisons.
 //!
 //! Picking the smallest and the largest ratio afterwards is fair: intervals are adjusted for the whole group.
 
@@ -12,7 +12,6 @@ use crate::summary::{
 };
 use crate::text;
 
-/// Up to this many comparisons are listed one by one.
 const ONE_BY_ONE_MAX: usize = 4;
 const TOLD_FIRST_MAX: usize = 2;
 
@@ -62,13 +61,11 @@ pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
     few && leading(summary).any(|leads| leads.name == group.name)
 }
 
-/// Summarises the comparisons of each group that answers the question in one sentence.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let result = leading(summary).filter_map(|group| {
         let text = match &group.reading {
             GroupReading::Pairs(read) => pairs(summary, read)?,
             GroupReading::Grow(read) => growth(summary, read)?,
-            // Findings of these groups are a single sentence already.
             _ => return None,
         };
         Some(Finding::of_group(FindingKind::Answer, &group.name, text))
@@ -129,7 +126,6 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     let ratios = pairs.rows.iter().filter_map(|row| Some((row, ratio(&row.outcome)?)));
     let rows: Vec<Judged<'_>> = ratios.map(|(row, (ratio, words))| Judged { row, ratio, words }).collect();
     let first = &rows.first()?.row.pair;
-    // Rows without a common reference have sentences of their own.
     if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
         return None;
     }
@@ -145,7 +141,6 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
 }
 
 impl Compared<'_> {
-    /// Nanoseconds.
     fn time(&self, at: &str) -> Option<f64> {
         let judged = self.rows.iter().find(|judged| judged.row.pair.at == at)?;
         Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
@@ -236,7 +231,7 @@ fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
     Some(format!("On {on}, the largest directory takes {range}{}.", shapes(summary, growth)))
 }
 
-/// Describes the shape that all series share, beside the source's word for it.
+/// The shape that all series share, beside the source's word for it.
 fn shapes(summary: &Summary, growth: &Growth) -> String {
     let all = |shape: Shape| growth.series.iter().all(|series| series.shape == shape);
     let (words, is) = match () {

@@ -22,7 +22,7 @@ struct Judged {
 
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(Claims { who, listed_attributes, as_slow, .. }) = &summary.claims else { return Vec::new() };
-    // Claims concern all groups; they are printed with the last, the largest directory.
+    // Claims concern all groups; the largest directory comes last.
     let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
     let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
     let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
@@ -78,7 +78,6 @@ impl Listed<'_> {
         )
     }
 
-    /// Judges the claimed speed-up of attributes that come with the listing.
     fn verdict(&self, judged: &[Judged], here: &str) -> String {
         let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
         let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
@@ -158,7 +157,6 @@ pub(super) fn find_break_even(summary: &Summary) -> Vec<Finding> {
 }
 
 fn tell(summary: &Summary, read: &BreakEven) -> Vec<String> {
-    // The largest directory matters most.
     let mut series: Vec<&BreakEvenSeries> = read.series.iter().collect();
     series.sort_by_key(|one| std::cmp::Reverse(one.entries));
     let shares = series.into_iter().map(|one| share(summary, one));

@@ -1,7 +1,6 @@
-//! Findings on groups that compare arms: the fastest and slowest, the effect of calls, and causes of a
-//! difference.
+//! Findings on groups that compare arms.
 //!
-//! Picking them afterwards is fair: intervals are adjusted for the whole group.
+//! Picking the fastest and slowest afterwards is fair: intervals are adjusted for the whole group.
 
 use megadir_record::Role;
 
@@ -60,7 +59,6 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
     })
 }
 
-/// `None` for the baseline against itself.
 fn judged(summary: &Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged> {
     summary.arm(row.arm).filter(|arm| arm.planned.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
@@ -77,7 +75,7 @@ fn faster(arm: &Judged) -> bool {
     matches!(arm.verdict, Some(Verdict::Faster { .. })) || (arm.verdict.is_none() && arm.ratio < 1.0)
 }
 
-/// For example `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
+/// `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
 fn outcome(arm: &Judged) -> String {
     let says = match arm.verdict {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
@@ -125,7 +123,7 @@ fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
     )
 }
 
-/// Factors whose whole interval is smaller are named without a figure.
+/// Factors whose whole interval is smaller have no figure.
 const LITTLE: f64 = 0.05;
 
 pub(super) fn find_decompose(summary: &Summary) -> Vec<Finding> {
@@ -168,7 +166,6 @@ fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system:
     }
 }
 
-/// Largest share first, without common factors.
 fn shares(factors: &[Factor]) -> String {
     let known = |factor: &Factor| factor.share.filter(|_| !factor.common);
     let mut shares: Vec<(&str, Figure)> =

@@ -9,8 +9,8 @@ use super::{Finding, FindingKind};
 use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
 use crate::text;
 
-/// `true` if the file system's driver skips inodes that were freed recently, judged by timestamps on disk:
-/// ext4's driver without a journal (`recently_deleted` in `fs/ext4/ialloc.c`).
+/// The driver skips inodes that were freed recently, judged by timestamps on disk: ext4's driver without a
+/// journal (`recently_deleted` in `fs/ext4/ialloc.c`).
 pub(crate) fn passes_over_removed(of: &LabFileSystem) -> bool {
     of.driver == "ext4" && (of.kind == "ext2" || of.name.contains("^has_journal"))
 }
@@ -29,7 +29,6 @@ pub(super) fn is_told(summary: &Summary) -> bool {
     summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
 
-/// Reports incomparable file systems if there is no fastest; otherwise that finding names them.
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(summary, overview).is_none())
     else {
@@ -156,7 +155,6 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let judge = Judge { summary, overview, who: &claims.who };
     let claimed = each.iter().map(|claim| judge.of(claim));
     let (journal, disks) = (judge.without_journal(), judge.disks().filter(|_| *disks_only));
-    // The claims follow their group: none of them answers the question.
     let of_group = |text| Finding { group: Some(FILE_SYSTEM_GROUP.to_owned()), ..finding(text) };
     claimed.chain(journal).chain(disks).map(of_group).collect()
 }
@@ -260,7 +258,6 @@ impl Judge<'_> {
         format!("{claimed}: over all kinds of work it takes {}{drivers}", text::list(&figures))
     }
 
-    /// Shows the figure next to a claim that no single figure judges.
     fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
         let claimed = than.iter().map(|than| match self.pair(of, than) {
             Ok(against) => format!(
@@ -314,7 +311,7 @@ impl Judge<'_> {
         all.any(|device| device.contains(", rotational"))
     }
 
-    /// Notes that the source used hard disks, if none rotates here or that is unknown.
+    /// The source used hard disks: notes if none rotates here or that is unknown.
     fn disks(&self) -> Option<String> {
         let machine = &self.summary.machine;
         let why = match (&machine.hypervisor, self.turns()) {

@@ -144,7 +144,6 @@ fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     }
 }
 
-/// The claim fails if any part rises, and holds if none does.
 fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let Some(claims) = summary.claims.as_ref().filter(|claims| claims.flat_filling) else {
         return String::new();
@@ -171,7 +170,7 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     format!("; the claim of {}, whose plot is flat, {stands}", claims.who)
 }
 
-/// Published figures that differ from the mean by more than this factor belong to another kind of directory.
+/// Published figures that differ from the mean by a larger factor belong to another kind of directory.
 const COMPARABLE: f64 = 2.0;
 
 pub(super) fn find_refusal(summary: &Summary) -> Vec<Finding> {
@@ -215,7 +214,6 @@ fn predicted(summary: &Summary, refusal: &Refusal) -> String {
     )
 }
 
-/// `None` if the figures belong to another kind of directory.
 fn published_refusal(summary: &Summary, group: &GroupSummary, refusal: &Refusal) -> Option<String> {
     let of_group = summary.published.iter().filter(|figure| {
         figure.group.as_ref() == Some(&group.name) && figure.unit == "entries" && figure.value > 0.0

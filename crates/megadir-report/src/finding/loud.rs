@@ -81,7 +81,6 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
         let reference = row.cells.first()?.as_ref()?;
         let time = |column: &usize| row.cells.get(*column)?.as_ref().map(|planned| planned.time_ns);
         let times: Vec<Figure> = others.iter().filter_map(time).collect();
-        // Without other columns nothing is measured against it.
         let wide = wide(summary, reference.arm, &times).filter(|_| !times.is_empty())?;
         Some((summary.arm_name(reference.arm), wide))
     };

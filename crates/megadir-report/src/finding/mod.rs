@@ -1,6 +1,5 @@
-//! Rules that turn numbers into sentences.
-//!
-//! Each rule has wording for an undecided result. No rule knows an output format or recomputes a number.
+//! Rules that turn numbers into sentences, also for undecided results. No rule knows an output format or
+//! recomputes a number.
 
 mod answer;
 mod attributes;
@@ -23,11 +22,13 @@ pub(crate) use file_systems::passes_over_removed;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
+    /// Rule that found it.
     pub kind: FindingKind,
     /// Group that the finding is about.
     pub group: Option<String>,
     /// `true` if the numbers must not be used.
     pub loud: bool,
+    /// One or more sentences.
     pub text: String,
 }
 
@@ -63,7 +64,6 @@ impl Finding {
     }
 }
 
-/// The most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     loud::find_work,
     loud::find_reference,
@@ -85,7 +85,6 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     file_systems::find,
 ];
 
-/// Words for a claim that the run leaves open.
 const OPEN: &str = "is undecided here";
 
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
@@ -95,7 +94,6 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let order = |finding: &Finding| {
         let of_all = match finding.kind {
             FindingKind::FileSystems => of_file_systems && finding.group.is_none(),
-            // A stopped arm outranks everything.
             FindingKind::Refusal => finding.group.is_none(),
             _ => false,
         };
@@ -108,7 +106,6 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     findings
 }
 
-/// Marks published figures of directories of JSON documents.
 const JSON: &str = "JSON";
 
 fn growth_words(growth: ClaimedGrowth) -> &'static str {
@@ -119,8 +116,8 @@ fn growth_words(growth: ClaimedGrowth) -> &'static str {
     }
 }
 
-/// Returns the source's figures for a group as ratios, limited to contents like the run's; names both numbers
-/// of entries if they differ.
+/// The source's figures for a group as ratios, limited to contents like the run's; names both numbers of
+/// entries if they differ.
 fn published(summary: &Summary, group: &GroupSummary, arm: ArmId) -> String {
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| group.is_of(of))

@@ -11,10 +11,10 @@ use crate::summary::{
 use crate::text;
 
 const ROUNDS_PRACTICAL: u64 = 10_000;
-/// Up to this many comparisons of a group are described in words; its table has them all.
+/// Comparisons described in words; the table has them all.
 const TOLD_MAX: usize = 4;
 
-/// Describes the pairs on the largest data set, and judges the source's claim about all pairs.
+/// On the largest data set; the source's claim is judged on all pairs.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().flat_map(|group| {
         let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
@@ -40,7 +40,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     told.collect()
 }
 
-/// Sort key: decided before undecided, large differences before small ones.
+/// Decided before undecided, large differences before small ones.
 fn weight(row: &PairRow) -> f64 {
     match row.outcome {
         Outcome::Judged { ratio, verdict, .. } => match verdict {
@@ -138,10 +138,10 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     Some(format!("{stands}{}", published.unwrap_or_default()))
 }
 
-/// An aged directory at least this many times larger than a fresh one has kept space that it does not need.
+/// An aged directory this many times larger than a fresh one has kept space that it does not need.
 const KEPT: f64 = 1.5;
 
-/// Compares the largest aged directory of each file system with a fresh one that holds as many files.
+/// The largest aged directory of each file system, with a fresh one that holds as many files.
 pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
     let Some(built) = &summary.built else { return Vec::new() };
     let largest = |data: &Data| {
@@ -165,7 +165,6 @@ fn data<'a>(summary: &'a Summary, set: &BuiltSet) -> Option<&'a Data> {
     summary.data.iter().map(|check| &check.data).find(|data| data.id == set.data)
 }
 
-/// `true` if two data sets differ in age only.
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
     let (Some(made), Some(other)) = (aged.source.made(), fresh.source.made()) else { return false };
     let fresh_made = megadir_record::Made { aged_files: 0, ..made.clone() };
@@ -215,7 +214,6 @@ fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
     Some(format!("{} a file more{}{of}", text::time(time_ns), share.unwrap_or_default()))
 }
 
-/// Nanoseconds per file.
 fn median(arm: &ArmSummary, operation: FileOperation) -> Option<f64> {
     let does = matches!(&arm.planned.work, Work::Files(work) if work.operation == operation);
     arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)

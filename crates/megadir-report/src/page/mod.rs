@@ -10,14 +10,11 @@ use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::{Legends, SOURCE_TABLE_TITLE, is_control, source_table};
 use crate::report::Report;
 
-/// Nothing is loaded from outside the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// A caller's conclusion from a report, for its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
     pub sentence: String,
-    /// One paragraph each.
     pub because: Vec<String>,
 }
 
@@ -55,24 +52,21 @@ pub fn record_mark(report: &Report) -> String {
     format!("<meta name=\"megadir-record\" content=\"{}\">", chart::escape(&content))
 }
 
-/// Bytes of charts in a page, which stays below 500 KB.
+/// A page stays below 500 KB.
 const PICTURES_BYTES: usize = 280_000;
-/// A page of this size takes no more charts and tables.
+/// Then no more charts and tables are added.
 const FULL_BYTES: usize = 400_000;
 
-/// Page under construction, and the charts not yet placed.
 pub(crate) struct Page {
     text: String,
     pictures: Pictures,
     pictures_bytes: usize,
-    /// Charts omitted to keep the page small.
     left_out: usize,
     shown: usize,
     headings: Vec<Vec<String>>,
     legends: Legends,
 }
 
-/// Charts, wide and narrow, in the same order.
 struct Pictures {
     both: Vec<(Picture, Picture)>,
 }
@@ -122,7 +116,6 @@ impl Page {
         }
     }
 
-    /// Adds a collapsed section, if not empty.
     fn details(&mut self, items: impl IntoIterator<Item = String>) {
         let items: Vec<String> = items.into_iter().map(|item| escape(&item)).collect();
         if !items.is_empty() {
@@ -220,8 +213,7 @@ fn goes_on(rest: &str) -> bool {
         || ["ns", "µs", "ms", "s", "%", "B", "KiB", "MiB", "GiB"].contains(&word)
 }
 
-/// Escapes text for HTML. Characters that hide or reorder text become spaces; text in back quotes becomes
-/// `code`.
+/// Characters that hide or reorder text become spaces; text in back quotes becomes `code`.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut code = false;
@@ -235,7 +227,6 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // No line break within `1 000 000` or `1.29 ms`.
             ' ' if after_digit && goes_on(letters.as_str()) => {
                 escaped.push_str("&nbsp;");
             }

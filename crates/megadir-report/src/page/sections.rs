@@ -19,7 +19,7 @@ use crate::summary::GroupSummary;
 use crate::text;
 use crate::warning::{Told, incomplete_line, told};
 
-/// First screen; a section below a caller's conclusion.
+/// First screen, or a section below a caller's conclusion.
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
     page.element(if is_below { "h2" } else { "h1" }, &report.question());
@@ -57,7 +57,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     }
 }
 
-/// If there are more groups than this, each has its main chart only.
+/// With more groups, each has its main chart only.
 const GROUPS_MAX: usize = 12;
 const NINES_MAX: usize = 3;
 
@@ -100,13 +100,12 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
     }
 }
 
-/// Adds the published figures of a group (`None`: of no group) next to the run's figures.
+/// `None`: figures of no group.
 fn published(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
     let Some(grid) = published_grid(&report.summary, group) else { return };
     page.element("h3", PUBLISHED_TITLE);
     let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
     push_grid(page, &grid, false);
-    // If no figure is comparable, a finding explains that.
     let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
     let ours = report.findings.iter().filter(|finding| !finding.loud).find(of_group);
     if let Some(ours) = ours.filter(|_| !matched) {
@@ -151,7 +150,7 @@ fn command(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// A page with more samples refers to the record instead.
+/// With more samples the page refers to the record.
 const SAMPLES_MAX: usize = 50_000;
 
 pub(super) fn section_samples(page: &mut Page, report: &Report) {
@@ -197,7 +196,6 @@ pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
     }
 }
 
-/// A grid with more arms is left out.
 const ARMS_MAX: usize = 250;
 
 pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {

@@ -11,7 +11,6 @@ use crate::summary::{Times, together};
 
 pub struct Column {
     pub name: &'static str,
-    /// Meaning, with its unit.
     pub what: &'static str,
     pub kind: Kind,
     pub value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
@@ -32,7 +31,7 @@ pub enum Value<'r> {
     Hash(u64),
 }
 
-/// A sample, with what all rows of its arm share.
+/// With what all rows of the arm share.
 pub struct Row<'r> {
     sample: &'r Sample,
     arm: &'r OfArm,
@@ -58,7 +57,6 @@ pub struct OfArm {
     rate_per_s: Option<u64>,
 }
 
-/// Nanoseconds.
 struct Single {
     /// p50, p90, p99, p99.9 and the maximum.
     quantiles_ns: [Option<u64>; 5],
@@ -203,7 +201,6 @@ pub fn of_cells(plan: &Plan) -> Vec<OfArm> {
     plan.arms.iter().map(|arm| of_cell(plan, arm)).collect()
 }
 
-/// `None` if the arm is not in the plan.
 fn row<'r>(sample: &'r Sample, times: Option<&Times>, arms: &'r [OfArm]) -> Option<Row<'r>> {
     let ArmId(arm) = sample.arm;
     let single = sample.latency.as_deref().zip(times).map(|(latency, times)| single(latency, times));
@@ -243,7 +240,6 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
             ..of
         },
         Work::Lookup { presence, keys, call } => {
-            // Linux has one such call, Windows several.
             let backend = if *call == LookupCall::Fstatat { String::new() } else { call.name().to_owned() };
             OfArm { work: "lookup".into(), backend, presence: name(presence), keys: name(keys), ..of }
         }
@@ -304,7 +300,6 @@ pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> 
 }
 
 fn push(text: &mut String, value: Value<'_>) {
-    // Writing to a string cannot fail.
     match value {
         Value::Missing => {}
         Value::Number(number) => {

@@ -16,7 +16,7 @@ use crate::summary::Summary;
 use crate::text;
 use crate::warning::Advisory;
 
-/// Describes the data sets; sets that differ only in size or location share one sentence.
+/// Sets that differ only in size or location share one sentence.
 pub(super) fn data_sets(summary: &Summary) -> String {
     let mut kinds: Vec<Kind> = Vec::new();
     for check in &summary.data {
@@ -45,7 +45,6 @@ struct Kind {
     source: DataSource,
     sets: usize,
     sizes: Vec<u64>,
-    /// Locations of their files; empty for one flat directory.
     places: Vec<String>,
 }
 
@@ -85,7 +84,6 @@ fn data_set(kind: &Kind) -> String {
     }
 }
 
-/// Leaves out the usual.
 fn laws(made: &Made) -> Vec<String> {
     let names = text::names(made.names);
     let mean = text::bytes(made.size_bytes);
@@ -107,7 +105,6 @@ fn laws(made: &Made) -> Vec<String> {
     [Some(names), Some(sizes), content, aged].into_iter().flatten().collect()
 }
 
-/// Empty for a single directory.
 fn places(made: &Made) -> Vec<String> {
     let spread = match &made.spread {
         Spread::Flat => None,
@@ -151,7 +148,6 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
     let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
     told.sort_by_key(|(id, _)| *id);
-    // Equal data sets share a line.
     let mut alike: Vec<(Vec<String>, String, String)> = Vec::new();
     for (DataId(id), line) in told {
         let kind = kind(summary, DataId(id));
@@ -203,7 +199,9 @@ const VERSION: u32 = 1;
 pub struct Document<'a> {
     /// Version of this form.
     pub version: u32,
+    /// Name of the study.
     pub study: Cow<'a, str>,
+    /// Question that the run answers, a sentence.
     pub question: Cow<'a, str>,
     /// Published source that the study reproduces.
     pub source: Cow<'a, str>,
@@ -229,7 +227,6 @@ pub fn json(report: &Report) -> String {
     })
 }
 
-/// Rounds numbers and adds a final newline.
 #[must_use]
 pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();

@@ -19,7 +19,7 @@ pub(crate) struct Grid {
     pub(crate) bars: Option<Bars>,
 }
 
-/// Sentences of legends that an output has printed; it prints each once.
+/// An output prints each sentence once.
 #[derive(Default)]
 pub(crate) struct Legends(BTreeSet<String>);
 
@@ -38,7 +38,7 @@ impl Legends {
 pub(crate) struct Column {
     pub(crate) heading: Cow<'static, str>,
     pub(crate) align: Align,
-    /// Columns with the highest rank are dropped first; rank 0 is never dropped.
+    /// The highest rank is dropped first, rank 0 never.
     pub(super) rank: u8,
 }
 
@@ -74,7 +74,6 @@ pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
     let mut widths = natural_widths(grid, &texts);
-    // Bars take precedence over optional columns.
     let needed = grid.bars.as_ref().filter(|bars| bars.needed).map_or(0, |_| GAP + BESIDE_MIN);
     let kept = fit(grid, &mut widths, width.saturating_sub(needed));
     let used: usize = kept.iter().map(|&place| GAP + widths[place]).sum();
@@ -108,7 +107,7 @@ fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
     grid.columns.iter().enumerate().map(of_column).collect()
 }
 
-/// Returns the columns that fit; narrows the first if the columns of rank 0 do not.
+/// Narrows the first column if the columns of rank 0 do not fit.
 fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
     let total =
         |kept: &[usize], widths: &[usize]| kept.iter().map(|&place| GAP + widths[place]).sum::<usize>();
@@ -127,7 +126,7 @@ fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
             None => break,
         }
     }
-    // The widest column is shortened before the first, which identifies the row.
+    // The first column identifies the row.
     let left = |place: &usize| *place > 0 && grid.columns[*place].align == Align::Left;
     let excess = total(&kept, widths).saturating_sub(width);
     if let Some(widest) = kept.iter().copied().filter(left).max_by_key(|place| widths[*place]) {
@@ -160,9 +159,8 @@ pub(super) const SHARE: &str = "share";
 
 pub(crate) struct Bars {
     pub(crate) what: &'static str,
-    /// `None` for rows without a bar.
     pub(crate) values: Vec<Option<f64>>,
-    /// `true` if optional columns give way to the bars.
+    /// Optional columns give way to the bars.
     pub(crate) needed: bool,
 }
 
@@ -174,7 +172,7 @@ impl Bars {
     }
 }
 
-/// Returns a bar for this fraction of a width; values above zero are visible.
+/// Values above zero are visible.
 pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
     let part = part.clamp(0.0, 1.0);
     if !style.unicode {
@@ -188,7 +186,7 @@ pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
     bar
 }
 
-/// Returns a sparkline from zero to the maximum: at most `width` columns, each the median of its share.
+/// From zero to the maximum: at most `width` columns, each the median of its share.
 pub(super) fn course(values: &[f64], width: usize, style: Style) -> String {
     let size = values.len().div_ceil(width.max(1)).max(1);
     let medians: Vec<f64> = values

@@ -16,7 +16,6 @@ use crate::text;
 
 pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
-/// `None` for an unreadable group, which a finding reports.
 pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
@@ -86,7 +85,7 @@ fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
     if timing.user_ns + timing.system_ns > 0.0 { text::time(ns) } else { String::new() }
 }
 
-/// `true` if the study's source prints speed-ups.
+/// The study's source prints speed-ups.
 pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
@@ -107,7 +106,6 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         let of_programs = [Column::right("user", 5), Column::right("system", 5), Column::right("memory", 3)];
         columns.splice(PROCESSOR..=PROCESSOR, of_programs);
     }
-    // The resolution line covers the baseline against itself.
     let itself =
         |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself);
     let shown = comparison.rows.iter().filter(|row| !itself(row));
@@ -187,7 +185,7 @@ fn is_negligible(outcome: &Outcome) -> bool {
 
 const PROCESSOR: usize = 4;
 
-/// `true` if a comparison is of programs, for which user time, system time and memory are shown.
+/// User time, system time and memory are shown for programs.
 fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
 }
@@ -250,7 +248,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         text::counted(decomposition.rounds as u64, "round"),
         confidence(summary),
     );
-    // The total is 100 %; its bar would shorten the others.
+    // The bar of the total would shorten the others.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
     let bars = Bars { what: SHARE, values: decomposition.factors.iter().map(share).collect(), needed: true };
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
@@ -268,7 +266,6 @@ fn factor_row(factor: &Factor) -> Vec<Text> {
 }
 
 fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
-    // What all rows share moves to the legend.
     let first = pairs.rows.first().map(|row| &row.pair);
     let than = first.filter(|first| pairs.rows.iter().all(|row| row.pair.than == first.than));
     let at = first.filter(|first| {

@@ -64,7 +64,7 @@ fn histogram(each: &[&Times]) -> Option<Histogram<u64>> {
     Some(histogram)
 }
 
-/// Replaces commas and spaces, which the log's tags cannot contain.
+/// The log's tags cannot contain commas and spaces.
 fn tag(name: &str) -> String {
     let letter = |letter: char| {
         if letter == ',' || letter.is_whitespace() || letter.is_control() { '_' } else { letter }

@@ -90,9 +90,7 @@ fn has_images_directory(summary: &Summary) -> bool {
     summary.file_systems.iter().any(|of| !of.place.is_directory())
 }
 
-/// One line each, then the unavailable ones.
 pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
-    // Volumes of the user are described above the tables.
     let made = summary.file_systems.iter().filter(|of| !of.place.is_directory()).map(|of| {
         let how = match (of.make.is_empty(), &of.tool) {
             (true, _) => None,
@@ -156,7 +154,6 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     let mut lines = file_system_details(&machine.file_system, summary.started_unix_s, named);
     for mount in &summary.mounted {
         let label = summary.file_systems.get(mount.on.0 as usize).map_or("?", |of| &of.label);
-        // The directory's line already names the storage.
         let own = FileSystem {
             block_stack: Vec::new(),
             directory: Vec::new(),
@@ -204,7 +201,6 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
     lines.into_iter().flatten().collect()
 }
 
-/// Resolutions listed one by one; beyond that their range.
 const RESOLUTIONS_MAX: usize = 2;
 
 pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
@@ -235,7 +231,7 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
     )]
 }
 
-/// With fewer families of comparisons than this, and no table of file systems, their number is not mentioned.
+/// Fewer families of comparisons are not mentioned, unless there is a table of file systems.
 const FAMILIES_MIN: usize = 5;
 
 /// Error rates hold within families of comparisons, not over all of them.
@@ -262,7 +258,6 @@ pub(crate) fn families_line(summary: &Summary) -> Option<String> {
 fn families(group: &GroupSummary) -> usize {
     match &group.reading {
         GroupReading::Refusal(_) | GroupReading::Unreadable { .. } => 0,
-        // Each file system against the first, over all kinds of work, is a family.
         GroupReading::Pairs(pairs) if group.name == FILE_SYSTEM_GROUP => {
             let of = |row: &PairRow| (row.pair.what.clone(), row.pair.than.clone());
             pairs.rows.iter().map(of).collect::<BTreeSet<_>>().len()
@@ -328,7 +323,6 @@ fn preset(preset: Preset) -> &'static str {
     }
 }
 
-/// States of the cache in a virtual machine end at the guest.
 fn caches(summary: &Summary) -> String {
     let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
     let states = summary.arms.iter().map(|arm| match arm.planned.cache {

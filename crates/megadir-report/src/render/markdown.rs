@@ -139,7 +139,7 @@ pub(crate) fn push_grid(page: &mut String, legends: &mut Legends, grid: &Grid) {
     legends.unprinted(&grid.legend).iter().for_each(|legend| paragraph(page, legend));
 }
 
-/// Escapes characters that would end a field or a line, or start markup.
+/// Characters that would end a field or a line, or start markup.
 pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {

@@ -209,7 +209,7 @@ pub(super) fn grow(growth: &Growth) -> Grid {
         Column::left("says", 0),
     ];
     let rows = growth.series.iter().flat_map(series_rows).collect();
-    // Per entry: otherwise bars of flat series would all have one length.
+    // Bars of flat series would all have one length.
     let points = || growth.series.iter().flat_map(|series| &series.points);
     let an_entry = points().all(|point| point.entry_ns.is_some());
     let values = growth.series.iter().flat_map(|series| {

@@ -168,7 +168,7 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
 
 const MARKS: &str = "Against the first: < faster, > slower, = equal or negligible, ? not decided";
 
-/// Compares each with the one that takes least time, fastest first; `None` if fewer than two are comparable.
+/// Each with the one that takes least time, fastest first; `None` if fewer than two are comparable.
 pub(super) fn overall(overview: &Overview) -> Option<Grid> {
     let least = overview.least()?;
     let others = overview.comparable().filter(|column| *column != least);
@@ -239,7 +239,6 @@ pub(super) fn lines(overview: &Overview) -> Vec<String> {
     lines
 }
 
-/// Nanoseconds.
 fn longest(overview: &Overview, section: &str) -> f64 {
     let of = overview.rows.iter().filter(|row| row.section == section);
     let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
@@ -289,7 +288,6 @@ pub(super) fn differences_line(summary: &Summary) -> Option<String> {
     differences(&volumes(summary))
 }
 
-/// Empty if there are fewer than two.
 fn volumes(summary: &Summary) -> Vec<(&LabFileSystem, &FileSystem)> {
     let given = summary.file_systems.iter().filter(|of| of.place.is_directory());
     let mounted = |of: &LabFileSystem| summary.mounted.iter().find(|mount| mount.on == of.id);
@@ -315,7 +313,7 @@ fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {
     format!("Volume {}: {path}, {}{}.", of.label, mounted.kind, parts.concat())
 }
 
-/// Names the properties in which volumes differ: times do not separate their effects.
+/// Times do not separate the effects of these properties.
 fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     type Property = fn(&FileSystem) -> String;
     let properties: [(&str, Property); 5] = [

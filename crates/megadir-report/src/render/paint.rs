@@ -11,7 +11,6 @@ pub struct Style {
     pub unicode: bool,
 }
 
-/// Role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -34,7 +33,7 @@ pub(crate) fn paint(text: &str, tone: Tone, style: Style) -> String {
     if style.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
 }
 
-/// Escapes control characters, and replaces non-ASCII characters if the terminal lacks them.
+/// Replaces non-ASCII characters if the terminal lacks them.
 pub(crate) fn clean(text: &str, style: Style) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
@@ -54,7 +53,7 @@ pub(crate) fn is_control(character: char) -> bool {
     character.is_control() || reorders || hides
 }
 
-/// A word longer than `width` gets its own line.
+/// A longer word gets its own line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
@@ -106,7 +105,7 @@ fn starts_sentence(rest: &str) -> bool {
     rest.trim_start().starts_with(|first: char| first.is_uppercase() || "`'([".contains(first))
 }
 
-/// Splits text at spaces, but not within `1 000 000`, `[ ]` or between a number and its unit.
+/// Not within `1 000 000`, `[ ]` or between a number and its unit.
 pub(crate) fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 5] = ["ns", "µs", "ms", "s", "%"];
     let mut words: Vec<String> = Vec::new();

@@ -15,7 +15,7 @@ use parquet::schema::types::Type as SchemaType;
 use super::columns::{COLUMNS, Column, Kind, Row, Value, of_cells, rows};
 use crate::report::Report;
 
-/// Rows of a row group, whose columns are in memory at once.
+/// The columns of a row group are in memory at once.
 const ROWS: usize = 65_536;
 
 pub(crate) fn write(report: &Report, output: &mut dyn Write) -> io::Result<()> {
@@ -85,7 +85,6 @@ fn add(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, column: &Column, rows:
         there.push(i16::from(!matches!(value, Value::Missing)));
         match value {
             Value::Missing => {}
-            // The same 64 bits; the schema marks them as unsigned.
             Value::Number(number) | Value::Hash(number) => numbers.push(number.cast_signed()),
             Value::Text(text) => texts.push(ByteArray::from(text)),
         }

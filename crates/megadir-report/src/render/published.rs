@@ -27,8 +27,7 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
     let row = |figure: &&Published| {
         let ours = group.and_then(|group| ours(summary, group, figure));
         let (by, here) = match (unlike_ours(summary, figure, ours.as_ref()), ours) {
-            // No arm: the plan knows that the data differ. An arm with different data: its figure would
-            // mislead.
+            // Without an arm the plan knows that the data differ; with one, its figure would mislead.
             (Some(why), _) => (format!("nothing: {why}"), String::new()),
             (None, Some(ours)) => (ours.name, ours.figure),
             (None, None) => (String::new(), String::new()),
@@ -63,7 +62,6 @@ fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Pu
     summary.published.iter().filter(belongs).collect()
 }
 
-/// `None` if the figure is comparable.
 fn unlike_ours(summary: &Summary, figure: &Published, ours: Option<&Ours>) -> Option<String> {
     let why = match ours {
         Some(ours) => unlike(summary, figure, ours.arm),
@@ -134,7 +132,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
     }
 }
 
-/// Returns the row of this name, otherwise the last that contains it: the largest directory.
+/// The row of this name, otherwise the last that contains it: the largest directory.
 fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r str) -> Option<&'r Row> {
     let exact = rows.iter().find(|row| name(row) == wanted);
     exact.or_else(|| rows.iter().rfind(|row| name(row).contains(wanted)))
@@ -164,7 +162,6 @@ pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
     }
 }
 
-/// `None` for the baseline against itself.
 fn rows<'a>(
     summary: &'a Summary,
     comparison: &'a Comparison,
@@ -230,7 +227,6 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
             figures.push((way, entries, contrast));
         }
     }
-    // The first run of each method precedes the second.
     let methods: Vec<String> = ways.iter().map(|way| way.method.clone()).collect();
     let first = |way: &Way| methods.iter().position(|method| *method == way.method);
     ways.sort_by_key(|way| (first(way), std::cmp::Reverse(run(way.state).0)));
@@ -268,7 +264,6 @@ fn method(summary: &Summary, planned: &Arm) -> Option<String> {
     Some(format!("{method}{threads}{}", label.map(|label| format!(", {label}")).unwrap_or_default()))
 }
 
-/// Maps a cache state to the source's run, coldest last, and its name.
 fn run(state: CacheState) -> (u8, &'static str) {
     match state {
         CacheState::Warm => (0, "second"),

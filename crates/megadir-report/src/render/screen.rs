@@ -18,7 +18,6 @@ const WARNINGS_MAX: usize = 3;
 const DISTURBED: &str = "Other work disturbed this run: stop it and run again.";
 const ANSWER_MAX: usize = 6;
 const ROWS_MIN: usize = 2;
-/// Printed before the title.
 const ROWS_FIRST: usize = 5;
 const SMALL_PRINT_MAX: usize = 2;
 
@@ -71,7 +70,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     top.text
 }
 
-/// Prints what makes the numbers unusable, the cause first if it is known; returns the number of warnings.
+/// Warnings that make the numbers unusable, the cause first if it is known; returns their number.
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     if let Some(line) = wine_line(&report.summary) {
         page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
@@ -112,11 +111,10 @@ fn main_table(report: &Report) -> Option<(String, Grid)> {
     Some((group.title.clone(), groups::grid(summary, group)?))
 }
 
-/// Prints a table within `room` lines: first its rows, then its title, then its legend.
+/// Within `room` lines: first the rows, then the title, then the legend.
 pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, room: usize) {
     let Grid { columns, mut rows, legend, bars } = grid;
     let all = rows.len();
-    // A gap and the headings.
     let Some(mut room) = room.checked_sub(2).filter(|room| *room >= all.min(ROWS_MIN)) else { return };
     let title = title.filter(|_| room > all.min(ROWS_FIRST));
     room -= usize::from(title.is_some());
@@ -151,7 +149,6 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     }
 }
 
-/// Keeps the rows with the longest bars, in their order.
 fn keep_largest(rows: &mut Vec<Vec<Text>>, bars: &mut Bars, most: usize) {
     let value = |row: usize| bars.values.get(row).copied().flatten().unwrap_or(-1.0);
     let mut kept: Vec<usize> = (0..rows.len()).collect();

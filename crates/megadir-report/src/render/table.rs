@@ -16,10 +16,10 @@ use crate::warning::{Told, incomplete_line, told};
 
 const WIDTH_MIN: usize = 40;
 const COURSE_WIDTH: usize = 24;
-/// More groups than this are omitted beside the table of file systems.
+/// With a table of file systems, further groups are omitted.
 const GROUPS_MAX: usize = 8;
 
-/// Times of an arm in the order of its rounds: of the baseline with the widest resolution.
+/// In the order of rounds: of the baseline with the widest resolution.
 #[derive(Default)]
 struct Courses {
     name: String,
@@ -69,7 +69,7 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
         page.paragraph(published::SOURCE_TABLE_TITLE, "", Tone::Heading);
         page.grid(&grid);
     }
-    // Among many tables of single file systems a reader would miss the overall one.
+    // Among many tables a reader would miss the overall one.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
     let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
     for (place, finding) in report.findings.iter().filter(on_claims).filter(|_| brief).enumerate() {
@@ -116,7 +116,6 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     page.text
 }
 
-/// Prints loud findings and the main one; the others stand with their groups.
 fn answer(page: &mut Page, report: &Report) {
     if let Some(line) = incomplete_line(&report.warnings) {
         page.paragraph(&line, "! ", Tone::Alarm);
@@ -188,7 +187,7 @@ impl Page {
         Self { text: String::new(), width: width.max(WIDTH_MIN), style, legends: Legends::default() }
     }
 
-    /// Adds wrapped text; its first line starts with `mark`, the others with spaces.
+    /// Only the first line starts with `mark`.
     pub(crate) fn paragraph(&mut self, text: &str, mark: &str, tone: Tone) {
         self.sentences(text, mark, tone, usize::MAX);
     }

@@ -60,10 +60,13 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantiles {
+    /// Median.
     pub p50_ns: f64,
+    /// Time that 90 % of the rounds do not exceed.
     pub p90_ns: f64,
     /// Interpolated below 100 rounds.
     pub p99_ns: f64,
+    /// Longest time.
     pub max_ns: f64,
 }
 

@@ -15,6 +15,7 @@ use crate::text::distinct;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEven {
+    /// Every directory and way of listing it.
     pub series: Vec<BreakEvenSeries>,
     /// Share of the largest directory divided by the share of the smallest, for each way of listing.
     pub sizes: Vec<BreakEvenSizes>,
@@ -26,7 +27,9 @@ pub struct BreakEven {
 pub struct BreakEvenSeries {
     /// Way of listing.
     pub name: String,
+    /// Number of entries of the directory.
     pub entries: u64,
+    /// Arm that lists the directory.
     pub list: ArmId,
     /// Nanoseconds.
     pub list_ns: Figure,
@@ -44,6 +47,7 @@ pub struct BreakEvenSeries {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskPoint {
+    /// Arm that stats the files.
     pub arm: ArmId,
     /// Number of files asked for.
     pub files: u64,
@@ -74,7 +78,6 @@ struct Read {
     rounds: Vec<Crossing>,
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Result<BreakEven, String> {
     let read: Vec<Read> = arms.iter().filter_map(|arms| one_series(evidence, arms)).collect();
     if read.is_empty() {
@@ -126,8 +129,7 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     Some(Read { series, rounds })
 }
 
-/// Compares the smallest directory with the largest, for every way of listing with a share of both in every
-/// round.
+/// The smallest directory with the largest, for every way of listing with a share of both in every round.
 fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
     let names = distinct(read.iter().map(|one| one.series.name.as_str()));
     let of_name = |name: &&str| {

@@ -12,6 +12,7 @@ use crate::summary::{Figure, Range};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
+    /// Arm that the others are compared with.
     pub baseline: ArmId,
     /// In the plan's order, the baseline first.
     pub rows: Vec<Contrast>,
@@ -23,9 +24,11 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
+    /// Arm that is compared.
     pub arm: ArmId,
     /// Rounds that have both arms.
     pub rounds: usize,
+    /// Ratio of its time to the baseline's, and the verdict.
     pub outcome: Outcome,
 }
 
@@ -81,9 +84,11 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallsContrast {
+    /// Arm with the most calls.
     pub most: ArmId,
     /// Calls in one operation.
     pub most_calls: u64,
+    /// Arm with the fewest calls.
     pub fewest: ArmId,
     /// Calls in one operation.
     pub fewest_calls: u64,
@@ -130,8 +135,7 @@ pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: ArmId, arms: &[ArmId]
     arms.iter().zip(judged).map(row).collect()
 }
 
-/// Judges a family of pairs, the first arm against the second; returns the rounds that have both, and the
-/// outcome.
+/// The first arm against the second; returns the rounds that have both.
 pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec<(usize, Outcome)> {
     let comparable = |pair: &&(ArmId, ArmId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
     let log_ratios: Vec<Vec<Vec<f64>>> =
@@ -167,10 +171,8 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
     }
 }
 
-/// Contrasts the arms with the most and the fewest calls among those with the first arm's data, work and
-/// backend.
-///
-/// They are chosen by calls, not by times, so the contrast needs no adjustment.
+/// The arms with the most and the fewest calls among those with the first arm's data, work and backend. They
+/// are chosen by calls, not by times, so the contrast needs no adjustment.
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContrast> {
     let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
     let first = planned(*arms.first()?)?;
@@ -193,7 +195,7 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContra
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 
-/// Returns what an arm does, apart from the size of its calls.
+/// Work apart from the size of its calls.
 fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
     match &planned.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
@@ -204,20 +206,23 @@ fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pairs {
+    /// Comparisons, in the plan's order.
     pub rows: Vec<PairRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRow {
+    /// Arms that are compared.
     pub pair: Pair,
     /// Rounds that have both arms.
     pub rounds: usize,
+    /// Ratio of their times, and the verdict.
     pub outcome: Outcome,
 }
 
-/// Each pair of file systems is a family of comparisons over all kinds of work. In a single family, the
-/// verdict on two file systems would depend on the number of others measured.
+/// Each pair of file systems is a family of its own. In a single family, the verdict on two would depend on
+/// the number of others measured.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let mut families: Vec<Vec<usize>> = Vec::new();
     for (place, pair) in pairs.iter().enumerate() {

@@ -22,10 +22,13 @@ use crate::text::distinct;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decomposition {
+    /// Name of the slow program.
     pub slow_name: String,
+    /// Name of the fast program.
     pub fast_name: String,
     /// Rounds in which all arms of both programs were measured.
     pub rounds: usize,
+    /// Number of entries of the directory.
     pub entries: u64,
     /// Nanoseconds an entry.
     pub slow_ns: Figure,
@@ -35,6 +38,7 @@ pub struct Decomposition {
     pub difference_ns: Figure,
     /// Time of the slow program over time of the fast one.
     pub ratio: Figure,
+    /// Steps of both programs, each with its part of the difference.
     pub factors: Vec<Factor>,
     /// Factors of reading alone, which buffer and call can explain.
     pub reading: Option<ReadingFactor>,
@@ -43,6 +47,7 @@ pub struct Decomposition {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
+    /// Step of a program, e.g. `sort`.
     pub name: String,
     /// `true` if it is the same arm in both programs and cancels out.
     pub common: bool,
@@ -89,7 +94,6 @@ pub(crate) struct Programs<'a> {
     pub(crate) fast: &'a [(String, ArmId)],
 }
 
-/// The error is a sentence: the reason why the group cannot be read.
 pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Result<Decomposition, String> {
     let arms: Vec<ArmId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
     let entries = common_entries(evidence, &arms)?;
@@ -135,7 +139,6 @@ fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String
     entries.filter(|&entries| entries > 0).ok_or_else(|| "no entries were seen".into())
 }
 
-/// Judges series of one value per round against the whole difference.
 struct Judge<'a> {
     whole: &'a [f64],
     entries: f64,
@@ -158,13 +161,12 @@ impl Judge<'_> {
     }
 }
 
-/// Steps of both programs, a series over rounds for each.
 struct Steps {
     slow: Vec<Vec<f64>>,
     fast: Vec<Vec<f64>>,
 }
 
-/// Returns the time that each arm adds to the one before, by round.
+/// Time that each arm adds to the one before, by round.
 fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let step = |place: usize| match place.checked_sub(1) {
         Some(before) => difference(&times[place], &times[before]),
@@ -173,7 +175,6 @@ fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..program.len()).map(step).collect()
 }
 
-/// In the order in which they first appear.
 fn names<'a>(programs: &Programs<'a>) -> Vec<&'a str> {
     distinct(programs.slow.iter().chain(programs.fast).map(|(name, _)| name.as_str()))
 }
@@ -194,7 +195,6 @@ fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str)
     })
 }
 
-/// `true` if a factor is the same first arm in both programs.
 fn is_common(programs: &Programs<'_>, name: &str) -> bool {
     let named = |step: &&(String, ArmId)| step.0 == name;
     let same_first = programs.slow.first().filter(named) == programs.fast.first().filter(named);
@@ -202,7 +202,7 @@ fn is_common(programs: &Programs<'_>, name: &str) -> bool {
     same_first && programs.slow.first().is_some_and(|step| step.0 == name) && steps == 2
 }
 
-/// Judges the steps that only read, up to the last arm of each program without another stage.
+/// Steps that only read, up to the last arm of each program without another stage.
 fn reading(
     evidence: &Evidence<'_>,
     judge: &Judge<'_>,
@@ -244,7 +244,6 @@ fn only_reads(work: &Work) -> bool {
     matches!(work, Work::List { stages, .. } if stages.iter().all(|stage| *stage == Stage::Read))
 }
 
-/// `None` if no step matches.
 fn sum_where(
     series: &[Vec<f64>],
     program: &[(String, ArmId)],

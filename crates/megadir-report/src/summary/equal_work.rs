@@ -27,6 +27,7 @@ pub enum WorkCheck {
 pub struct Mismatch {
     /// Rounds in which it differs.
     pub rounds: usize,
+    /// First round in which it differs, from 0.
     pub first_round: u32,
     /// Entries that the arm saw in that round.
     pub entries: u64,
@@ -40,6 +41,7 @@ pub struct Mismatch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataCheck {
+    /// Data set as planned.
     pub data: Data,
     /// Fewest entries that the arms agreed on in a round; `None` if no round counts.
     pub entries_min: Option<u64>,
@@ -56,10 +58,8 @@ impl WorkCheck {
     }
 }
 
-/// Count and hash.
 type Seen = (u64, u64);
 
-/// In the plan's order.
 pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
     let plan = &record.header.plan;
     let mut agreed = BTreeMap::new();
@@ -90,7 +90,7 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
     (checks, data)
 }
 
-/// Entries that most arms saw of a data set in a round; `None` if the arms disagree or none was measured.
+/// `None` if the arms disagree or none was measured.
 type Agreed = BTreeMap<(DataId, Key), Option<Seen>>;
 
 fn seen(sample: &Sample) -> Seen {
@@ -120,7 +120,6 @@ fn check_arm(
     agreed: &Agreed,
 ) -> WorkCheck {
     let voted = |sample: &Sample| agreed.get(&(arm.data, (sample.epoch, sample.round))).copied().flatten();
-    // Work that does not list its data set knows the expected entries itself.
     let known = |epoch| recorded(epoch).or((!arm.work.counts_names()).then_some((0, 0)));
     // The result of a search cannot be known beforehand.
     if known(0).is_some_and(|(entries, hash)| arm.work.expected(entries, hash).is_none()) {
@@ -146,7 +145,6 @@ fn check_data(data: &Data, agreed: &Agreed) -> DataCheck {
         .filter_map(|((_, (epoch, _)), seen)| Some((*epoch, (*seen)?)))
         .collect();
     let entries = || seen.iter().map(|(_, (entries, _))| *entries);
-    // Each epoch has data of its own.
     let same = seen.windows(2).all(|pair| pair[0] == pair[1] || pair[0].0 != pair[1].0);
     let as_planned = match data.source {
         DataSource::Made { .. } => entries().all(|entries| entries == data.entries),

@@ -1,6 +1,5 @@
-//! Input of the rules: the plan, the samples by round, and the arms that may be compared.
-//!
-//! It holds no results, so that no rule can lean on another's.
+//! Input of the rules: the plan, the samples by round, and the arms that may be compared; no results, so that
+//! no rule can lean on another's.
 
 use megadir_record::{ArmId, Plan, Rules};
 use megadir_stats::{Judging, Looks};
@@ -14,7 +13,7 @@ pub(crate) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// `true` if an arm did the same work as the others on its data.
+    /// The arm did the same work as the others on its data.
     pub(crate) fn is_equal(&self, arm: ArmId) -> bool {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }
@@ -28,7 +27,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Number of looks at which a run with these rules might have stopped; it divides the error level.
+/// The error level is divided by the number of looks at which a run might have stopped.
 #[must_use]
 pub fn looks(rules: &Rules) -> u32 {
     let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));

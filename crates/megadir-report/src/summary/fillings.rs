@@ -1,6 +1,5 @@
-//! Numbers over the number of entries: filling, growth, and refusals.
-//!
-//! The buckets of a filling are compared with the first, as one family.
+//! Numbers over the number of entries: filling, growth, and refusals. The buckets of a filling are compared
+//! with the first, as one family.
 
 use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
@@ -20,6 +19,7 @@ pub struct Fill {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
+    /// Arm that creates the files.
     pub arm: ArmId,
     /// Files before it.
     pub from: u64,
@@ -33,7 +33,6 @@ pub struct Bucket {
     pub rounds: usize,
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, String> {
     let range = |arm: &ArmId| match evidence.plan.arms.get(arm.0 as usize).map(|planned| &planned.work) {
         Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
@@ -57,12 +56,13 @@ pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, Stri
     Ok(Fill { buckets: ranges.iter().copied().map(bucket).collect() })
 }
 
-/// Exponents this close to 1 are called linear even if their interval excludes 1.
+/// Exponents this close to 1 are called linear.
 const LINEAR_MARGIN: f64 = 0.05;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Growth {
+    /// Times over the number of entries, one series per kind of work.
     pub series: Vec<Series>,
 }
 
@@ -70,6 +70,7 @@ pub struct Growth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
+    /// Kind of work.
     pub name: String,
     /// Rounds in which all points were measured.
     pub rounds: usize,
@@ -79,6 +80,7 @@ pub struct Series {
     pub exponent: Option<Figure>,
     /// From each size to the next.
     pub steps: Vec<Step>,
+    /// Growth of the time, by the exponents.
     pub shape: Shape,
     /// The largest size against the smallest, adjusted for all series of the group; `None` with fewer than
     /// two sizes.
@@ -90,7 +92,9 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
+    /// Arm with this number of entries.
     pub arm: ArmId,
+    /// Number of entries of the directory.
     pub entries: u64,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
@@ -103,8 +107,11 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
+    /// Smaller number of entries.
     pub from_entries: u64,
+    /// Larger number of entries.
     pub to_entries: u64,
+    /// Exponent of the power law between them: 1 is linear.
     pub exponent: Figure,
 }
 
@@ -171,7 +178,7 @@ fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
     (entries > 0).then_some(Point { arm: planned.id, entries, time_ns, entry_ns })
 }
 
-/// Returns the median over rounds, each fitted by itself.
+/// Each round is fitted by itself.
 fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Option<Figure> {
     let fit = |round: usize| {
         let of_round: Vec<f64> = times.iter().map(|series| series[round]).collect();
@@ -198,6 +205,7 @@ fn shape(exponent: Option<Figure>) -> Shape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
+    /// Arm that fills the directories.
     pub arm: ArmId,
     /// Number of filled directories.
     pub directories: usize,
@@ -215,7 +223,6 @@ pub struct Refusal {
     pub error: Option<f64>,
 }
 
-/// The error is the reason why the group cannot be read.
 pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
     let Some(planned) = evidence.plan.arms.get(arm.0 as usize) else {
         return Err("its arm is missing".into());

@@ -44,7 +44,6 @@ pub use whole::Stopped;
 pub(crate) use whole::summarize;
 pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
 
-/// Reason why a record cannot be summarised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     #[error(
@@ -57,7 +56,7 @@ pub enum SummaryError {
     Sample { arm: String, round: u32, reason: &'static str },
 }
 
-/// Checks indices, and that the rules can be followed.
+/// Indices are valid, and the rules can be followed.
 fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     let broken = |what: String| Err(SummaryError::Plan(what));
     for (place, planned) in plan.arms.iter().enumerate() {
@@ -114,7 +113,7 @@ fn arms_of(rule: &GroupRule) -> Vec<ArmId> {
     }
 }
 
-/// Checks the assumptions of every division and logarithm, and decodes the times of single operations.
+/// Every division and logarithm is possible; decodes the times of single operations.
 fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
     let name = |sample: &Sample| {
         let planned: Option<&Arm> = record.header.plan.arms.get(sample.arm.0 as usize);

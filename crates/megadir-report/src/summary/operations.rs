@@ -16,6 +16,7 @@ const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 pub struct Operations {
     /// Timed operations in the rounds that count.
     pub operations: u64,
+    /// Moment from which the time of an operation counts.
     pub since: Since,
     /// `None` if timing costs too much for meaningful quantiles.
     pub quantiles: Option<OperationQuantiles>,
@@ -31,6 +32,7 @@ pub struct Operations {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
+    /// Planned rate.
     pub asked_per_s: u64,
     /// Over all blocks.
     pub achieved_per_s: f64,
@@ -40,15 +42,18 @@ pub struct Rate {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationQuantiles {
+    /// Median.
     pub p50_ns: Figure,
+    /// Time that 90 % of the operations do not exceed.
     pub p90_ns: Figure,
+    /// Time that 99 % of the operations do not exceed.
     pub p99_ns: Figure,
+    /// Time that 99.9 % of the operations do not exceed.
     pub p999_ns: Figure,
     /// Exact.
     pub max_ns: f64,
 }
 
-/// Merges times into one histogram, nanoseconds.
 pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
     each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
@@ -88,7 +93,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     })
 }
 
-/// Operations per second: of n in a block, the last one started after n - 1 intervals.
+/// The last of n operations in a block started after n - 1 intervals.
 fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
     let started: u64 = rounds.samples(arm).map(|sample| sample.operations.saturating_sub(1)).sum();
     let elapsed_ns: u64 = rounds.samples(arm).map(|sample| sample.elapsed_ns).sum();

@@ -1,8 +1,5 @@
 //! File systems side by side: a row for every kind of work, a column for every file system, and each against
-//! each over all rows.
-//!
-//! File systems on different storage (image file, device, memory) are shown next to each other, but not
-//! compared.
+//! each over all rows. On different storage (image file, device, memory) they are not compared.
 
 mod rows;
 
@@ -20,7 +17,9 @@ use rows::{RowArms, arms_by_row, named};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overview {
+    /// File systems or volumes.
     pub columns: Vec<OverviewColumn>,
+    /// Kinds of work.
     pub rows: Vec<OverviewRow>,
     /// Every two file systems on like storage, over all rows that both have.
     pub overall: Vec<Overall>,
@@ -35,6 +34,7 @@ pub struct OverviewColumn {
     pub label: String,
     /// Type that was formatted.
     pub kind: String,
+    /// Kernel driver or FUSE server.
     pub driver: String,
     /// Storage below it, in words.
     pub ground: String,
@@ -66,6 +66,7 @@ pub struct OverviewRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewCell {
+    /// Arm that does the work there.
     pub arm: ArmId,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
@@ -93,7 +94,7 @@ pub struct Overall {
 }
 
 impl OverviewRow {
-    /// Returns the columns that no other is shown to beat at this work.
+    /// Columns that no other is shown to beat at this work.
     pub fn best(&self) -> impl Iterator<Item = usize> {
         let best = |(column, cell): (usize, &Option<OverviewCell>)| {
             cell.as_ref().is_some_and(|cell| cell.best).then_some(column)
@@ -107,8 +108,7 @@ impl Overview {
         (0..self.columns.len()).filter(|column| self.columns[*column].comparable)
     }
 
-    /// Returns the comparable file system with the least time over all kinds of work, even if the difference
-    /// is not significant.
+    /// Least time over all kinds of work, even if the difference is not significant.
     #[must_use]
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
@@ -127,8 +127,8 @@ impl Overview {
         Some(known.unwrap_or(nearest))
     }
 
-    /// Returns the comparable file systems that are not shown to be slower than the fastest, including it;
-    /// empty if there are fewer than two.
+    /// Comparable file systems that are not shown to be slower than the fastest, including it; empty if there
+    /// are fewer than two.
     #[must_use]
     pub fn undistinguished(&self) -> Vec<usize> {
         let Some(least) = self.least() else { return Vec::new() };
@@ -144,7 +144,7 @@ impl Overview {
         self.comparable().filter(|column| *column == least || (known(*column) && open(*column))).collect()
     }
 
-    /// Returns the ratio with its adjusted interval, and the verdict; `None` if the two are not comparable.
+    /// Ratio with its adjusted interval, and the verdict; `None` if the two are not comparable.
     #[must_use]
     pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Range>, Option<Verdict>)> {
         let mirrored = of < than;
@@ -174,7 +174,6 @@ fn ground(of: &LabFileSystem) -> String {
         Place::Image { .. } => "an image file".into(),
         Place::Device { path } => format!("the device {path}"),
         Place::Memory { .. } => "memory".into(),
-        // Volumes are compared with all their differences.
         Place::Directory { .. } => "a volume".into(),
     }
 }
@@ -227,7 +226,7 @@ fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<ArmId, O
     OverviewRow { section, what, counts, cells, fastest: None }
 }
 
-/// Contrasts every two comparable file systems over all rows that both have.
+/// Every two comparable ones, over all rows that both have.
 fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[OverviewRow]) -> Vec<Overall> {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     let mut family: Vec<Vec<Vec<f64>>> = Vec::new();
@@ -246,8 +245,7 @@ fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[Overview
     found.into_iter().zip(outcomes).map(one).collect()
 }
 
-/// Returns the arms of two file systems in the rows that count and that both have, without arms that did
-/// other work.
+/// In the rows that count and that both have, without arms that did other work.
 fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize) -> Vec<(ArmId, ArmId)> {
     let arms = rows.iter().filter(|row| row.counts).filter_map(|row| {
         let arm = |column: usize| Some(row.cells.get(column)?.as_ref()?.arm);

@@ -7,10 +7,9 @@ use crate::text;
 
 /// Numbers of entries that differ by a smaller fraction are alike.
 const ALIKE: f64 = 0.05;
-/// Marks JSON documents in published figures of older records.
 const JSON: &str = "JSON";
 
-/// Returns why a published figure is not comparable with an arm, in a few words; `None` if it is.
+/// A few words; `None` if the figure is comparable.
 pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     unlike_contents(summary, figure, arm).or_else(|| unlike_entries(summary, figure, arm))
 }

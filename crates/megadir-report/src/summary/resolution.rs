@@ -11,7 +11,9 @@ use super::{Figure, Range};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
+    /// Repetition of the baseline.
     pub arm: ArmId,
+    /// Baseline.
     pub baseline: ArmId,
     /// Rounds that have both arms.
     pub rounds: usize,
@@ -19,6 +21,7 @@ pub struct Resolution {
     pub ratio: Figure,
     /// Half the width of the interval, per cent: smaller differences cannot be detected.
     pub half_width_percent: Option<f64>,
+    /// Verdict on the two, which do the same.
     pub difference: Difference,
 }
 
@@ -35,7 +38,7 @@ pub enum Difference {
     Real,
 }
 
-/// All of them are judged as one family: judged alone, one in twenty would be called different.
+/// One family: judged alone, one baseline in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let against_itself = evidence.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
     let pairs: Vec<(ArmId, ArmId)> = against_itself
@@ -71,7 +74,6 @@ fn difference(verdict: Verdict) -> Difference {
 }
 
 fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
-    // Arms that create their files have similar data sets of their own.
     let data = |planned: &Arm| {
         let data = plan.data.iter().find(|data| data.id == planned.data);
         data.map(|data| (data.entries, data.on, &data.source))

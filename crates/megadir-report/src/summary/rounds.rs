@@ -16,19 +16,17 @@ use super::{SummaryError, check_plan, decode_samples};
 
 pub(crate) type Key = (u32, u32);
 
-/// Index of a record's samples, with the decoded times of single operations. It refers to samples by
-/// position, so that a report can hold both.
+/// Refers to samples by position, so that a report can hold both.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// By arm, in order of rounds, each round once; there may be a million samples.
+    /// In order of rounds, each round once; there may be a million samples.
     arms: Vec<Vec<(Key, usize)>>,
     stopped: BTreeSet<usize>,
-    /// By sample.
     times: Vec<Option<Times>>,
 }
 
 impl Index {
-    /// Decodes samples and arranges them; of a repeated round, the last attempt counts.
+    /// The last attempt at a repeated round counts.
     pub(crate) fn of(record: &Record) -> Result<Self, SummaryError> {
         check_plan(&record.header.plan)?;
         let times = decode_samples(record)?;
@@ -46,7 +44,6 @@ impl Index {
             }
         }
         for arm in &mut arms {
-            // A stable sort: of a round, the last attempt stays last.
             arm.sort_by_key(|(key, _)| *key);
             arm.dedup_by(|later, kept| {
                 let same = later.0 == kept.0;
@@ -59,7 +56,6 @@ impl Index {
         Ok(Self { arms, stopped, times })
     }
 
-    /// `None` if the sample has none.
     pub(crate) fn times(&self, place: usize) -> Option<&Times> {
         self.times.get(place)?.as_ref()
     }
@@ -84,7 +80,7 @@ impl<'a> Rounds<'a> {
         self.index.stopped.contains(&index(arm))
     }
 
-    /// Number of rounds in which every arm was measured, except stopped arms.
+    /// Every arm was measured, except stopped arms.
     pub(crate) fn whole(&self) -> usize {
         let arms = self.index.arms.iter().enumerate().filter(|(arm, _)| !self.index.stopped.contains(arm));
         let arms: Vec<ArmId> = arms.map(|(arm, _)| ArmId(arm as u32)).collect();
@@ -95,13 +91,12 @@ impl<'a> Rounds<'a> {
 
     pub(crate) fn sample(&self, arm: ArmId, key: Key) -> Option<&'a Sample> {
         let rounds = self.index.arms.get(index(arm))?;
-        // Rounds are numbered consecutively, so most are at their own index.
+        // Most rounds are at their own index.
         let guess = rounds.get(key.1 as usize).filter(|(at, _)| *at == key);
         let found = || rounds.binary_search_by_key(&key, |(key, _)| *key).ok().map(|place| &rounds[place]);
         guess.or_else(found).map(|(_, place)| &self.samples[*place])
     }
 
-    /// Nanoseconds an operation.
     pub(crate) fn time(&self, arm: ArmId, key: Key) -> Option<f64> {
         self.sample(arm, key).map(time_ns)
     }
@@ -119,7 +114,7 @@ impl<'a> Rounds<'a> {
         places.map(move |(_, place)| (&samples[*place], index.times(*place)))
     }
 
-    /// Times of an arm's operations in each round that counts; `None` if not recorded.
+    /// In each round that counts; `None` if not recorded.
     pub(crate) fn times_by_round(&self, arm: ArmId) -> Option<Vec<&'a Times>> {
         let timed = self.samples_with_times(arm).filter(|(sample, _)| sample.latency.is_some());
         let each: Vec<&Times> = timed.map(|(_, times)| times).collect::<Option<_>>()?;
@@ -131,7 +126,7 @@ impl<'a> Rounds<'a> {
         self.samples(arm).map(time_ns).collect()
     }
 
-    /// Times of several arms in the rounds that have them all, nanoseconds an operation.
+    /// In the rounds that have all arms, nanoseconds an operation.
     pub(crate) fn paired(&self, arms: &[ArmId]) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); arms.len()];
         let keys = arms.first().and_then(|&first| self.index.arms.get(index(first)));
@@ -144,8 +139,7 @@ impl<'a> Rounds<'a> {
         columns
     }
 
-    /// Logarithms of `arm`'s times over `to`'s in the rounds that have both, one series per epoch. Rounds
-    /// with a time of 0 are left out.
+    /// `arm`'s times over `to`'s in the rounds that have both, one series per epoch, without times of 0.
     pub(crate) fn log_ratios(&self, arm: ArmId, to: ArmId) -> Vec<Vec<f64>> {
         let keys: Vec<&Key> =
             self.index.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
@@ -160,8 +154,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Time of an operation, nanoseconds. At a fixed rate it is the mean of the times from planned starts,
-/// because the rate determines the length of the block.
+/// Nanoseconds an operation. At a fixed rate it is the mean of the times from planned starts, because the
+/// rate determines the length of the block.
 fn time_ns(sample: &Sample) -> f64 {
     if let Some(latency) = sample.latency.as_deref().filter(|latency| latency.since == Since::IntendedStart) {
         return latency.sum_ticks as f64 * latency.ns_per_tick / sample.operations as f64;
@@ -173,7 +167,7 @@ fn index(arm: ArmId) -> usize {
     arm.0 as usize
 }
 
-/// Unit: ticks; `None` if the histogram contradicts itself.
+/// In ticks; `None` if the histogram contradicts itself.
 pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
     #[cfg(test)]
     DECODED.with(|decoded| decoded.set(decoded.get() + 1));
@@ -185,7 +179,7 @@ pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
     Histogram::from_counts(counts, u128::from(latency.sum_ticks), latency.min_ticks, latency.max_ticks)
 }
 
-/// Times, nanoseconds, in ascending order, each with its count.
+/// Ascending, nanoseconds, each with its count.
 pub(crate) type Times = Vec<(u64, u64)>;
 
 pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
@@ -204,6 +198,5 @@ pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
 
 #[cfg(test)]
 thread_local! {
-    /// Histograms decoded by this thread.
     pub(crate) static DECODED: std::cell::Cell<usize> = std::cell::Cell::default();
 }

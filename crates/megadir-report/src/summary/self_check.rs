@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{ArmSummary, Figure, Timing};
 
-/// Above this measuring overhead, as a fraction of an arm's time, quantiles are withheld.
+/// Above this share of an arm's time, quantiles are withheld.
 pub(crate) const TIMER_COST_REFUSED: f64 = 0.1;
 
-/// Tolerated fraction of missed or extra delays; see also [`DELAYS_OFF`].
+/// Missed or extra delays, a fraction; see also [`DELAYS_OFF`].
 const DELAYS_OFF_MAX: f64 = 0.1;
 const DELAYS_OFF: u64 = 3;
-/// Tolerated extra length of a delay, a fraction; plus the time to start and end it, nanoseconds.
+/// A fraction; plus the time to start and end the delay, nanoseconds.
 const DELAY_LONGER_MAX: f64 = 0.05;
 const DELAY_ENDS_NS: f64 = 200.0;
 
@@ -39,7 +39,6 @@ pub struct SelfChecked {
     pub delays_found: bool,
 }
 
-/// `None` if the check has no figures.
 pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
     let each = |blocks: &[u64]| -> Vec<f64> {
         blocks.iter().map(|ns| *ns as f64 / check.operations.max(1) as f64).collect()
@@ -63,7 +62,6 @@ pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
     })
 }
 
-/// `true` if the histogram shows a delay with its length and count.
 fn is_found(delay: &Delay) -> bool {
     let off = delay.found.abs_diff(delay.injected);
     let length = delay.injected_ns as f64;
@@ -72,7 +70,7 @@ fn is_found(delay: &Delay) -> bool {
     off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
 }
 
-/// Withholds the quantiles of arms that take little longer than timing them.
+/// Affects arms that take little longer than timing them.
 pub(super) fn withhold_quantiles(
     arms: &mut [ArmSummary],
     check: Option<&SelfChecked>,
@@ -90,19 +88,18 @@ pub(super) fn withhold_quantiles(
     }
 }
 
-/// Measuring overhead as a fraction of the arm's time: of timing each operation, or of one turn of the empty
-/// loop.
+/// As a fraction of the arm's time: of timing each operation, or of one turn of the empty loop.
 pub(crate) fn cost_of_timing(
     planned: &Arm,
     timing: &Timing,
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
-    // Each timed file stands for many operations, so the overhead is negligible.
+    // Each timed file stands for many operations.
     if matches!(&planned.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
         return None;
     }
-    // Workers share the wall time, so each of their operations takes that many times longer.
+    // Each operation of workers that share the wall time takes that many times longer.
     let at_a_time = match &planned.work {
         Work::Files(work) if planned.rate_per_s.is_none() => f64::from(work.workers.count),
         _ => 1.0,

@@ -28,10 +28,12 @@ use crate::summary::fillings::{fill, grow, refusal};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
+    /// Rounds measured, and the end of the run.
     pub progress: Progress,
     /// `None` for a single file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overview: Option<Overview>,
+    /// Groups of the study, in the plan's order.
     pub groups: Vec<GroupSummary>,
     /// The baseline against itself, for every such arm.
     pub resolution: Vec<Resolution>,
@@ -63,18 +65,25 @@ pub struct Summary {
     /// Points of its source that the study corrects.
     #[serde(rename = "mends")]
     pub fixes: Vec<String>,
+    /// Size of the study.
     pub preset: Preset,
+    /// Seed of all random choices: names, contents, orders.
     pub seed: u64,
+    /// Rules of the run: rounds, stopping, order.
     pub rules: Rules,
+    /// Machine of the run, as found at its start.
     pub machine: Machine,
     /// Load and pressure at the end of the run; `None` if it was killed.
     pub pressure_after: Option<Pressure>,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
+    /// Check of the run's own timing; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfChecked>,
+    /// Creation of the data sets before the run; `None` if nothing was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<Built>,
+    /// Space of the data sets that the arms created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<UsedByArms>,
     /// Start of the run, seconds since 1970-01-01 UTC.
@@ -86,12 +95,15 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
+    /// Maximum number of measured rounds.
     pub rounds_planned: u32,
     /// Rounds that count and have every arm.
     pub rounds_used: usize,
     /// Rounds that were voided and repeated.
     pub rounds_voided: usize,
+    /// Rounds of the warm-up.
     pub rounds_warm_up: usize,
+    /// End of the run.
     pub ending: Ending,
 }
 
@@ -115,6 +127,7 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSummary {
+    /// Name of the group, unique in the report.
     pub name: String,
     /// The study's name of the group, if this is its part on one of several file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +137,7 @@ pub struct GroupSummary {
     /// `true` if its result answers the study's question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers: bool,
+    /// Result, by the group's rule.
     pub reading: GroupReading,
 }
 
@@ -152,7 +166,6 @@ impl GroupSummary {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
-    /// `true` for the group of this name and its part on each file system.
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
@@ -165,7 +178,7 @@ impl Summary {
         self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
 
-    /// Omits the directory if all arms of the comparison share it, because the group names it.
+    /// Omits the directory if all arms of the comparison share it: the group names it.
     #[must_use]
     pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
         let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
@@ -191,7 +204,6 @@ impl Summary {
         format!("{}{time}", pair.at)
     }
 
-    /// Includes the file system of both arms if there are several.
     #[must_use]
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
         let on = self.place(pair.arm);
@@ -201,7 +213,6 @@ impl Summary {
         }
     }
 
-    /// `true` if the run compares the user's volumes instead of file systems made for it.
     #[must_use]
     pub(crate) fn compares_volumes(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
@@ -224,7 +235,7 @@ impl Summary {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.planned.data))
     }
 
-    /// Returns the arms of the study's groups; the others are preparation.
+    /// Arms of the study's groups; the others are preparation.
     pub fn asked(&self) -> impl Iterator<Item = &ArmSummary> {
         self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
@@ -340,7 +351,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
 }
 
-/// `true` if anything is comparable: if every file system is on different storage, a finding says so.
+/// If every file system is on different storage, a finding says so.
 fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
     match &group.rule {
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {
@@ -354,7 +365,9 @@ fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
+    /// Arm that was stopped.
     pub arm: ArmId,
+    /// Round in which it was stopped, from 0.
     pub round: u32,
     /// `true` if `round` is a round of the warm-up.
     pub in_warm_up: bool,

@@ -17,20 +17,19 @@ use crate::summary::{
 
 const VOIDED_MAX: f64 = 0.2;
 const TIMER_COST_WARNED: f64 = 0.02;
-/// Tolerated gap between a block's wall time and its histogram and gaps, as a fraction.
+/// Gap between a block's wall time and its histogram and gaps, as a fraction.
 const UNACCOUNTED_MAX: f64 = 0.005;
-/// Minimum fraction of the planned starts.
+/// Fraction of the planned starts.
 const RATE_KEPT_MIN: f64 = 0.98;
-/// Reported if above this and above chance (2 / sqrt(n)).
+/// Must also be above chance (2 / sqrt(n)).
 const AUTOCORRELATION_MAX: f64 = 0.3;
 const CHANGE_POINT_P: f64 = 0.01;
 const BIMODALITY_ROUNDS_MIN: usize = 20;
 /// A uniform distribution has 5/9; skewed times with a single mode reach 0.7.
 const BIMODALITY_MAX: f64 = 0.75;
-/// Fraction of rounds trimmed at each end: one outlier would pass for a second mode.
+/// At each end: one outlier would pass for a second mode.
 const BIMODALITY_TRIM: f64 = 0.05;
 
-/// The loudest first.
 pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) -> Vec<Advisory> {
     let mut warnings = contradictory(record);
     warnings.extend(unequal_work(summary));
@@ -46,7 +45,6 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(rate_not_kept(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.planned.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.planned.id), summary)));
-    // An unequal-work warning above covers the run's own note.
     let said = |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
     let noted = record.notes.iter().filter(|note| !said(&note.kind));
     warnings.extend(noted.map(|note| Warning::Noted { note: note.kind.clone(), text: note.text.clone() }));
@@ -222,15 +220,13 @@ fn bimodality(times: &[f64]) -> Option<f64> {
     megadir_stats::bimodality_coefficient(middle).filter(|_| enough)
 }
 
-/// Pressure below this over the last ten seconds is ignored, per cent.
 const PRESSURE_MIN: f64 = 10.0;
 const PRESSURE_RISE_MIN: f64 = 5.0;
 
-/// Warns of baselines whose difference from themselves is known less precisely than the equivalence band.
+/// Their difference from themselves is known less precisely than the equivalence band.
 pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     let band = summary.rules.equivalence_band;
     let wide = summary.resolution.iter().filter_map(|resolution| {
-        // A louder warning covers those outside of it.
         let told = |percent: &f64| *percent > 100.0 * band && *percent <= HALF_WIDTH_MAX_PERCENT;
         let half_width_percent = resolution.half_width_percent.filter(told)?;
         let arm = summary.arm_name(resolution.baseline).to_owned();
@@ -239,7 +235,7 @@ pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     wide.collect()
 }
 
-/// Warns of a run that used all rounds without reaching its target width.
+/// All rounds were used.
 pub(super) fn width_not_reached(plan: &Plan, summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
     let (target, looks) = target(&summary.rules)?;
     let confidence = looks.confidence(summary.rules.confidence);
@@ -261,7 +257,7 @@ fn target(rules: &Rules) -> Option<(HalfWidth, Looks)> {
     }
 }
 
-/// Warns of pressure that appeared during the run; the arms' own I/O counts too.
+/// The arms' own I/O counts too.
 pub(super) fn pressure_rose(summary: &Summary) -> Vec<Warning> {
     let Some(after) = &summary.pressure_after else { return Vec::new() };
     let Machine { pressure: before, .. } = &summary.machine;
@@ -277,20 +273,20 @@ pub(super) fn pressure_rose(summary: &Summary) -> Vec<Warning> {
     rose.collect()
 }
 
-/// An arm with a wider half-interval than this, per cent, is no reference.
+/// With a wider half-interval an arm is no reference.
 pub(super) const HALF_WIDTH_MAX_PERCENT: f64 = 20.0;
-/// If the other arms exceed this too, the whole run is noisy, not the one arm.
+/// Then the whole run is noisy, not the one arm.
 const OTHERS_MAX_PERCENT: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wide {
     pub(crate) half_width_percent: f64,
-    /// Median half-width of the compared arms, per cent; `None` for the arm against itself.
+    /// Median half-width of the compared arms; `None` for the arm against itself.
     pub(crate) others_percent: Option<f64>,
 }
 
-/// Checks if an arm is too noisy to be a reference: against itself, or by its own time if the compared arms
-/// are precise. Ratios by round cancel only noise that affects both.
+/// Against itself, or by its own time if the compared arms are precise. Ratios by round cancel only noise
+/// that affects both.
 pub(crate) fn wide(summary: &Summary, arm: ArmId, others: &[Figure]) -> Option<Wide> {
     let itself = summary.resolution.iter().filter(|one| one.baseline == arm);
     let itself = itself.filter_map(|one| one.half_width_percent).fold(0.0, f64::max);

@@ -13,7 +13,7 @@ pub(crate) struct Told {
     pub(crate) text: String,
     /// Worst first; empty if the text covers them all.
     pub(crate) each: Vec<String>,
-    /// `true` if [`incomplete_line`] says the same.
+    /// [`incomplete_line`] says the same.
     pub(crate) is_incomplete: bool,
 }
 
@@ -37,7 +37,6 @@ pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
     })
 }
 
-/// First line of a report of an incomplete run.
 pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
     warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::Incomplete { rounds, planned, .. } => Some(format!(
@@ -57,7 +56,6 @@ fn same_kind(a: &Advisory, b: &Advisory) -> bool {
 }
 
 fn one(mut kind: Vec<&Advisory>) -> Told {
-    // Stable: ties keep the order of the plan.
     kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
     let Advisory { warning, loud, text, advice } = kind[0];
     let is_incomplete = matches!(warning, Warning::Incomplete { .. });

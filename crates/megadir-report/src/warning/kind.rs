@@ -7,6 +7,7 @@ use crate::summary::Figure;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advisory {
+    /// Kind of warning, with its figures.
     pub warning: Warning,
     /// `true` if the numbers must not be used until this is resolved.
     pub loud: bool,
@@ -159,7 +160,6 @@ pub enum Warning {
     },
 }
 
-/// As the JSON form names them.
 pub const WARNING_KINDS: &[&str] = &[
     "unequal-work",
     "differs-from-itself",
@@ -212,18 +212,15 @@ impl Warning {
         }
     }
 
-    /// `true` if the numbers must not be used until this is resolved.
+    /// The numbers must not be used until this is resolved.
     pub(super) fn is_loud(&self) -> bool {
         match self {
             Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
-            // Statements about the other arms are unaffected.
             Self::TooFewRounds { arms, .. } => arms.is_empty(),
             Self::DelaysNotFound => true,
             Self::Noted { note, .. } if note == WINE => true,
-            // Blocks after the change worked on something else.
             Self::Noted { note, .. } if note == PROGRAM_CHANGED_DATA => true,
-            // What it spoils is withheld, and ratios bear it.
             Self::TimerCost { .. }
             | Self::CutOff { .. }
             | Self::Incomplete { .. }
@@ -243,16 +240,13 @@ impl Warning {
     }
 }
 
-/// Kind of the note that Wine stood in for Windows.
 pub(super) const WINE: &str = "wine";
 
-/// Kind of the note that a program changed the data set although it should not.
 pub(super) const PROGRAM_CHANGED_DATA: &str = "data-changed";
 
-/// Kind of the note that an arm is not in the plan, or ended before the run.
 pub(crate) const ARM_LEFT_OUT: &str = "arm-left-out";
 
-/// Kinds of notes about other work on the machine, or about a system other than it seems.
+/// Other work on the machine, or a system other than it seems.
 pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 

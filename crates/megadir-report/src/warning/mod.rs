@@ -1,4 +1,4 @@
-//! Warnings against trusting a run: a closed set, each with advice, modelled on criterion and hyperfine.
+//! Warnings against trusting a run, each with advice, modelled on criterion and hyperfine.
 
 mod derive;
 mod grouped;
@@ -11,12 +11,11 @@ pub(crate) use grouped::{Told, disturbance, incomplete_line, told};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, WARNING_KINDS, Warning};
 
-/// Command whose options are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {
-    /// `megadir bench`: the user sets the number of rounds; the record is a file.
+    /// The user sets the number of rounds; the record is a file.
     Bench,
-    /// `megadir advise`: the user sets a time; the page holds the record.
+    /// The user sets a time; the page holds the record.
     Advise,
 }
 

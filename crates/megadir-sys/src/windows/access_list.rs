@@ -13,9 +13,7 @@ use windows_sys::Win32::Security::{
 pub const READ: u32 = 0x0002_0000;
 pub const CHANGE: u32 = 0x0004_0000;
 
-/// First buffer, bytes; most lists are shorter.
 const BYTES: usize = 1024;
-/// Longest security descriptor, bytes.
 const BYTES_MAX: usize = (64 << 10) + BYTES;
 const PLACE: usize = 16;
 const CONTROL: usize = 2;

@@ -18,8 +18,7 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 /// UTF-16 units.
 const NAME_UNITS_MAX: usize = 255;
 
-/// Ways to remove, best first. With POSIX semantics the name goes when this handle is closed, otherwise with
-/// the last one.
+/// Best first. With POSIX semantics the name goes when this handle is closed, otherwise with the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Removes read-only files too (Windows 10 1809 and later).
@@ -43,9 +42,9 @@ impl Way {
     }
 }
 
-/// Removes a file or empty directory opened for [`super::open::Purpose::Remove`]. Without POSIX semantics the
-/// name goes with the last handle, and read-only files are refused. Support depends on the file system, so each
-/// file is tried: a failing call or two.
+/// For a file or empty directory opened for [`super::open::Purpose::Remove`]. Without POSIX semantics the
+/// name goes with the last handle, and read-only files are refused. Support depends on the file system, so
+/// each file is tried: a failing call or two.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     let mut status = 0;
     for way in WAYS {
@@ -71,10 +70,8 @@ pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<(
     }
 }
 
-/// `FILE_RENAME_INFORMATION` for one name.
 #[repr(C)]
 struct Rename {
-    /// 1 replaces an existing file.
     replace: u32,
     directory: HANDLE,
     name_bytes: u32,

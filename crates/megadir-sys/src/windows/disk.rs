@@ -29,7 +29,6 @@ pub struct Description {
     /// Without the serial number.
     pub product: Option<String>,
     pub bus: Option<u32>,
-    /// `true` for rotating disks.
     pub seek_penalty: Option<bool>,
     pub trim: Option<bool>,
 }

@@ -42,7 +42,6 @@ pub struct Facts {
     pub volume: u32,
 }
 
-/// Two calls, three for a reparse point.
 pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     let mut told = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open for the call, and the system writes one such structure.

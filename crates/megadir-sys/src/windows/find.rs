@@ -11,7 +11,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 pub struct Search {
     handle: HANDLE,
     data: Box<WIN32_FIND_DATAW>,
-    /// Opening finds the first entry, which has not been returned yet.
+    /// The first entry has not been returned yet.
     first: bool,
 }
 
@@ -22,14 +22,13 @@ unsafe impl Send for Search {}
 /// Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// `FILE_ATTRIBUTE_...` bits.
     pub attributes: u32,
     /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
     pub created: i64,
     pub written: i64,
     pub size_bytes: u64,
-    /// Name in UTF-16, possibly with unpaired surrogates.
+    /// May have unpaired surrogates.
     pub name: &'a [u16],
 }
 

@@ -58,7 +58,6 @@ fn is_unknown(status: NTSTATUS) -> bool {
     )
 }
 
-/// `true` if the system or the file system does not know the request.
 pub fn is_not_known(error: &io::Error) -> bool {
     let codes = [
         ERROR_INVALID_FUNCTION,

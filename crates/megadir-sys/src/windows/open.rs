@@ -17,7 +17,6 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-/// Purpose of opening an entry; decides access rights and refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     List,

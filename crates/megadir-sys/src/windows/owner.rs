@@ -32,7 +32,6 @@ fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a security identifier that is none")
 }
 
-/// Bytes of the identifier at offset `at`.
 fn identifier(bytes: &[u8], at: usize) -> io::Result<&[u8]> {
     // Revision, number of parts, six bytes of authority, parts of four bytes.
     let count = *bytes.get(at.saturating_add(1)).ok_or_else(malformed)?;

@@ -63,7 +63,7 @@ pub fn take(number: u64) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(taken) })
 }
 
-/// Options that close a handle in another process by moving it.
+/// Moving a handle closes it there.
 const CLOSE_THERE: DUPLICATE_HANDLE_OPTIONS = DUPLICATE_SAME_ACCESS | DUPLICATE_CLOSE_SOURCE;
 
 fn duplicate(
@@ -107,7 +107,6 @@ impl Gate {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Fails if the handle is not a gate.
     pub fn wait(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
         let ended = unsafe { WaitForSingleObject(self.event.as_raw_handle(), INFINITE) };

@@ -71,7 +71,6 @@ pub fn memory() -> Option<Memory> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTimes {
     pub idle: u64,
-    /// Idle time included.
     pub all: u64,
 }
 
@@ -88,7 +87,6 @@ pub(crate) fn units(time: FILETIME) -> u64 {
     (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)
 }
 
-/// Frequency of the performance counter, the monotonic clock.
 pub fn counter_hz() -> Option<u64> {
     let mut hz = 0_i64;
     // SAFETY: the system writes one number.
@@ -96,7 +94,6 @@ pub fn counter_hz() -> Option<u64> {
     u64::try_from(hz).ok().filter(|hz| succeeded != 0 && *hz > 0)
 }
 
-/// `true` on battery power; `None` if unknown.
 pub fn on_battery() -> Option<bool> {
     let mut told = SYSTEM_POWER_STATUS::default();
     // SAFETY: the system writes one such structure.

@@ -17,7 +17,6 @@ use windows_sys::Win32::System::Ioctl::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Name of the file system, such as `NTFS`.
     pub file_system: String,
     pub serial: u32,
     /// `FILE_SUPPORTS_...` and similar flags.
@@ -51,7 +50,6 @@ pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
 /// Settings that survive a restart; `None` if not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Persistent {
-    /// `true` if the volume creates no short names (8.3).
     pub no_short_names: Option<bool>,
     pub dev_drive: Option<bool>,
     /// `true` for a trusted Dev Drive, where antivirus software may scan files later.
@@ -68,7 +66,6 @@ pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     }
 }
 
-/// `None` if the query is rejected.
 fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     let asked = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
         FlagMask: bit,

@@ -28,7 +28,6 @@ fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> E
     }
 }
 
-/// Listing behind the reader interface.
 struct Relay(Listing);
 
 impl megadir::Reader for Relay {
@@ -50,8 +49,7 @@ pub(super) fn every_call(ground: &Ground) {
     let all = oracle(&directory);
     let whole = list_faulty(ground, &directory, u64::MAX, faulty::io);
     assert_eq!(identities(&whole.seen), all);
-    // The call after the last batch may fail too. With shares the number of batches varies, so a call may never
-    // be made.
+    // The call after the last batch may fail too. With shares the number of batches varies.
     for fails_at in 0..whole.batches + 3 {
         let (error, kind): (fn() -> Error, _) = match fails_at % 2 {
             0 => (faulty::io, ErrorKind::Io),
@@ -133,7 +131,7 @@ pub(super) fn paths(ground: &Ground) {
     links(ground);
 }
 
-/// A symbolic link is followed if the caller named it, never below.
+/// A link is followed if the caller named it, never below.
 #[cfg(unix)]
 fn links(ground: &Ground) {
     let parent = Dir::open(&ground.directory).unwrap();
@@ -152,7 +150,7 @@ pub(super) fn permissions(ground: &Ground) {
     use megadir::Result;
     use std::os::unix::fs::{PermissionsExt, chown};
     const ENTRIES: u64 = 3000;
-    // The mount's root may be closed to other users; this directory is reached by descriptor.
+    // The mount's root may be closed to other users.
     let parent_path = ground.directory.join(format!("permissions-{}", ground.backend.name()));
     std::fs::create_dir(&parent_path).unwrap();
     std::fs::set_permissions(&parent_path, PermissionsExt::from_mode(0o755)).unwrap();

@@ -1,5 +1,5 @@
-//! The suite that every backend passes, against the oracle `std`; to add a case, write a function and a line in
-//! [`CASES`]. Refusals need a reason and are counted by [`Outcome`].
+//! The suite that every backend passes, against the oracle `std`; to add a case, write a function and a line
+//! in [`CASES`]. Refusals need a reason and are counted.
 
 mod broken;
 mod plain;
@@ -52,11 +52,10 @@ pub struct Ground {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub listed: u64,
-    /// Refused as [`ErrorKind::Unavailable`].
     pub refused: u64,
 }
 
-/// Runs every case with trees in `directory`; prints a case before it panics.
+/// Creates trees in `directory`, and prints a case before it panics.
 #[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
 pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
     let ground = Ground {

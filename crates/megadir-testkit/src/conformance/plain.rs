@@ -30,7 +30,6 @@ pub(super) fn many(ground: &Ground) {
     assert_same(&identities(&found), &oracle_once(&directory), &format!("{} many", ground.backend.name()));
 }
 
-/// Read once for all backends.
 fn oracle_once(directory: &Dir) -> Vec<Identity> {
     static KNOWN: Mutex<Option<(PathBuf, Vec<Identity>)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +39,6 @@ fn oracle_once(directory: &Dir) -> Vec<Identity> {
     }
 }
 
-/// Naming schemes that some file systems reject.
 const NOT_EVERYWHERE: &[Names] = if cfg!(windows) {
     &Names::ALL
 } else {
@@ -52,7 +50,7 @@ const SOME: u64 = if cfg!(windows) { 300 } else { 1500 };
 
 pub(super) fn names(ground: &Ground) {
     for names in Names::ALL {
-        // Two counts, because small directories are stored differently from large ones.
+        // Small directories are stored differently from large ones.
         for entries in [5, SOME] {
             let flat = Flat { entries, names, kinds: Kinds::Files, seed: 1 };
             let path = flat.ensure(&ground.directory);
@@ -61,7 +59,7 @@ pub(super) fn names(ground: &Ground) {
             }
             let directory = Dir::open(&path).unwrap();
             let Some(found) = ground.list(&directory, &ground.options(4 << 10)) else { continue };
-            // The oracle could be wrong in the same way: compare with the created names too.
+            // The oracle could be wrong in the same way.
             let mut found: Vec<_> = found.into_iter().map(|seen| seen.name).collect();
             let mut made: Vec<_> = (0..entries).map(|index| flat.name(index)).collect();
             if NOT_EVERYWHERE.contains(&names) {

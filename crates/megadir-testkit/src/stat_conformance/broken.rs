@@ -1,5 +1,5 @@
-//! Failing, panicking and abandoned stat backends and readers: an error is returned once, and nothing stays open. A
-//! leaked thread keeps the directory open, so counting descriptors finds threads too.
+//! Failing, panicking and abandoned stat backends and readers: an error is returned once, and nothing stays
+//! open. A leaked thread keeps the directory open, so counting descriptors finds threads too.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -23,9 +23,8 @@ use crate::{faulty, seen};
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 500;
 
-/// Every strategy runs on one directory, which must be closed at the end.
 fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
-    // Its own directory: a shared one may be open in other tests.
+    // A shared directory may be open in other tests.
     let path: PathBuf = ground.directory.join(format!("broken-{}", ground.stat_backend.name()));
     std::fs::create_dir(&path).unwrap();
     trees::fill(&path, ENTRIES);
@@ -79,7 +78,6 @@ pub(super) fn every_call(ground: &Ground) {
 
 pub(super) fn every_read(ground: &Ground) {
     in_every_way(ground, |directory, truth, way| {
-        // A separate backend reads the shares of a directory.
         if way.strategy == Strategy::Shares {
             return;
         }
@@ -170,7 +168,7 @@ const EACCES: i32 = 13;
 
 pub(super) fn permissions(ground: &Ground) {
     const ENTRIES: u64 = 700;
-    // The mount's root may be closed to other users; this directory is reached by descriptor.
+    // The mount's root may be closed to other users.
     let parent_path = ground.directory.join(format!("permissions-{}", ground.stat_backend.name()));
     let path = parent_path.join("r--");
     std::fs::create_dir_all(&path).unwrap();

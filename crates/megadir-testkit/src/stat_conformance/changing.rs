@@ -33,7 +33,6 @@ fn fate(name: &[u8]) -> Fate {
     [Fate::Stays, Fate::First, Fate::Second, Fate::Third][usize::from(name[15]) % 4]
 }
 
-/// Runs `check` with every strategy, each on its own directory.
 fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, AttributeChoice)) {
     let parent = ground.directory.join(format!("{purpose}-{}", ground.stat_backend.name()));
     let make = |way: usize| {
@@ -117,8 +116,8 @@ fn change(path: &Path) {
     }
 }
 
-/// Stat backends by inode and caching network clients may report a recent change with old values, but never mix old
-/// and new values in one row.
+/// Stat backends by inode and caching network clients may report a recent change with old values, but never
+/// mix old and new values in one row.
 fn may_be_old(ground: &Ground, directory: &Dir) -> bool {
     ground.is_by_inode() || directory.file_system() == FileSystem::Fuse
 }
@@ -213,7 +212,6 @@ pub(super) fn beside_a_writer(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Prefix of the names that the writer changes.
 const TOUCHED: &str = "touched-";
 
 /// Untouched entries come exactly once with correct values; touched ones cause no other error.

@@ -1,5 +1,5 @@
-//! Entries changed a moment ago, for which the disk has old values and statx the true ones; and a stat backend
-//! with hooks, which changes entries at chosen moments.
+//! Entries changed a moment ago, for which the disk has old values and statx the true ones; and a stat
+//! backend whose hooks change entries at chosen moments.
 
 use std::fs::File;
 use std::io::Write;
@@ -24,7 +24,6 @@ pub(super) fn fresh(ground: &Ground) {
     paths.sort_unstable();
     change(&paths);
     trees::differ(&path.join("new"), 12_345);
-    // One file is open and growing during the examination, another is unlinked but open.
     let mut growing = File::create_new(path.join("growing")).unwrap();
     growing.write_all(&[1; 5000]).unwrap();
     let unlinked = File::create_new(path.join("unlinked")).unwrap();
@@ -42,7 +41,7 @@ pub(super) fn fresh(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Waits until a network server has finished, because the server sets the change time.
+/// The server sets the change time.
 fn still(path: &Path) {
     if Dir::open(path).unwrap().file_system() != FileSystem::Fuse {
         return;
@@ -86,11 +85,9 @@ fn change(paths: &[PathBuf]) {
     }
 }
 
-/// Runs when a thread begins to examine.
 type OnStart = dyn Fn() -> Result<()> + Send + Sync;
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
-/// An error from a hook is returned by the call.
 pub struct Hooked {
     inner: &'static dyn StatBackend,
     on_start: Box<OnStart>,
@@ -116,7 +113,7 @@ impl Hooked {
         Box::new(HookedExamine { inner, before: Arc::clone(&self.on_examine) })
     }
 
-    /// Stat backends are `'static`; a test may leak a few bytes.
+    /// Stat backends are `'static`.
     fn leak(self) -> &'static dyn StatBackend {
         Box::leak(Box::new(self))
     }

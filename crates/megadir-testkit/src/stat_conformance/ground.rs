@@ -1,4 +1,5 @@
-//! Fixture of the stat backend suite: a stat backend, a directory for trees, all strategies, and the comparison.
+//! Fixture of the stat backend suite: a stat backend, a directory for trees, all strategies, and the
+//! comparison.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,11 +25,10 @@ pub struct Ground {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub examined: u64,
-    /// Refused as [`ErrorKind::Unavailable`].
     pub refused: u64,
 }
 
-/// Runs every case with trees in `directory`; prints a case before it panics.
+/// Creates trees in `directory`, and prints a case before it panics.
 #[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
 pub fn examining(stat_backend: &'static dyn StatBackend, directory: &Path) -> Outcome {
     let ground = Ground::new(stat_backend, directory);
@@ -44,12 +44,11 @@ pub fn examining(stat_backend: &'static dyn StatBackend, directory: &Path) -> Ou
 #[derive(Debug)]
 pub struct Examined {
     pub rows: Vec<(Vec<u8>, Attributes)>,
-    /// Number of batches, empty ones included.
     pub batches: u64,
     pub error: Option<Error>,
 }
 
-/// Lists and examines to the end, then asks again: nothing may follow the end or an error.
+/// Nothing may follow the end or an error.
 pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
     let mut examined = Examined { rows: Vec::new(), batches: 0, error: None };
     let mut listing = match AttributeListing::with_choice(directory, *choice) {
@@ -97,24 +96,22 @@ impl Ground {
         Outcome { examined: count(&self.examined), refused: count(&self.refused) }
     }
 
-    /// Attributes that the stat backend never returns; any other gap is a failure.
+    /// Any other gap is a failure.
     pub fn lacking(&self) -> StatMask {
         self.stat_backend.lacks()
     }
 
-    /// `true` if the stat backend asks by inode number.
     pub fn is_by_inode(&self) -> bool {
         ["xfs-bulkstat", "btrfs-search"].contains(&self.stat_backend.name())
     }
 
-    /// Waits until recent changes are old enough for a stat backend by inode.
+    /// Waits until a stat backend by inode sees recent changes.
     pub fn settle(&self, directory: &Path) {
         if self.is_by_inode() && self.stat_backend.probe(&Dir::open(directory).unwrap()).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1200));
         }
     }
 
-    /// Every way to list and examine a directory with buffers of `buffer_bytes`.
     pub fn ways(&self, directory: &Dir, want: StatMask, buffer_bytes: usize) -> Vec<AttributeChoice> {
         ways(self.stat_backend, directory, want, buffer_bytes)
     }
@@ -139,7 +136,6 @@ impl Ground {
         false
     }
 
-    /// Compares the rows of every way with `truth`.
     pub fn check(&self, directory: &Dir, truth: &Truth, want: StatMask, buffer_bytes: usize) {
         if !self.accepts(directory) {
             return;
@@ -175,7 +171,6 @@ impl Ground {
     }
 }
 
-/// Panics if a name came more than once.
 pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [u8], &'a Attributes> {
     let mut found = BTreeMap::new();
     for (name, row) in rows {
@@ -184,7 +179,6 @@ pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [
     found
 }
 
-/// Every strategy with one stat backend and buffers of `buffer_bytes`.
 pub fn ways(
     stat_backend: &'static dyn StatBackend,
     directory: &Dir,

@@ -1,6 +1,6 @@
-//! The suite that every stat backend passes with every strategy and in the walk; to add a case, write a function
-//! and a line in [`CASES`]. The oracle is `std`, plus a statx for the mount ID. Refusals need a reason, return
-//! no rows, and are counted by [`Outcome`].
+//! The suite that every stat backend passes with every strategy and in the walk; to add a case, write a
+//! function and a line in [`CASES`]. The oracle is `std`, plus a statx for the mount ID. Refusals need a
+//! reason and return no rows.
 
 mod broken;
 mod changing;

@@ -1,5 +1,4 @@
-//! Directories whose entries differ in their attributes, so that a row given to the wrong entry is noticed,
-//! and their oracle.
+//! Directories whose entries differ in their attributes, so that mixed-up rows are noticed, and their oracle.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
@@ -16,7 +15,6 @@ use rustix::fs::{
 use crate::rng::mix;
 use crate::tree::{Flat, Maker};
 
-/// Creates a directory below `parent` unless it exists, and returns its path.
 pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
     let path = parent.join(name);
     if !path.exists() {
@@ -41,7 +39,7 @@ pub fn fill(directory: &Path, entries: u64) {
     }
 }
 
-/// Entries of any names and types; attributes follow from the index as far as the type allows.
+/// Attributes follow from the index as far as the type allows.
 pub fn fill_with(directory: &Path, flat: &Flat) {
     let maker = Maker::open(directory);
     for index in 0..flat.entries {
@@ -61,7 +59,6 @@ pub fn fill_with(directory: &Path, flat: &Flat) {
     }
 }
 
-/// Creates a file with attributes unique to `index`.
 pub fn differ(path: &Path, index: u64) {
     let number = mix(index);
     let file = std::fs::File::create_new(path).unwrap();
@@ -72,14 +69,13 @@ pub fn differ(path: &Path, index: u64) {
     set_modified(path, Time { seconds, nanoseconds: (number >> 32) as u32 % 1_000_000_000 });
 }
 
-/// Sets the modification time without following a symbolic link.
 pub fn set_modified(path: &Path, time: Time) {
     let time = Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanoseconds) };
     let times = Timestamps { last_access: time, last_modification: time };
     utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
-/// Creates entries of every type, mode and owner that this user may create, with one and several links.
+/// Every type, mode and owner that this user may create, with one and several links.
 pub fn kinds(parent: &Path) -> PathBuf {
     ensure(parent, "kinds", |path| {
         types(path);
@@ -169,7 +165,6 @@ pub fn oracle(directory: &Path) -> Truth {
         .collect()
 }
 
-/// Panics if `std` and statx disagree.
 pub fn of(path: &Path) -> Attributes {
     let metadata = std::fs::symlink_metadata(path).unwrap();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

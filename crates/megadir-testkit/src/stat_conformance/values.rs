@@ -62,7 +62,7 @@ pub struct Kept {
     pub size_bytes: u64,
 }
 
-/// Range as `std` reads it back; panics if a time within it changes.
+/// As `std` reads it back; panics if a time within the range changes.
 pub fn kept(directory: &Path) -> Kept {
     let path = of_times(directory);
     let mut seconds = Vec::new();
@@ -89,7 +89,6 @@ pub(super) fn sizes_extremes(ground: &Ground) {
     ground.check_path(&of_sizes(&ground.directory), 4 << 10);
 }
 
-/// The file system clamps the times.
 pub fn of_times(directory: &Path) -> PathBuf {
     ensure(directory, "times", |path| {
         for seconds in SECONDS {
@@ -143,7 +142,7 @@ pub(super) fn kinds(ground: &Ground) {
 
 pub(super) fn names(ground: &Ground) {
     for names in Names::ALL {
-        // Two counts, because small directories are stored differently from large ones.
+        // Small directories are stored differently from large ones.
         for entries in [5, 300] {
             let flat = Flat { entries, names, kinds: Kinds::Mixed, seed: 4 };
             ground.check_path(&flat.ensure(&ground.directory), 4 << 10);

@@ -49,7 +49,6 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
     Ok(walked)
 }
 
-/// Without the subtrees in `leave_out`.
 fn truth(root: &Path, leave_out: &[PathBuf]) -> BTreeMap<PathBuf, Attributes> {
     let mut all = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
@@ -77,7 +76,7 @@ fn compare(ground: &Ground, walked: &Walked, truth: &BTreeMap<PathBuf, Attribute
 }
 
 impl Ground {
-    /// One mount, one thread and several, each entry compared with the oracle.
+    /// One mount, one thread and several.
     pub fn check_tree(&self, path: &Path) {
         if !self.accepts(&Dir::open(path).unwrap()) {
             let refused = walk(self, path, 2, 8, false).map(drop).unwrap_err();

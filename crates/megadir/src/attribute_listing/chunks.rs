@@ -116,7 +116,6 @@ impl Worker {
         }
     }
 
-    /// `false` at the end or after an error.
     fn fill(&mut self, examined: &mut Examined) -> bool {
         {
             let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +148,6 @@ impl Worker {
 }
 
 impl Source {
-    /// No thread gets another buffer.
     fn fail(&mut self, error: Error) {
         self.reader = None;
         self.failed.get_or_insert(error);

@@ -8,10 +8,8 @@ use crate::dir::Dir;
 
 const SYSFS: &str = "/sys";
 const VIRTUAL: [&str; 5] = ["qemu", "vbox", "virtual", "vmware", "xen"];
-/// Deeper stacks of devices are nonsense.
 const DEPTH_MAX: usize = 8;
 
-/// `false` if unknown.
 pub(crate) fn is_rotating(directory: &Dir) -> bool {
     let Ok(status) = rustix::fs::fstat(directory) else { return false };
     let (major, minor) = (rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
@@ -19,7 +17,6 @@ pub(crate) fn is_rotating(directory: &Dir) -> bool {
 }
 
 fn is_device_rotating(sysfs: &Path, major: u32, minor: u32) -> bool {
-    // btrfs, tmpfs and network file systems have none.
     match fs::canonicalize(sysfs.join(format!("dev/block/{major}:{minor}"))) {
         Ok(device) => block_turns(&device, DEPTH_MAX),
         Err(_) => false,

@@ -50,34 +50,23 @@ pub struct AttributeListing {
 }
 
 impl AttributeListing {
-    /// Opens a directory for listing with attributes, with at most `threads` threads.
-    ///
-    /// # Errors
-    ///
-    /// As [`Listing::open`](crate::Listing::open).
+    /// Opens a directory for listing with attributes, with at most `threads` threads. Errors: as
+    /// [`Listing::open`](crate::Listing::open).
     pub fn open(path: impl AsRef<Path>, want: StatMask, threads: usize) -> Result<Self> {
         let directory = Dir::open(path)?;
         let choice = policy::choose(&directory, want, threads)?;
         Self::with_choice(directory, choice)
     }
 
-    /// Opens a directory with the given choice.
-    ///
-    /// # Errors
-    ///
-    /// As [`AttributeListing::open`], and [`ErrorKind::BadOption`] if backend and strategy do not match or a
-    /// number is out of range.
+    /// Opens a directory with the given choice. Errors: as [`AttributeListing::open`], and
+    /// [`ErrorKind::BadOption`] if backend and strategy do not match or a number is out of range.
     pub fn with_choice(directory: Dir, choice: AttributeChoice) -> Result<Self> {
         check(&choice, directory.path())?;
         Ok(Self { reader: open(Arc::new(directory), &choice)?, choice, failed: false })
     }
 
     /// Returns the next entries with their attributes, perhaps none, or `None` at the end. If a single entry
-    /// fails, its row has the error.
-    ///
-    /// # Errors
-    ///
-    /// An error ends the listing; later calls return `None`.
+    /// fails, its row has the error. An error ends the listing; later calls return `None`.
     pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
         if self.failed {
             return Ok(None);

@@ -30,7 +30,7 @@ pub enum Strategy {
     },
 }
 
-/// Everything that is chosen before a directory is listed with attributes.
+/// Choice for listing a directory with attributes.
 #[derive(Clone, Copy)]
 pub struct AttributeChoice {
     /// Backend and options for the listing.
@@ -63,14 +63,14 @@ pub struct Row {
     pub file_system: Option<FileSystem>,
     /// Division of work among threads.
     pub sharing: Sharing,
-    /// Below this size of the directory itself, the reading thread works alone, bytes. 0 if the size does not
+    /// Smaller directories are read by one thread; bytes of the directory itself. 0 if its size does not
     /// depend on the number of entries.
     pub alone_below_bytes: u64,
     /// On rotating disks, read larger directories in inode order instead.
     pub inode_order_on_disks: bool,
-    /// Buffer per chunk, bytes. One thread works on a chunk.
+    /// Buffer per chunk, bytes.
     pub chunk_bytes: usize,
-    /// Threads worth having even on fewer processors, because they wait for a server. 0 if they do not.
+    /// Threads worth having even on fewer processors, because they wait for a server; else 0.
     pub waiting_threads: usize,
     /// Reason, one sentence.
     pub reason: &'static str,
@@ -84,11 +84,11 @@ const ON_A_DISK: &str =
 
 /// At most a few thousand entries; tmpfs counts 20 bytes per entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
-/// Buffer for chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest names.
+/// 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
-/// Buffer for chunks on FUSE, bytes. Small, because a call of getdents64 asks the server for no more than a page anyway, so
-/// that many threads have work in a directory of some thousand entries, and attributes that came with the names
-/// (READDIRPLUS) are read before they expire.
+/// Small, because a call of getdents64 asks a FUSE server for no more than a page anyway: several threads
+/// have work in a directory of some thousand entries, and attributes that came with the names (READDIRPLUS)
+/// are read before they expire.
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
@@ -179,22 +179,20 @@ pub fn threads(file_system: FileSystem, processors: usize) -> usize {
     policy::threads(file_system, processors).max(row(file_system).waiting_threads)
 }
 
-/// Number of threads worth using for a tree on a file system: one per processor, or as many as wait for a server.
+/// Threads worth using for a tree: one per processor, or as many as wait for a server.
 pub fn walk_threads(file_system: FileSystem, processors: usize) -> usize {
     processors.max(row(file_system).waiting_threads)
 }
 
-/// Most threads worth using for a tree on a file system while they wait for its device: those that [`threads`]
-/// returns for one directory.
+/// Most threads worth using for a tree while they wait for its device: as many as [`threads`] returns for one
+/// directory.
 pub fn walk_threads_max(file_system: FileSystem, processors: usize) -> usize {
     threads(file_system, processors).max(walk_threads(file_system, processors))
 }
 
 /// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
-/// # Errors
-///
-/// As [`Dir::size_bytes`].
+/// Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<AttributeChoice> {
     let listing = policy::choose(directory, threads)?;
     let stat_backend = stat::preferred(directory)?;
@@ -204,12 +202,8 @@ pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<Attribu
     Ok(decide(row, listing, stat_backend, want, threads, in_inode_order))
 }
 
-/// Returns the stat backend, or the default one if it needs attributes from the listing and the backend returns
-/// none.
-///
-/// # Errors
-///
-/// None, if the system has any stat backend.
+/// Returns the stat backend, or the default one if it needs attributes from the listing and the backend
+/// returns none. Fails only if the system has no stat backend.
 pub fn fitting(
     stat_backend: &'static dyn StatBackend,
     backend: &dyn Backend,
@@ -218,7 +212,6 @@ pub fn fitting(
     if is_in_vain { stat::by_name("std") } else { Ok(stat_backend) }
 }
 
-/// For a listing that has been chosen.
 fn decide(
     row: &Row,
     mut listing: Choice,
@@ -274,7 +267,6 @@ impl std::fmt::Display for AttributeChoice {
     }
 }
 
-/// `true` if the directory is known to lie on a rotating disk.
 fn is_rotating(directory: &Dir) -> bool {
     #[cfg(target_os = "linux")]
     return super::disk::is_rotating(directory);

@@ -12,18 +12,14 @@ use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
 
-/// Entries that a thread takes at a time.
 const CHUNK_ENTRIES: usize = 256;
 
 pub(crate) struct Windows {
     directory: Arc<Dir>,
-    /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
-    /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
     stat_backends: Vec<Box<dyn Examine>>,
-    /// Records of the window, sorted by inode once gathered.
     bytes: Vec<u8>,
     rows: Vec<Attributes>,
     cookies: bool,
@@ -51,7 +47,6 @@ impl Windows {
         })
     }
 
-    /// Sorts by inode and returns the number of entries.
     fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
@@ -127,7 +122,6 @@ impl AttributeReader for Windows {
     }
 }
 
-/// Without `.` and `..`.
 fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     let mut order: Vec<(u64, &[u8])> = Vec::new();
     let mut at = 0;

@@ -63,7 +63,6 @@ impl Time {
     /// assert_eq!(Time::from_windows(116_444_736_000_000_001), Time { seconds: 0, nanoseconds: 100 });
     /// ```
     pub fn from_windows(ticks: i64) -> Self {
-        /// Seconds from 1601 to 1970.
         const EPOCHS_APART: i64 = 11_644_473_600;
         const TICKS: i64 = 10_000_000;
         let nanoseconds = ticks.rem_euclid(TICKS) as u32 * 100;
@@ -74,7 +73,7 @@ impl Time {
         match time.duration_since(std::time::UNIX_EPOCH) {
             Ok(after) => Self { seconds: after.as_secs() as i64, nanoseconds: after.subsec_nanos() },
             Err(error) => {
-                // Before the epoch: round seconds down, so nanoseconds count up.
+                // Nanoseconds count up from the second below.
                 let before = error.duration();
                 let borrowed = i64::from(before.subsec_nanos() > 0);
                 Self {

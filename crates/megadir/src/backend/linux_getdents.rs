@@ -52,7 +52,7 @@ impl Backend for Getdents {
 }
 
 fn open(source: Source, path: &DirPath, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
-    // Zeroing takes as long as a large part of a call: keep old contents.
+    // Zeroing takes as long as a large part of a call.
     if buffer.len() != options.buffer_bytes {
         buffer = vec![0; options.buffer_bytes];
     }
@@ -67,7 +67,6 @@ fn open(source: Source, path: &DirPath, options: &ReadOptions, mut buffer: Vec<u
     })
 }
 
-/// The open directory, with its own position.
 enum Source {
     Own(OwnedFd),
     Lent(Arc<Dir>),
@@ -98,7 +97,6 @@ impl Reader for GetdentsReader {
             return Ok(None);
         }
         self.calls += 1;
-        // After an error the reader returns nothing more.
         self.ended = true;
         let filled = megadir_sys::readdir::getdents64(self.source.as_fd(), &mut self.buffer)
             .map_err(|error| Error::io("read", &self.path, error))?;

@@ -14,7 +14,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::options::ReadOptions;
 
-/// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct Readdir;
@@ -52,7 +51,6 @@ struct ReaddirReader {
     stream: DirStream,
     builder: BatchBuilder,
     ended: bool,
-    /// Returned after the entries read before it.
     failed: Option<Error>,
 }
 

@@ -153,14 +153,13 @@ pub trait Backend: Sync {
     /// directory.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
-    /// Opens a reader on a directory that is at its start and has no other reader, perhaps without opening it
-    /// again. Errors: As [`Backend::open`].
+    /// Opens a reader on a directory that is at its start and has no other reader. Errors: as
+    /// [`Backend::open`].
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         self.open(directory, options)
     }
 
     /// As [`Backend::open_once`], but may reuse the buffer of a finished reader ([`Reader::into_buffer`]).
-    /// Errors: As [`Backend::open`].
     fn open_again(
         &self,
         directory: &Arc<Dir>,
@@ -175,7 +174,7 @@ pub trait Backend: Sync {
         StatMask::NOTHING
     }
 
-    /// As [`Backend::open_once`], but batches have the attributes in both `want` and [`Backend::brings`]
+    /// As [`Backend::open_once`]; batches have the attributes in both `want` and [`Backend::brings`]
     /// ([`Batch::attributes`]). Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else
     /// as [`Backend::open`].
     fn open_with_attributes(
@@ -191,8 +190,8 @@ pub trait Backend: Sync {
 
 /// Reader of one directory.
 pub trait Reader: Send {
-    /// Returns the next batch, which may be empty, or `None` at the end and after an error. Errors: Errors of
-    /// the system calls, and [`ErrorKind::Malformed`].
+    /// Returns the next batch, which may be empty, or `None` at the end and after an error. Errors:
+    /// [`ErrorKind::Malformed`], and errors of the system calls.
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>>;
 
     /// Number of system calls made for entries, if known.
@@ -206,9 +205,7 @@ pub trait Reader: Send {
 
 /// Finds a backend by name.
 ///
-/// # Errors
-///
-/// [`ErrorKind::UnknownBackend`], with the nearest name.
+/// Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn Backend> {
     if let Some(backend) = BACKENDS.iter().find(|backend| backend.name() == name) {
         return Ok(*backend);

@@ -11,7 +11,6 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
 
-/// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct StdFs;
@@ -48,10 +47,8 @@ struct StdReader {
     path: PathBuf,
     entries: ReadDir,
     builder: BatchBuilder,
-    /// Did not fit the last batch.
     pending: Option<std::fs::DirEntry>,
     ended: bool,
-    /// Returned after the entries read before it.
     failed: Option<Error>,
 }
 

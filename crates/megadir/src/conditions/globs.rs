@@ -34,11 +34,8 @@ pub struct Globs {
 }
 
 impl Globs {
-    /// Globs that match whole names. Fails on a glob with a `/`.
-    ///
-    /// # Errors
-    ///
-    /// [`BadGlob`] for the first glob that is malformed.
+    /// Globs that match whole names. Fails on a glob with a `/`. Errors: [`BadGlob`] for the first glob that
+    /// is malformed.
     pub fn of_names(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
         let mut all = Self::default();
         for glob in globs.iter().map(AsRef::as_ref) {
@@ -52,11 +49,8 @@ impl Globs {
     }
 
     /// Globs that match whole paths below the directory, such as `cache/*/old`; `**` matches any number of
-    /// directories. A leading `/` has no effect.
-    ///
-    /// # Errors
-    ///
-    /// [`BadGlob`] for the first glob that is malformed or can match no path.
+    /// directories. A leading `/` has no effect. Errors: [`BadGlob`] for the first glob that is malformed or
+    /// can match no path.
     pub fn of_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
         let mut all = Self::default();
         for glob in globs.iter().map(AsRef::as_ref) {
@@ -66,11 +60,8 @@ impl Globs {
         Ok(all)
     }
 
-    /// A glob with a `/` matches paths, any other names.
-    ///
-    /// # Errors
-    ///
-    /// As [`Globs::of_names`] and [`Globs::of_paths`].
+    /// A glob with a `/` matches paths, any other names. Errors: as [`Globs::of_names`] and
+    /// [`Globs::of_paths`].
     pub fn of_names_or_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
         let mut all = Self::default();
         for glob in globs.iter().map(AsRef::as_ref) {

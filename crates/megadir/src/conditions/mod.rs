@@ -1,8 +1,8 @@
 //! Conditions on entries: one implementation for listing, walking, removing, inventories and comparisons.
 //!
 //! [`Conditions::exclude`] and [`Conditions::depth_max`] limit what exists for the caller: an excluded
-//! directory is not entered, and nothing below it is seen. All other conditions choose among the entries that
-//! are seen; a directory that does not meet them is still entered.
+//! directory is not entered. All other conditions choose among the entries that are seen; a directory that
+//! does not meet them is still entered.
 
 mod globs;
 
@@ -106,7 +106,6 @@ pub struct Conditions {
 /// Position of a directory below the named one, as far as the conditions depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// 0 for the named directory.
     depth: u32,
     /// With a trailing slash; empty for the named directory.
     path: Vec<u8>,
@@ -132,7 +131,7 @@ impl Conditions {
         !self.exclude.is_empty() || self.depth_max.is_some()
     }
 
-    /// Attributes needed besides the type.
+    /// Attributes needed in addition to the type.
     pub fn want(&self) -> StatMask {
         let needed = |is: bool, want| if is { want } else { StatMask::NOTHING };
         needed(self.before.is_some() || self.since.is_some(), self.by.want())

@@ -21,15 +21,11 @@ const ACCESS: u32 = 0x0010_0081;
 const LIES_ELSEWHERE: u32 = 0x0044_1000;
 /// `FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE`.
 const SHARE_ALL: u32 = 7;
-/// Required to open a directory.
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
 
 impl Dir {
-    /// Opens a directory by path of any length. Follows symbolic links and junctions.
-    ///
-    /// # Errors
-    ///
-    /// Not found, not a directory, or permission denied.
+    /// Opens a directory by path of any length. Follows symbolic links and junctions. Errors: not found, not
+    /// a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let io = |error| Error::io("open", path, error);
@@ -43,10 +39,7 @@ impl Dir {
     }
 
     /// Opens a directory below this one by name. A symbolic link or junction is refused, not followed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open`].
+    /// Errors: as [`Dir::open`].
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         self.check_component(name)?;
         let os_name = names::to_os(name)?;
@@ -65,23 +58,15 @@ impl Dir {
     }
 
     /// Opens a directory below this one, always on the same volume: volumes mounted in folders are junctions,
-    /// which are not followed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open_below`].
+    /// which are not followed. Errors: as [`Dir::open_below`].
     pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
         self.open_below(name).map(Some)
     }
 
     /// Opens a file below this directory by name, for reading. A symbolic link or junction is refused, as are
     /// files whose contents would be fetched from elsewhere (cloud, tape). Other reparse points, such as
-    /// deduplicated files, are read as regular files.
-    ///
-    /// # Errors
-    ///
-    /// Not found, permission denied, or [`std::io::ErrorKind::InvalidInput`] if the entry is not a regular
-    /// file.
+    /// deduplicated files, are read as regular files. Errors: not found, permission denied, or
+    /// [`std::io::ErrorKind::InvalidInput`] if the entry is not a regular file.
     pub fn open_file_below(&self, name: &[u8]) -> std::io::Result<std::fs::File> {
         let failed = |error: Error| match error.code() {
             Some(code) => std::io::Error::from_raw_os_error(code),
@@ -106,7 +91,6 @@ impl Dir {
         }
     }
 
-    /// Never follows the entry.
     pub(crate) fn open_entry(&self, name: &[u8], purpose: Purpose) -> Result<OwnedHandle> {
         let io = |error| Error::io("open", &self.path.join(names::to_os(name).unwrap_or_default()), error);
         // They would lead out of the directory.
@@ -117,11 +101,7 @@ impl Dir {
         }
     }
 
-    /// Opens this directory again, with its own position.
-    ///
-    /// # Errors
-    ///
-    /// Permission denied.
+    /// Opens this directory again, with its own position. Errors: permission denied.
     pub fn reopen(&self) -> Result<OwnedHandle> {
         below(self.as_handle(), &[], Purpose::List).map_err(|error| Error::io("open", &self.path, error))
     }
@@ -131,24 +111,16 @@ impl Dir {
         Self { path: DirPath::from(&*path.into()), handle }
     }
 
-    /// At its start.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedHandle> {
         self.reopen()
     }
 
-    /// Opens this directory again as a separate [`Dir`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::reopen`].
+    /// Opens this directory again as a separate [`Dir`]. Errors: as [`Dir::reopen`].
     pub fn again(&self) -> Result<Self> {
         Ok(Self { path: self.path.clone(), handle: self.reopen()? })
     }
 
-    /// Returns the current path of the open directory in the long form (`\\?\...`).
-    ///
-    /// # Errors
-    ///
+    /// Returns the current path of the open directory in the long form (`\\?\...`). Errors:
     /// [`ErrorKind::NotFound`] if the directory was moved and the system (Wine) does not know the new path.
     pub fn present_path(&self) -> Result<PathBuf> {
         let current = facts::path(self.as_handle()).ok();
@@ -169,11 +141,8 @@ impl Dir {
         FileSystem::of(self.as_handle())
     }
 
-    /// Size of the directory itself, bytes; 0 for small directories of NTFS.
-    ///
-    /// # Errors
-    ///
-    /// See `GetFileInformationByHandleEx`.
+    /// Size of the directory itself, bytes; 0 for small directories of NTFS. Errors: as
+    /// `GetFileInformationByHandleEx`.
     pub fn size_bytes(&self) -> Result<u64> {
         let facts = facts::of_open(self.as_handle());
         facts.map(|facts| facts.size_bytes).map_err(|error| Error::io("stat", &self.path, error))
@@ -188,32 +157,22 @@ impl Dir {
         })
     }
 
-    /// Identity of the directory, to detect loops.
-    ///
-    /// # Errors
-    ///
-    /// See `GetFileInformationByHandle`.
+    /// Identity of the directory, to detect loops. Errors: as `GetFileInformationByHandle`.
     pub fn id(&self) -> Result<DirId> {
         identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))
     }
 }
 
 impl DirId {
-    /// Identity of any open file.
-    ///
-    /// # Errors
-    ///
-    /// See `GetFileInformationByHandle`.
+    /// Identity of any open file. Errors: as `GetFileInformationByHandle`.
     pub fn of_file(file: &std::fs::File) -> std::io::Result<Self> {
         identity(file.as_handle())
     }
 }
 
 fn identity(open: BorrowedHandle<'_>) -> std::io::Result<DirId> {
-    let (device, number) = facts::identity(open).or_else(|_| {
-        // FAT has no 128-bit file IDs.
-        facts::of_open(open).map(|facts| (facts.volume.into(), facts.index.into()))
-    })?;
+    let (device, number) = facts::identity(open)
+        .or_else(|_| facts::of_open(open).map(|facts| (facts.volume.into(), facts.index.into())))?;
     // NTFS uses only the lower half of the ID. ReFS uses both, so fold them.
     let inode = number as u64 ^ ((number >> 64) as u64).rotate_left(32);
     Ok(DirId { device, inode, mount: None })

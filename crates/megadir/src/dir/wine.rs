@@ -8,7 +8,6 @@ use megadir_sys::windows::{facts, system};
 
 static IS_WINE: LazyLock<bool> = LazyLock::new(|| system::wine_version().is_some());
 
-/// `true` if Wine may have opened something else than the entry `name` of `parent`.
 pub(crate) fn leads_away(parent: BorrowedHandle<'_>, name: &[u16], opened: BorrowedHandle<'_>) -> bool {
     if !*IS_WINE {
         return false;

@@ -22,7 +22,6 @@ pub(super) fn check_name(name: &[u8]) -> Result<(), Refused> {
     if is_dots(name) { Err(Refused::Dots) } else { Ok(()) }
 }
 
-/// Refuses `.`, `..`, and components that this system cannot have.
 pub(super) fn check(component: &[u8]) -> Result<(), Refused> {
     if is_dots(component) {
         return Err(Refused::DotsInPath);

@@ -66,7 +66,6 @@ impl Layout {
         self.levels()[..depth].iter().map(level).collect()
     }
 
-    /// `most` is the number that the level can have.
     fn expected(&self, level: usize, most: u64, depth: usize, files: u64) -> f64 {
         let in_order = |each: u64| files.div_ceil(each.max(1)).min(most) as f64;
         match self.source {
@@ -85,7 +84,6 @@ impl Layout {
     }
 }
 
-/// `most` are equally likely.
 fn hit(most: f64, files: f64) -> f64 {
     if most <= 1.0 { most } else { -most * (files * (-1.0 / most).ln_1p()).exp_m1() }
 }

@@ -32,7 +32,6 @@ impl Layout {
     }
 }
 
-/// Upper-case hex with at least two digits.
 fn is_below(count: u16, name: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(name) else { return false };
     let number = u32::from_str_radix(text, 16);

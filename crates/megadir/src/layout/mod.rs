@@ -60,9 +60,7 @@ pub const LEVELS_MAX: usize = 32;
 pub const NAME_BYTES_MAX: usize = 255;
 /// Maximum length of a label, bytes.
 pub const LABEL_BYTES_MAX: usize = 8;
-/// Maximum number of subdirectories per directory with [`Source::Sequence`].
 const SEQUENCE_MAX: u16 = u16::MAX;
-/// Hex digits of a name with [`Source::Sequence`].
 const SEQUENCE_DIGITS: usize = 8;
 const DIGEST_DIGITS: usize = 64;
 
@@ -171,26 +169,20 @@ impl Layout {
     /// All files in one directory.
     pub const FLAT: Self = Self::fixed(Source::Flat, &[]);
 
-    /// Unchecked: tests check the constants.
     const fn fixed(source: Source, levels: &[u16]) -> Self {
         Self { source, levels: Levels::new(levels), trimmed: false, growth: None, label: Label::NONE }
     }
 
     /// Creates a layout with these widths of levels (with [`Source::Sequence`], numbers of directories).
-    ///
-    /// # Errors
-    ///
-    /// No levels or more than [`LEVELS_MAX`], a width of 0, or more characters than a name or digest has.
+    /// Errors: no levels or more than [`LEVELS_MAX`], a width of 0, or more characters than a name or digest
+    /// has.
     pub fn new(source: Source, levels: &[u16]) -> Result<Self, LayoutError> {
         text::check_levels(source, levels)?;
         Ok(Self::fixed(source, levels))
     }
 
-    /// Leaves the characters that became directories out of the file's name.
-    ///
-    /// # Errors
-    ///
-    /// If the source is not [`Source::Prefix`].
+    /// Leaves the characters that became directories out of the file's name. Errors: the source is not
+    /// [`Source::Prefix`].
     pub fn trimmed(self) -> Result<Self, LayoutError> {
         if self.source != Source::Prefix {
             return Err(LayoutError::new("only prefix supports rest"));
@@ -198,12 +190,8 @@ impl Layout {
         Ok(Self { trimmed: true, ..self })
     }
 
-    /// Makes the depth grow with the number of files.
-    ///
-    /// # Errors
-    ///
-    /// A source whose digits are not part of the name or its digest, an initial number of levels that is not
-    /// less than the layout's, or a limit of 0 files.
+    /// Makes the depth grow with the number of files. Errors: a source whose digits are not part of the name
+    /// or its digest, an initial number of levels that is not less than the layout's, or a limit of 0 files.
     pub fn growing(self, growth: Growth) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new(
@@ -222,13 +210,9 @@ impl Layout {
         Ok(Self { growth: Some(growth), ..self })
     }
 
-    /// Prefixes every directory's name with `label`.
-    ///
-    /// # Errors
-    ///
-    /// A source whose directories are numbers; a label that is empty, longer than [`LABEL_BYTES_MAX`], too
-    /// long for the widest level, or has characters other than ASCII letters, digits, `_` and `-`; and the
-    /// Windows devices `COM` and `LPT`.
+    /// Prefixes every directory's name with `label`. Errors: a source whose directories are numbers; a label
+    /// that is empty, longer than [`LABEL_BYTES_MAX`], too long for the widest level, or has characters other
+    /// than ASCII letters, digits, `_` and `-`; and the Windows devices `COM` and `LPT`.
     pub fn labelled(self, label: &str) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new("only prefix, suffix, next-to-last and digest take a label"));
@@ -292,7 +276,6 @@ impl Layout {
     pub fn at(&self, files: u64) -> Placer {
         let depths = self.depths();
         let Some(growth) = self.growth else { return Placer::new(*self, *depths.end()) };
-        // By division, as ccache does.
         let holds = |depth: usize| {
             let bits: u32 = self.levels()[..depth].iter().map(|width| 4 * u32::from(*width)).sum();
             files.checked_shr(bits).unwrap_or(0)
@@ -308,12 +291,8 @@ impl Layout {
         self.depths().map(move |depth| Placer::new(layout, depth))
     }
 
-    /// Returns the path of a name, relative to the top.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the layout refuses the name; [`Refused::Growing`] if the depth depends on the number of
-    /// files (use [`Layout::at`]).
+    /// Returns the path of a name, relative to the top. Errors: the layout refuses the name;
+    /// [`Refused::Growing`] if the depth depends on the number of files (use [`Layout::at`]).
     pub fn path_for(&self, name: &[u8]) -> Result<PathBuf, Refused> {
         match self.growth {
             Some(_) => Err(Refused::Growing),

@@ -87,11 +87,8 @@ impl Placer {
         self.depth
     }
 
-    /// Writes the path of a name into a buffer. A name is accepted at all depths or at none.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the layout refuses the name.
+    /// Writes the path of a name into a buffer. A name is accepted at all depths or at none. Errors: the
+    /// layout refuses the name.
     pub fn place<'a>(&self, name: &[u8], buffer: &'a mut PathBuffer) -> Result<Placed<'a>, Refused> {
         check_name(name)?;
         let mut path = Path { bytes: &mut buffer.bytes, length: 0, depth: self.depth };
@@ -106,11 +103,7 @@ impl Placer {
         Ok(path.end(file))
     }
 
-    /// Returns the path of a name, relative to the top.
-    ///
-    /// # Errors
-    ///
-    /// As [`Placer::place`].
+    /// Returns the path of a name, relative to the top. Errors: as [`Placer::place`].
     pub fn path_for(&self, name: &[u8]) -> Result<PathBuf, Refused> {
         let mut buffer = PathBuffer::new();
         let placed = self.place(name, &mut buffer)?;
@@ -174,7 +167,6 @@ impl Placer {
         Ok(name)
     }
 
-    /// Pads with zeros and cuts into groups.
     fn decimal<'a>(&self, name: &[u8], mut path: Path<'a>) -> Result<Placed<'a>, Refused> {
         let digits: usize = self.layout.levels().iter().map(|width| usize::from(*width)).sum();
         let leading = name.len() > 1 && name[0] == b'0';
@@ -219,13 +211,12 @@ impl Placer {
         Ok(name)
     }
 
-    /// At any depth.
     fn check_whole(&self, file: &[u8]) -> Result<(), Refused> {
         (0..self.layout.levels.count).try_for_each(|depth| self.check_at(file, depth))
     }
 
-    /// Refuses a name that is impossible at a depth or possible for a directory next to the file. Ignores
-    /// case, as some file systems do.
+    /// A name must be possible at the depth, and impossible for a directory next to the file. Ignores case,
+    /// as some file systems do.
     fn check_at(&self, file: &[u8], depth: usize) -> Result<(), Refused> {
         if self.layout.growth.is_none_or(|growth| depth < growth.from_levels) {
             return Ok(());
@@ -242,7 +233,6 @@ impl Placer {
 struct Path<'a> {
     bytes: &'a mut [u8; PATH_BYTES_MAX],
     length: usize,
-    /// Number of directories still to be written.
     depth: usize,
 }
 
@@ -315,13 +305,11 @@ impl Layout {
         let placer = self.placers().find(|placer| placer.depth() == depth)?;
         let length = self.guess(path, &mut buffer.bytes)?;
         let name = &buffer.bytes[..length];
-        // Right only if it maps back to this path.
         let mut again = PathBuffer::new();
         let placed = placer.place(name, &mut again).ok()?;
         (placed.path() == path).then_some(name)
     }
 
-    /// The length of the only possible name.
     fn guess(&self, path: &[u8], name: &mut [u8; NAME_BYTES_MAX]) -> Option<usize> {
         let mut components = path.split(|byte| *byte == b'/');
         let file = components.next_back()?;

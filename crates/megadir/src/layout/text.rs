@@ -19,9 +19,7 @@ const SOURCES: [(&str, Source); 6] = [
 /// Reason why a layout is invalid, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutError {
-    /// `None` without a text.
     piece: Option<Piece<String>>,
-    /// Before the piece.
     characters: usize,
     reason: String,
 }
@@ -55,7 +53,6 @@ impl fmt::Display for LayoutError {
 
 impl std::error::Error for LayoutError {}
 
-/// With its byte offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece<T> {
     at: usize,
@@ -72,7 +69,6 @@ impl<'a> Piece<&'a str> {
     }
 }
 
-/// The wrong level is the last, or there are none.
 pub(super) fn check_levels(source: Source, levels: &[u16]) -> Result<(), LayoutError> {
     let refuse = |reason: String| Err(LayoutError::new(reason));
     if source == Source::Flat {
@@ -140,7 +136,6 @@ fn parse(text: &str) -> Result<Layout, LayoutError> {
     parse_options(Layout::new(*source, &levels)?, pieces)
 }
 
-/// Suggests the nearest name or else all names.
 fn unknown(word: &str, has_levels: bool) -> LayoutError {
     let sources = SOURCES.iter().map(|(name, _)| *name);
     let others = std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name));
@@ -161,7 +156,6 @@ fn parse_levels(source: Source, text: Piece<&str>) -> Result<Vec<u16>, LayoutErr
         let Some(level) = number(piece.text) else {
             return Err(LayoutError::new("a level is a whole number, as in 2/2").at(piece));
         };
-        // A width that does not fit is refused as too large.
         levels.push(u16::try_from(level).unwrap_or(0));
         check_levels(source, &levels).map_err(|error| error.at(piece))?;
     }
@@ -216,7 +210,6 @@ fn parse_options<'a>(
     }
 }
 
-/// No sign, no space; `None` beyond 64 bits.
 fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -11,7 +11,6 @@ const ITEMS_BYTES: f64 = 345.0;
 /// images with names of 32 bytes took 466 to 473 bytes per entry.
 const FILLED: f64 = 0.94;
 
-/// One copy, without contents.
 pub(super) fn entry_bytes(facts: &Facts) -> f64 {
     (ITEMS_BYTES + 3.0 * facts.names.value.mean()) / FILLED
 }

@@ -44,7 +44,7 @@ pub(super) fn renew(facts: &Facts) -> Cure {
     let text = "recreate the directory by renaming its entries while nothing uses it (keeps owner and mode, but not ACLs; \
                 avoid e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
     let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
-    // Only a path that ends in a name, and is not a mount point, can be renamed.
+    // A path that ends in a name, and is not a mount point, can be renamed.
     let named = facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."));
     match named.and_then(|_| quoted(&facts.path)) {
         Some(old) => {
@@ -133,13 +133,12 @@ fn point(facts: &Facts) -> String {
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    // Slashes may follow the name.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
 }
 
-/// Cannot become an option; `None` with characters that a terminal cannot show.
+/// The result cannot become an option; `None` with characters that a terminal cannot show.
 fn quoted(path: &Path) -> Option<String> {
     let text = path
         .to_str()

@@ -14,26 +14,20 @@ use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadOptions;
 
-/// Larger directories are not counted.
 const COUNTED_MAX: u64 = 10_000;
-/// UTF-16 units (bytes of ASCII names).
 const NAME_UNITS_MAX: u64 = 255;
 
 /// Finds how many entries fit a directory and which limit is reached first.
 ///
-/// # Errors
-///
-/// If the directory cannot be read or its volume cannot be queried; write permission is not needed. Other
-/// missing facts are assumed and marked as such.
+/// Errors: the directory cannot be read or its volume cannot be queried; write permission is not needed.
+/// Other missing facts are assumed and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))
 }
 
 /// Reads the facts about a directory.
 ///
-/// # Errors
-///
-/// As [`limits`].
+/// Errors: as [`limits`].
 pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let failed = |error| Error::io("stat", directory.path(), error);
     let status = sys::of_open(directory.as_handle()).map_err(failed)?;

@@ -45,17 +45,16 @@ const GROWING: f64 = 0.75;
 const CHURNING: f64 = 0.45;
 /// From here on, entries and size show when a directory is full, whatever the names ...
 pub(crate) const GAUGE_ENTRIES_MIN: u64 = 20_000;
-/// ... if it has this many blocks: with fewer, leaves split in waves, and the gauge was 5 % off.
+/// With fewer blocks, leaves split in waves, and the gauge was 5 % off.
 const GAUGE_BLOCKS_MIN: u64 = 1000;
-/// A directory with less than this share of the entries expected at its size has shrunk.
+/// Less than this share of the entries expected at the size: the directory has shrunk.
 const GROWN_MIN: f64 = 0.8;
-/// A directory with more than this share was packed.
+/// More than this share: it was packed.
 const GROWN_MAX: f64 = 1.25;
 /// Without `large_dir` only 32 bits of the size are read back (`ext4_isize`).
 const SIZE_BYTES_MAX: f64 = 4_294_967_296.0;
 /// `EXT4_LINK_MAX` less two, without `dir_nlink`.
 const DIRECTORIES_MAX: u64 = 64_998;
-/// Largest block size tested.
 const BLOCK_BYTES_TRIED_MAX: u64 = 4096;
 
 pub(super) struct Ext4Model;
@@ -74,7 +73,6 @@ pub(crate) struct Shape {
 pub(crate) struct Capacity {
     pub(crate) entries: f64,
     pub(crate) bytes: f64,
-    /// Entries that survive 20 turnovers of all names.
     pub(crate) churning: f64,
 }
 
@@ -91,12 +89,11 @@ impl Shape {
     }
 
     pub(crate) fn entry_bytes(&self, name_bytes: u16) -> f64 {
-        // Padded, by default to 32 bytes, up to the longest possible name.
+        // Padded, by default to 32 bytes.
         let name_bytes = if self.encrypted { name_bytes.next_multiple_of(32).min(255) } else { name_bytes };
         f64::from(((name_bytes + 8 + 3) & !3) + if self.hash_in_entry { 8 } else { 0 })
     }
 
-    /// If entries are only added.
     pub(crate) fn capacity(&self, names: &NameLengths) -> Capacity {
         let tail = if self.metadata_csum { 8.0 } else { 0.0 };
         let block = self.block_bytes as f64;
@@ -126,11 +123,10 @@ impl Shape {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Past {
-    /// Entries were only added.
     Grown,
-    /// It has this share of the entries expected at its size.
+    /// Share of the entries expected at its size.
     Shrunk(f64),
-    /// It holds more than it could by growing.
+    /// More entries than by growing.
     Packed,
 }
 
@@ -147,7 +143,6 @@ impl Model for Ext4Model {
         let Some(ext4) = facts.ext4() else { return Judgement::default() };
         let shape = Shape::of(facts, ext4);
         let names = &facts.names.value;
-        // Every block is full.
         let entry_bytes = names.mean_of(|bytes| shape.entry_bytes(bytes));
         let mut judgement = Judgement { entry_bytes, ..Judgement::default() };
         let mut past = Past::Grown;
@@ -171,9 +166,7 @@ impl Model for Ext4Model {
     }
 }
 
-/// Lookups scan all blocks.
 pub(super) fn is_linear(facts: &Facts, ext4: &Ext4) -> bool {
-    // One block needs no index.
     let several_blocks = facts.directory_bytes > facts.space.block_bytes;
     !ext4.features.value.dir_index || (several_blocks && ext4.indexed == Some(false))
 }
@@ -183,7 +176,6 @@ struct Index {
     gauge: Gauge,
     past: Past,
     inputs: Basis,
-    /// Factors of the formula.
     scatter: (f64, f64),
 }
 
@@ -290,7 +282,6 @@ fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
     Some(Ceiling { limit: Limit::MountOption, more, used: now_bytes / max_bytes, basis })
 }
 
-/// `None` unless subdirectories are limited and some are to be created.
 fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Ceiling> {
     if ext4.features.value.dir_nlink || facts.directory_share <= 0.0 {
         return None;

@@ -102,7 +102,7 @@ pub struct Ext4Features {
 }
 
 impl Ext4Features {
-    /// Assumed if no source is available: the defaults of mke2fs since 2016.
+    /// Defaults of mke2fs since 2016, assumed if no source is available.
     pub const USUAL: Self = Self {
         dir_index: true,
         large_dir: false,

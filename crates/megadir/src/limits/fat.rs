@@ -11,9 +11,7 @@ use super::model::{Judgement, Model};
 use crate::file_system::FileSystem;
 
 const RECORD_BYTES: u64 = 32;
-/// `.` and `..`.
 const FAT_DOTS: u64 = 2;
-/// FAT12 and FAT16 have fewer clusters.
 const FAT32_CLUSTERS_MIN: u64 = 65_525;
 /// `MSDOS_ROOT_INO`.
 const FAT_ROOT_INODE: u64 = 1;

@@ -7,15 +7,15 @@ use super::limit::{Ceiling, Limit};
 use super::model::{Judgement, Model};
 use crate::file_system::FileSystem;
 
-/// NTFS: a volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
+/// A volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
 pub(super) struct Ntfs;
 
-/// ZFS: 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
+/// 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
 pub(super) struct Zfs;
 
 pub(super) struct Overlay;
 
-/// NFS: the server's file system decides.
+/// The server's file system decides.
 pub(super) struct Nfs;
 
 fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Judgement {

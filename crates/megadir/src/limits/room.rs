@@ -8,7 +8,6 @@ use super::limit::{Ceiling, Limit};
 use crate::file_system::FileSystem;
 
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
-/// Warn from this share of inodes, blocks or a quota.
 const NEARLY_OUT: f64 = 0.9;
 
 pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
@@ -34,14 +33,12 @@ impl Cost {
         let how = format!("{ROOM}; {:.0} bytes per entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
         Self {
             likely: bytes(contents.mean_bytes, 1.0),
-            // Known only within a factor.
             low: bytes(contents.low_bytes, 0.7),
             high: bytes(contents.high_bytes, 1.4),
             basis: Basis::of(&[basis, &facts.names.basis], how),
         }
     }
 
-    /// `None` if entries take no space.
     fn entries(&self, bytes: u64) -> Option<Span> {
         let bytes = bytes as f64;
         (self.likely > 0.0).then(|| Span::rounded(bytes / self.likely, bytes / self.high, bytes / self.low))
@@ -65,10 +62,10 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     Some(Ceiling { limit: Limit::Inodes, more, used, basis: Basis::new(Known::Read, how) })
 }
 
-/// A chunk in each of four allocation groups.
+/// Four allocation groups.
 const XFS_CHUNK_INODES: u64 = 4 * 64;
 
-/// ext4's own reserve if sysfs does not show it (`ext4_calculate_resv_clusters`): a fiftieth of all blocks,
+/// If sysfs does not show ext4's own reserve (`ext4_calculate_resv_clusters`): a fiftieth of all blocks,
 /// including metadata blocks, which statfs leaves out.
 pub(super) fn ext4_reserve(space: &Space) -> u64 {
     const EXT4_RESERVE_MAX: u64 = 4096;
@@ -90,7 +87,7 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
     Some(Ceiling { limit: Limit::Blocks, more, used, basis: cost.basis.clone() })
 }
 
-/// Left unused when btrfs refuses a create, beyond the global reserve: 3.9 MB in all fills of small images.
+/// Left when btrfs refuses a create, beyond the global reserve: 3.9 MB in all fills of small images.
 const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
 
 /// Entries fill metadata chunks; contents fill data chunks, or metadata chunks if they are small or chunks
@@ -109,7 +106,6 @@ fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
             more + (entries * data - data_free).max(0.0)
         };
         let (mut low, mut high) = (0.0, (metadata_free + unallocated) / metadata.max(1.0));
-        // Space grows monotonically with the entries: bisect.
         for _ in 0..64 {
             let middle = (low + high) / 2.0;
             if needs(middle) <= unallocated { low = middle } else { high = middle }
@@ -200,7 +196,6 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
     Some(Trap { name: "blocks", text, cures: vec![cure::blocks()] })
 }
 
-/// Encryption lengthens names.
 const ECRYPTFS_BYTES_MAX: u16 = 143;
 
 fn long_names(facts: &Facts) -> Option<Trap> {

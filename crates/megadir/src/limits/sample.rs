@@ -14,13 +14,12 @@ pub(super) use self::system::of_size;
 
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Entries to examine of a directory larger than the sample: uncached, each may cost a disk read, 128 KiB on
-/// ext4. The inodes of a small directory lie close together.
+/// Sample of a larger directory: uncached, each entry may cost a disk read, 128 KiB on ext4. The inodes of a
+/// small directory lie close together.
 const EXAMINED_MAX: usize = 32;
-/// Mean size of a file where the file system does not count inodes: Agrawal et al., "A Five-Year Study of
-/// File-System Metadata", FAST 2007 (the mean of 2004).
+/// For file systems that do not count inodes: Agrawal et al., "A Five-Year Study of File-System Metadata",
+/// FAST 2007 (the mean of 2004).
 const TYPICAL_BYTES: f64 = 189e3;
-/// A hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;
 
 pub(super) struct Sample {
@@ -60,7 +59,6 @@ impl Sample {
         let options = crate::ReadOptions { resolve_types: true, ..crate::ReadOptions::serial(SAMPLE_BYTES) };
         let mut reader = crate::backend(system::BACKEND)?.open(directory, &options)?;
         let mut sampled = Sampled::default();
-        // The first buffer may hold nothing but the two dots.
         while sampled.entries() == 0 {
             let Some(batch) = reader.next_batch()? else { break };
             for entry in batch.entries() {
@@ -99,7 +97,7 @@ impl Sample {
     }
 }
 
-/// Examines all entries of a small directory, else some that are evenly spread over the sample.
+/// All entries of a small directory, else some that are evenly spread over the sample.
 fn contents(directory: &Dir, sampled: &Sampled, known: Known, space: &Space, of: &str) -> Fact<Contents> {
     let names = &sampled.names;
     let examined = if sampled.is_whole { names.len() } else { names.len().min(EXAMINED_MAX) };
@@ -126,12 +124,10 @@ fn contents(directory: &Dir, sampled: &Sampled, known: Known, space: &Space, of:
     Fact::new(value, known, how)
 }
 
-/// With fewer the variance is unreliable.
 const EXAMINED_ENOUGH: usize = 30;
-/// The 97.5 % quantile of Student's t with 29 degrees of freedom.
+/// 97.5 % quantile of Student's t with 29 degrees of freedom.
 const T: f64 = 2.045;
 
-/// Mean space of a file on the whole file system.
 fn typical_bytes(space: &Space) -> f64 {
     let used_bytes = space.blocks.saturating_sub(space.blocks_free).saturating_mul(space.unit_bytes);
     match space.inodes.saturating_sub(space.inodes_free) {
@@ -170,7 +166,6 @@ fn most(sizes: &[f64]) -> f64 {
 
 #[cfg(target_os = "linux")]
 mod system {
-    //! Content size of a sampled entry on Linux.
 
     use std::os::fd::AsFd;
 
@@ -191,7 +186,7 @@ mod system {
         }
     }
 
-    /// Space of an entry's contents, bytes, divided by its number of links. `None` if the entry has vanished.
+    /// Bytes, divided by the number of links. `None` if the entry has vanished.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let want = StatxFlags::BLOCKS | StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::TYPE;
@@ -210,7 +205,6 @@ mod system {
 
 #[cfg(windows)]
 mod system {
-    //! Content size of a sampled entry on Windows.
 
     use std::os::windows::io::AsHandle;
 

@@ -31,7 +31,6 @@ const HOW: &str = "as stated";
 pub struct Stated {
     file_system: FileSystem,
     details: Details,
-    /// `None` if the models of the file system need none.
     block_bytes: Option<u64>,
 }
 
@@ -47,10 +46,9 @@ const NAMES: [(&str, FileSystem); 8] = [
     ("zfs", FileSystem::Zfs),
 ];
 
-/// Options of ext4 besides `block`.
 const FEATURES: [&str; 6] = ["dir_index", "large_dir", "metadata_csum", "dir_nlink", "casefold", "encrypt"];
 
-/// Sizes of the blocks that the drivers accept, as powers of two.
+/// The drivers accept powers of two.
 fn block(text: &str, least: u64) -> Result<u64, String> {
     match bytes(text)? {
         size if size.is_power_of_two() && (least..=64 << 10).contains(&size) => Ok(size),
@@ -133,7 +131,7 @@ impl Stated {
 
     /// Replaces the facts about the file system. Entries, names, blocks and inodes stay as seen.
     pub fn apply(&self, facts: &mut Facts) {
-        // A server reports the size that the directory has in its own file system.
+        // A server reports the size in its own file system.
         let is_servers = facts.file_system == FileSystem::Nfs;
         facts.seen_as = Some(facts.file_system);
         facts.file_system = self.file_system;
@@ -152,7 +150,7 @@ impl Stated {
     }
 }
 
-/// Size of a directory that had only grown, bytes; 0 if the model knows none.
+/// Size of a directory that had only grown; 0 if the model knows none.
 fn size_of_entries(facts: &Facts) -> u64 {
     let judgement = model_of(facts.file_system).map(|model| model.judge(facts, false));
     let (Some(entries), Some(judgement)) = (&facts.entries, judgement) else { return 0 };

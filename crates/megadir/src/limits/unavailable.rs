@@ -7,11 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 const REASON: &str = "not available on this system";
 
-/// Always fails: not supported on this system.
-///
-/// # Errors
-///
-/// Always [`ErrorKind::Unavailable`].
+/// Always fails with [`ErrorKind::Unavailable`]: not supported on this system.
 pub fn limits(directory: &Dir, _asked: &Asked<'_>) -> Result<Limits> {
     Err(Error::new("limits", directory.path(), ErrorKind::Unavailable, REASON))
 }

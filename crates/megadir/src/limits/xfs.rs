@@ -13,7 +13,7 @@ const DATA_BYTES_MAX: u64 = 32 << 30;
 const HEADER_BYTES: f64 = 64.0;
 /// Default of mkfs.xfs.
 const INODE_BYTES: f64 = 512.0;
-/// Leaf entry: hash and address.
+/// Hash and address.
 const LEAF_BYTES: f64 = 8.0;
 
 pub(super) struct Xfs;

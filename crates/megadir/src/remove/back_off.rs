@@ -3,7 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Calls of this time are the reference.
 const REFERENCE: Duration = Duration::from_secs(60);
 const WINDOW: Duration = Duration::from_secs(1);
 /// A single slow call must not decide.
@@ -19,7 +18,6 @@ pub(super) struct BackOff {
 }
 
 impl BackOff {
-    /// Pause after a call that has just ended.
     pub(super) fn pause(&self, started: Instant) -> Duration {
         let call = started.elapsed();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +38,6 @@ impl Calls {
         self.time += call;
     }
 
-    /// Seconds.
     fn mean(&self) -> f64 {
         self.time.as_secs_f64() / f64::from(self.count.max(1))
     }

@@ -6,7 +6,6 @@ use super::RemoveOptions;
 pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
 impl RemoveOptions<'_> {
-    /// `true` if every entry is removed, without conditions and without [`RemoveOptions::keep`] among them.
     pub(super) fn removes_all(&self) -> bool {
         self.name.is_none()
             && self.keep_newest.is_none()
@@ -31,7 +30,6 @@ mod checks {
             self.conditions.is_none_or(|conditions| conditions.accepts_type(kind))
         }
 
-        /// Attributes to query just before a removal, in addition to the type.
         pub(in crate::remove) fn want(&self) -> StatMask {
             let newest = if self.keep_newest.is_some() { self.by().want() } else { StatMask::NOTHING };
             newest | self.conditions.map_or(StatMask::NOTHING, crate::Conditions::want)
@@ -41,7 +39,7 @@ mod checks {
             self.conditions.map_or_else(TimeKind::default, |conditions| conditions.by)
         }
 
-        /// The listing does not decide: an attribute or the type is queried just before the removal.
+        /// An attribute or the type is queried just before the removal.
         pub(in crate::remove) fn needs_look(&self) -> bool {
             self.want() != StatMask::NOTHING
                 || self.conditions.is_some_and(|conditions| !conditions.types.is_empty())
@@ -54,12 +52,11 @@ mod checks {
             })
         }
 
-        /// `true` if the directory's entries may be removed or entered.
         pub(in crate::remove) fn sees_below(&self, place: &Place) -> bool {
             self.conditions.is_none_or(|conditions| !conditions.hides_all(place))
         }
 
-        /// `true` if the subdirectory may be opened; at the greatest depth only to see if it is empty.
+        /// At the greatest depth only to see if the directory is empty.
         pub(in crate::remove) fn opens(&self, place: &Place, name: &[u8]) -> bool {
             self.conditions.is_none_or(|conditions| conditions.sees(place, name))
         }

@@ -174,11 +174,7 @@ mod unavailable {
     use crate::dir::Dir;
     use crate::error::{Error, ErrorKind, Result};
 
-    /// Always fails: not supported on this system.
-    ///
-    /// # Errors
-    ///
-    /// Always [`ErrorKind::Unavailable`].
+    /// Always fails with [`ErrorKind::Unavailable`]: not supported on this system.
     pub fn remove_tree(
         parent: &Dir,
         _name: &[u8],
@@ -188,11 +184,7 @@ mod unavailable {
         remove_contents(parent, _options, _progress)
     }
 
-    /// Always fails: not supported on this system.
-    ///
-    /// # Errors
-    ///
-    /// Always [`ErrorKind::Unavailable`].
+    /// Always fails with [`ErrorKind::Unavailable`]: not supported on this system.
     pub fn remove_contents(
         directory: &Dir,
         _options: &RemoveOptions<'_>,

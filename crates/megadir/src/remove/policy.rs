@@ -35,12 +35,11 @@ pub const WINDOW_BYTES: usize = 16 << 20;
 pub const WINDOWS_BYTES_ALL: usize = 32 << 20;
 /// Names of waiting directories of all workers together, bytes.
 pub const WAITING_BYTES_ALL: usize = 4 << 20;
-/// Size of the shortest record, bytes.
 #[cfg(any(target_os = "linux", windows))]
 pub(super) const RECORD_BYTES_MIN: usize = 24;
 /// Memory per entry for sorting by inode, bytes.
 pub const INDEX_BYTES: usize = 16;
-/// If positions stay valid during removals.
+/// Positions stay valid during removals.
 const LISTED_BYTES: usize = 128 << 10;
 
 /// The table of file systems.
@@ -85,7 +84,6 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Share of each worker.
 #[cfg(any(target_os = "linux", windows))]
 pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
     row.window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)

@@ -31,10 +31,8 @@ pub struct Counts {
 pub struct Progress {
     counters: Counters,
     cancelled: Flag,
-    /// Shared by all removals with the same progress.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) slots: Slots,
-    /// Runs while a worker waits, in place of other processes.
     #[cfg(test)]
     pub(super) meanwhile: tests::Meanwhile,
     #[cfg(any(target_os = "linux", windows))]
@@ -131,7 +129,6 @@ pub(super) mod tests {
 
     type Call = Box<dyn FnMut(&Progress) + Send>;
 
-    /// Hook that runs while a worker waits for a slot, however short the wait.
     #[derive(Default)]
     pub(in crate::remove) struct Meanwhile(pub(in crate::remove) Mutex<Option<Call>>);
 

@@ -50,7 +50,7 @@ pub trait StatBackend: Sync {
     /// Checks that the stat backend works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
 
-    /// `true` if attributes come from the listing, by
+    /// `true` if attributes come from
     /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
     fn is_listed(&self) -> bool {
         false
@@ -66,12 +66,12 @@ pub trait StatBackend: Sync {
         false
     }
 
-    /// Prepares one thread for reading attributes in a directory. Errors: As [`StatBackend::probe`], and errors of
-    /// the system calls.
+    /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and errors of the system
+    /// calls.
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
-    /// Prepares `threads` threads for a directory, or for a tree, and does what is needed once per listing.
-    /// Errors: As [`StatBackend::start`].
+    /// Prepares `threads` threads for a directory or a tree, and does what is needed once per listing.
+    /// Errors: as [`StatBackend::start`].
     fn start_threads(
         &self,
         directory: &Dir,
@@ -92,9 +92,7 @@ pub trait Examine: Send {
 
 /// Finds a stat backend by name.
 ///
-/// # Errors
-///
-/// [`ErrorKind::UnknownBackend`], with the nearest name.
+/// Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
     STAT_BACKENDS.iter().copied().find(|stat_backend| stat_backend.name() == name).ok_or_else(|| {
         let choices = choices(name, STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()));
@@ -103,7 +101,6 @@ pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
     })
 }
 
-/// In order of preference.
 pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn StatBackend> {
     for name in ["listed", "statx", "fstatat"] {
         if let Ok(stat_backend) = by_name(name)
@@ -144,7 +141,7 @@ impl<'a> AttributeBatch<'a> {
     }
 }
 
-/// Fails unless the stat backend returned one row per entry, because names would get wrong attributes.
+/// Without one row per entry, names would get wrong attributes.
 pub(crate) fn examine(
     examine: &mut dyn Examine,
     directory: &Dir,
@@ -164,11 +161,7 @@ pub(crate) trait AttributeReader: Send {
 }
 
 impl Dir {
-    /// Reads attributes of the directory itself.
-    ///
-    /// # Errors
-    ///
-    /// See statx(2) or stat(2).
+    /// Reads attributes of the directory itself. Errors: as statx(2) or stat(2).
     pub fn attributes(&self, want: StatMask) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {
@@ -215,7 +208,6 @@ mod listed {
         }
 
         fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-            // Without link counts, which only opening yields.
             Ok(Box::new(Copying { otherwise: Opening::new(want.without(StatMask::LINKS)) }))
         }
     }

@@ -55,7 +55,6 @@ impl StatBackend for Statx {
     }
 }
 
-/// Whatever the block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
 pub(crate) struct StatxRequest {
@@ -106,7 +105,6 @@ impl StatxRequest {
     pub(crate) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
         let have = match got.contains(self.mask) {
-            // Nearly always: everything that was requested.
             true => self.want,
             false => BITS.iter().filter(|row| got.contains(row.1)).map(|row| row.0).collect(),
         };

@@ -127,7 +127,6 @@ pub(super) fn of_directory(directory: &Dir, want: StatMask) -> Result<Attributes
     let facts = facts::of_open(directory.as_handle());
     let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;
     let mut row = of_open(&facts, want);
-    // The volume's serial number.
     row.device = (0, facts.volume);
     row.have = row.have | (want & StatMask::DEVICE);
     Ok(row)

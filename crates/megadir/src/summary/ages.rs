@@ -68,7 +68,6 @@ pub(crate) const BUCKETS: usize = OLDEST_S.len() + 1;
 
 #[inline]
 pub(crate) fn bucket_of(age_s: i64) -> usize {
-    // Ten comparisons without a branch.
     OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum()
 }
 

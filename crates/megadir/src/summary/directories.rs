@@ -57,10 +57,9 @@ pub struct DirectoryRow {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DirectorySummary {
-    /// Without the current one. Comparing and hashing paths would split them into components.
+    /// Comparing and hashing paths would split them into components.
     unfinished: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
-    /// Fewest entries on top.
     top: BinaryHeap<Candidate>,
     capacity: usize,
     total: Total,

@@ -4,10 +4,8 @@
 
 use super::{Total, from_first_to_last};
 
-/// Counts per power of two.
 const COUNTS: usize = 128;
 const COUNTS_BITS: u32 = COUNTS.trailing_zeros();
-/// Smaller sizes are exact.
 const EXACT: u64 = 2 * COUNTS as u64;
 const ALL_COUNTS: usize = 2 * COUNTS + (63 - COUNTS_BITS as usize) * COUNTS;
 

@@ -16,7 +16,6 @@ pub struct Ranked<'a, V> {
 
 #[derive(Clone, Debug)]
 pub(super) struct Top<K> {
-    /// Lowest on top.
     heap: BinaryHeap<Candidate<K>>,
     capacity: usize,
 }
@@ -35,7 +34,6 @@ impl<K: Ord + Copy> Top<K> {
 
     #[inline]
     pub(super) fn offer(&mut self, key: K, prefix: &[u8], name: &[u8]) {
-        // Nearly all entries end here.
         if self.heap.len() == self.capacity && self.heap.peek().is_none_or(|lowest| key < lowest.key) {
             return;
         }
@@ -75,7 +73,6 @@ impl<K: Ord + Copy> Top<K> {
     }
 }
 
-/// Compares `prefix` and `name`, joined, with `path`.
 fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
     if prefix.is_empty() {
         // An empty slice may point to unmapped memory, and then the masked loads of memcmp take 80 ns.

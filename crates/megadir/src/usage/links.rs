@@ -40,7 +40,6 @@ impl Linked {
 }
 
 impl Links {
-    /// Returns `true` for the first name of a file.
     pub(super) fn see(&mut self, id: Id, file: Linked) -> bool {
         self.names += 1;
         match self.files.entry(id) {

@@ -22,7 +22,6 @@ use crate::names;
 use crate::tree_path::TreePath;
 use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
 
-/// Between progress events.
 const LOOK: Duration = Duration::from_millis(20);
 
 enum Message {
@@ -68,9 +67,7 @@ struct Reader<'r> {
 /// # Ok::<(), megadir::Error>(())
 /// ```
 ///
-/// # Errors
-///
-/// As [`Walk::new`].
+/// Errors: as [`Walk::new`].
 pub fn read(
     usage: &mut Usage,
     root: Dir,
@@ -83,7 +80,7 @@ pub fn read(
         return walk(usage, (root, subtree), &options, watch);
     }
     let (flow, below) = listing(usage, (&root, &subtree), &options, watch)?;
-    // Made meanwhile, or not counted as links by the file system.
+    // Some file systems do not count subdirectories as links.
     for name in below {
         let opened = match options.cross_mounts {
             true => root.open_below(&name).map(Some),
@@ -102,13 +99,12 @@ pub fn read(
     Ok(flow)
 }
 
-/// `true` if a directory probably has no subdirectories, so that a walk would use one thread.
+/// A walk would use one thread for a directory without subdirectories.
 fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
     let links = root.attributes(StatMask::LINKS);
     options.threads > 1 && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
 }
 
-/// Returns the names of the subdirectories to enter.
 fn listing(
     usage: &mut Usage,
     (root, subtree): (&Dir, &Subtree),
@@ -176,7 +172,6 @@ fn walk(
     let tallies = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for reader in readers {
-            // Dropping the unstarted readers ends the walk.
             threads.push(reader.start(scope)?);
         }
         loop {
@@ -230,7 +225,7 @@ impl<'r> Reader<'r> {
         named.spawn_scoped(scope, move || self.run(scope))
     }
 
-    /// Or until cancelled. Returns the counts of the readers that it starts, too.
+    /// Includes the counts of the readers that it starts.
     fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Vec<Tally>>
     where
         'r: 's,
@@ -260,14 +255,12 @@ impl<'r> Reader<'r> {
                 _ => None,
             };
             if let Some(message) = message {
-                // The receiver lives until all threads have ended.
                 let _ = self.messages.send(message);
             }
             if let Some(part) = self.part.another() {
                 started.push(self.beside(part).start(scope)?);
             }
         }
-        // If cancelled, this ends the walk for the others.
         drop(self.part);
         let mut tallies = joined(started)?;
         tallies.push(self.tally);

@@ -1,5 +1,4 @@
-//! Subtrees that are being read. Each holds its parent; the last user of a subtree adds its complete figures
-//! to its parent's.
+//! Subtrees that are being read. The last user of a subtree adds its complete figures to its parent's.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,9 +9,8 @@ use crate::walk::WalkContext;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gathering {
-    /// Without the bytes of files with several hard links.
     pub(super) sum: Sum,
-    /// Bytes of these files, each name counted: the most that may be added later.
+    /// Bytes of files with several hard links, each name counted: the most that may be added later.
     pub(super) linked_allocated: u128,
     pub(super) linked_apparent: u128,
 }
@@ -33,7 +31,7 @@ pub struct Subtree {
     files: AtomicU64,
 }
 
-/// Directory that may be listed; also stands for those below the listed levels.
+/// Also stands for the directories below the listed levels.
 #[derive(Debug)]
 struct Node {
     shared: Arc<Shared>,
@@ -91,7 +89,6 @@ impl WalkContext for Subtree {
 }
 
 impl Node {
-    /// Adds the figures to the parent's and offers them for the list.
     fn close(&mut self) -> Option<Arc<Self>> {
         let parent = self.parent.take()?;
         let gathered = *lock(&self.sum);
@@ -103,7 +100,7 @@ impl Node {
     }
 }
 
-/// Iterative: recursion could overflow the stack in deep trees.
+/// Recursion could overflow the stack in deep trees.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut next = self.close();

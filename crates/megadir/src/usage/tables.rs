@@ -13,7 +13,6 @@ use crate::summary::{ages, sizes};
 const ROWS_MAX: usize = 4096;
 /// Longer extensions count as [`Extension::Other`].
 const EXTENSION_BYTES_MAX: usize = 7;
-/// 0, 1-9, 10-99 and so on.
 const COUNT_BUCKETS: usize = 21;
 
 /// Class of a file name by what follows its last dot.
@@ -127,7 +126,6 @@ pub(super) struct Tables {
 #[derive(Debug)]
 struct Table<K> {
     rows: HashMap<K, Amount>,
-    /// Most often the next one too.
     last: Option<(K, Amount)>,
     rest: K,
 }
@@ -193,7 +191,6 @@ impl Tables {
         }
     }
 
-    /// Counts the inode and its bytes only if `is_first` of its names.
     #[inline]
     pub(super) fn add(&mut self, item: &Item<'_>, is_first: bool) {
         let inodes = u64::from(is_first);
@@ -297,7 +294,6 @@ fn age_rows(buckets: &[Amount]) -> Vec<AgeRow> {
     filled(buckets, |amount| amount.entries).map(row).collect()
 }
 
-/// From the first to the last that is not empty, with indices.
 fn filled<B: Copy>(buckets: &[B], count: impl Fn(&B) -> u64) -> impl Iterator<Item = (usize, B)> {
     let has = |bucket: &B| count(bucket) > 0;
     let first = buckets.iter().position(has).unwrap_or(0);

@@ -7,7 +7,6 @@ use super::subtree::Gathering;
 use super::{Amount, By, Directory, Sum, UsageOptions};
 use crate::tree_path::TreePath;
 
-/// Extra candidates before the list is shortened.
 const SLACK: usize = 64;
 
 #[derive(Debug)]
@@ -15,18 +14,15 @@ pub(super) struct Top {
     by: By,
     top: usize,
     kept: Vec<Candidate>,
-    /// Shorten the list when it has this length.
     shorten_at: usize,
-    /// Rank that a directory must be able to reach.
     least: Option<Rank>,
 }
 
 #[derive(Debug)]
 struct Candidate {
     directory: Directory,
-    /// Rank if no linked file counts here.
     low: Rank,
-    /// Rank if all do.
+    /// If all linked files count here.
     high: Rank,
 }
 
@@ -87,7 +83,6 @@ impl Top {
     }
 }
 
-/// Highest rank first, then by level and path.
 fn order(a: (Rank, &Directory), b: (Rank, &Directory)) -> Ordering {
     let place = |one: &Directory, other: &Directory| {
         (one.depth, one.root, &one.path).cmp(&(other.depth, other.root, &other.path))
@@ -95,7 +90,7 @@ fn order(a: (Rank, &Directory), b: (Rank, &Directory)) -> Ordering {
     b.0.cmp(&a.0).then_with(|| place(a.1, b.1))
 }
 
-/// The `top` highest ranks, each after its parent, the highest first among siblings.
+/// Each directory after its parent, the highest first among siblings.
 pub(super) fn best(all: &[Directory], by: By, top: usize) -> Vec<&Directory> {
     let ranked = |one: &Directory| rank(by, &one.sum, (0, 0));
     let mut best: Vec<&Directory> = all.iter().collect();
@@ -109,7 +104,6 @@ pub(super) fn best(all: &[Directory], by: By, top: usize) -> Vec<&Directory> {
             _ => below.entry((directory.root, directory.path.parent())).or_default().push(directory),
         }
     }
-    // Trees in the order in which they were given.
     stack.sort_by_key(|directory| directory.root);
     stack.reverse();
     let mut tree = Vec::new();

@@ -1,6 +1,7 @@
 //! Walks a tree by threads that share a bounded queue of directories. Each is opened relative to its parent,
-//! never through a symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue
-//! and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its end.
+//! never through a symbolic link. If the queue is full, a worker descends itself, so memory is bounded by
+//! queue and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its
+//! end.
 
 mod parts;
 mod queue;
@@ -153,13 +154,11 @@ enum Source {
     Threads { filled: Receiver<Output<()>>, empty: Sender<Gathered>, threads: Threads },
 }
 
-/// Threads of a walk. The owner stops and joins them on drop.
 #[derive(Debug)]
 struct Threads(Arc<Team>);
 
 #[derive(Debug)]
 struct Team {
-    /// Those that have not been joined.
     handles: Mutex<Vec<JoinHandle<()>>>,
     queue: Arc<Queue<()>>,
     stop: AtomicBool,
@@ -167,12 +166,9 @@ struct Team {
 }
 
 impl Walk {
-    /// Starts a walk of the tree below an open directory.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range or a thread cannot be
-    /// started.
+    /// Starts a walk of the tree below an open directory. Errors:
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range or a thread cannot
+    /// be started.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.dir_path().clone();
         let (queue, mut workers) = workers(root, (), options)?;
@@ -185,7 +181,7 @@ impl Walk {
         let (empty, empty_out) = bounded(options.threads * 8);
         let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false), root: path };
         let team = Arc::new(team);
-        // Created before the threads: if one cannot be started, dropping it ends the others.
+        // If a thread cannot be started, dropping this ends the others.
         let threads = Threads(Arc::clone(&team));
         for worker in workers {
             team.start(worker, filled_in.clone(), empty_out.clone())?;
@@ -218,7 +214,6 @@ impl Walk {
     }
 }
 
-/// Queue with the root in it, and those who read from it.
 type Workers<C> = (Arc<Queue<C>>, Vec<Worker<C>>);
 
 fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Workers<C>> {
@@ -238,7 +233,6 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
     Ok((queue, workers))
 }
 
-/// Converts the result of a step; the item borrows from `current`.
 fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem<'_>, Option<&C>)> {
     match next {
         Output::Error(error) => Some((WalkItem::Error(error), None)),
@@ -277,7 +271,6 @@ impl Team {
         Ok(())
     }
 
-    /// Or until the consumer is gone.
     fn run(
         self: &Arc<Self>,
         mut worker: Worker<()>,
@@ -323,7 +316,7 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.0.stop.store(true, Ordering::Relaxed);
         self.0.queue.close();
-        // A thread that is joined may have started others.
+        // A joined thread may have started others.
         while let Some(thread) = { self.0.handles().pop() } {
             let _ = thread.join();
         }
@@ -340,12 +333,10 @@ pub trait WalkContext: Send + Sync + 'static {
     fn below(&self, name: &[u8]) -> Self;
 }
 
-/// No state.
 impl WalkContext for () {
     fn below(&self, _name: &[u8]) -> Self {}
 }
 
-/// Open directory and its state.
 #[derive(Debug)]
 struct Opened<C> {
     /// Shared with its reader.

@@ -57,21 +57,14 @@ pub struct WalkPart<C: WalkContext = ()> {
 }
 
 impl Walk {
-    /// Prepares a walk of the tree below an open directory in `threads` parts; starts no thread.
-    ///
-    /// # Errors
-    ///
-    /// As [`Walk::new`].
+    /// Prepares a walk of the tree below an open directory in `threads` parts; starts no thread. Errors: as
+    /// [`Walk::new`].
     pub fn parts(root: Dir, options: &WalkOptions) -> Result<Vec<WalkPart>> {
         Self::parts_with(root, (), options)
     }
 
-    /// As [`Walk::parts`], with a state for each directory: `context` for the root, and for the directories below
-    /// what [`WalkContext::below`] makes of it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Walk::new`].
+    /// As [`Walk::parts`], with a state for each directory: `context` for the root, and for the directories
+    /// below what [`WalkContext::below`] makes of it. Errors: as [`Walk::new`].
     pub fn parts_with<C: WalkContext>(
         root: Dir,
         context: C,
@@ -113,7 +106,6 @@ impl<C: WalkContext> WalkPart<C> {
 
 impl<C: WalkContext> Drop for WalkPart<C> {
     fn drop(&mut self) {
-        // Other parts would wait for this one's directories.
         if !self.ended {
             self.queue.close();
         }

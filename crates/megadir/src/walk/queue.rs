@@ -15,7 +15,6 @@ pub(super) enum Pending<C> {
 pub(super) struct Queue<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
-    /// More workers are admitted, or the walk has ended.
     admitted: Condvar,
     workers_min: usize,
     workers_max: usize,
@@ -24,7 +23,6 @@ pub(super) struct Queue<C> {
 
 struct State<C> {
     pending: Vec<Pending<C>>,
-    /// May still add directories.
     working: usize,
     waiting: usize,
     /// Since a worker was last woken.
@@ -32,21 +30,21 @@ struct State<C> {
     /// Only workers with a lower number take directories.
     admitted: usize,
     started: usize,
-    /// For workers that have not started.
     examine: Vec<Box<dyn Examine>>,
-    /// Looks in succession that found no waiting for the device.
+    /// Looks in succession that found no waiting.
     looks_without: usize,
     closed: bool,
 }
 
-/// Directories taken before a waiting worker is woken for a few: in a chain, waking takes longer than reading.
+/// In a chain, waking takes longer than reading.
 const FEW: usize = 8;
 
 /// Looks in succession without waiting for the device until a worker leaves.
 const LOOKS_TO_LEAVE: usize = 16;
 
 impl<C> Queue<C> {
-    /// For `workers_min` workers from the start; others take directories only while reading waits, each with one of `examine`.
+    /// `workers_min` workers take directories from the start, others only while reading waits, each with one
+    /// of `examine`.
     pub(super) fn new(
         (workers_min, workers_max): (usize, usize),
         length_max: usize,
@@ -67,8 +65,8 @@ impl<C> Queue<C> {
         Self { state: Mutex::new(state), changed, admitted, workers_min, workers_max, length_max }
     }
 
-    /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long. `true` if
-    /// the one admitted must be started.
+    /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long.
+    /// `true` if the one admitted must be started.
     pub(super) fn note(&self, waited: bool) -> bool {
         let mut state = self.lock();
         if waited {
@@ -90,7 +88,6 @@ impl<C> Queue<C> {
         false
     }
 
-    /// Number of a worker to start now and what it examines with.
     pub(super) fn start(&self) -> Option<(usize, Option<Box<dyn Examine>>)> {
         let mut state = self.lock();
         if state.closed || state.started >= state.admitted {
@@ -115,7 +112,6 @@ impl<C> Queue<C> {
         Ok(())
     }
 
-    /// Wakes workers; for a caller that will not take a directory soon.
     pub(super) fn offer(&self) {
         let state = self.lock();
         if !state.pending.is_empty() {
@@ -131,7 +127,7 @@ impl<C> Queue<C> {
         }
     }
 
-    /// Waits while other workers may add one, or until the worker is admitted; `None` at the end.
+    /// Waits while other workers may add a directory, or until the worker is admitted; `None` at the end.
     pub(super) fn pop(&self, worker: usize) -> Option<Pending<C>> {
         let mut state = self.lock();
         state.working -= 1;

@@ -12,7 +12,6 @@ mod linux {
 
     use megadir_sys::usage::{Waits, thread_waits};
 
-    /// Between two looks.
     const LOOK: Duration = Duration::from_millis(1);
     const NONE: Waits = Waits { switches: 0, read_sectors: 0 };
 
@@ -24,8 +23,8 @@ mod linux {
     }
 
     impl DeviceWaits {
-        /// `true` if the calling thread slept and read from a device since the last look; `None` if that was less
-        /// than a millisecond ago.
+        /// The calling thread slept and read from a device since the last look; `None` if that was less than
+        /// a millisecond ago.
         pub(in crate::walk) fn look(&mut self) -> Option<bool> {
             let now = Instant::now();
             if self.last.is_some_and(|(at, _)| now.duration_since(at) < LOOK) {

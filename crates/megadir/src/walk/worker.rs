@@ -20,22 +20,17 @@ use crate::names;
 use crate::options::{ReadOptions, THREADS_MAX};
 use crate::stat::Examine;
 
-/// While fewer subdirectories wait, a directory is read on before they are entered.
+/// Subdirectories that wait before they are entered.
 const BELOW_MAX: usize = 512;
 
-/// Reading a batch of this size takes longer than waking another worker.
+/// Reading such a batch takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
 
 #[derive(Debug)]
 pub(super) enum Output<C> {
-    Batch {
-        directory: Arc<Opened<C>>,
-        gathered: Gathered,
-    },
-    /// A directory whose batches have all been returned.
+    Batch { directory: Arc<Opened<C>>, gathered: Gathered },
     End(Arc<Opened<C>>),
     Error(Error),
-    /// A directory on another mount, not entered.
     OtherMount(PathBuf),
 }
 
@@ -52,19 +47,15 @@ impl Gathered {
     }
 }
 
-/// Reads one directory after another; descends itself if the queue is full.
 pub(super) struct Worker<C> {
     queue: Arc<Queue<C>>,
     number: usize,
-    /// `None` if the number of workers is fixed.
     waits: Option<DeviceWaits>,
-    /// Another worker may start.
     may_grow: bool,
     options: WalkOptions,
-    /// Deepest last; more than one only while the queue is full.
+    /// More than one only while the queue is full.
     stack: Vec<Frame<C>>,
     spare: Gathered,
-    /// Reused by the next reader.
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     done: bool,
@@ -72,11 +63,8 @@ pub(super) struct Worker<C> {
 
 struct Frame<C> {
     directory: Arc<Opened<C>>,
-    /// `None` once read to the end.
     reader: Option<Box<dyn Reader>>,
-    /// Neither queued nor entered yet.
     below: VecDeque<Box<[u8]>>,
-    /// Reading on takes long.
     is_large: bool,
     place: Place,
 }
@@ -110,7 +98,6 @@ impl<C: WalkContext> Worker<C> {
         }
     }
 
-    /// Another worker, if the walk waits for its device.
     pub(super) fn another(&mut self) -> Option<Self> {
         if !std::mem::take(&mut self.may_grow) {
             return None;
@@ -119,14 +106,12 @@ impl<C: WalkContext> Worker<C> {
         Some(Self::new((number, Arc::clone(&self.queue)), self.options.clone(), examine))
     }
 
-    /// Reuses the memory of an item.
     pub(super) fn recycle(&mut self, gathered: Gathered) {
         if gathered.bytes.capacity() > self.spare.bytes.capacity() {
             self.spare = gathered;
         }
     }
 
-    /// `None` at the end.
     pub(super) fn step(&mut self) -> Option<Output<C>> {
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
@@ -178,7 +163,6 @@ impl<C: WalkContext> Worker<C> {
         None
     }
 
-    /// Pushed on the stack.
     fn enter(&mut self, pending: Pending<C>) -> Entered<C> {
         match self.open(pending) {
             Ok(Ok(directory)) => match self.push(directory) {
@@ -193,7 +177,7 @@ impl<C: WalkContext> Worker<C> {
         }
     }
 
-    /// The path if it is another mount, which is not entered.
+    /// Returns the path of another mount, which is not entered.
     fn open(&self, pending: Pending<C>) -> Result<std::result::Result<Opened<C>, PathBuf>> {
         let (parent, name) = match pending {
             Pending::Root(root) => return Ok(Ok(*root)),
@@ -260,7 +244,6 @@ impl<C> Frame<C> {
                 crate::stat::examine(&mut *examine, &self.directory.dir, batch, &mut gathered.rows)
         {
             self.reader = None;
-            // Once instead of for each entry.
             if error.kind() == ErrorKind::Unavailable {
                 self.below.clear();
             }

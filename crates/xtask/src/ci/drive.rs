@@ -8,7 +8,7 @@ use crate::ci::STAGES;
 use crate::process;
 use crate::workspace::Workspace;
 
-/// Time limit for a run from a clean clone on two cores; the full tier has none.
+/// From a clean clone on two cores; the full tier has none.
 const BUDGET: Duration = Duration::from_secs(25 * 60);
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     close(&ended, started.elapsed(), &context)
 }
 
-/// Returns the stages that ended, in order. Stages aside run in a thread, one after another.
+/// In order; stages aside run in a thread, one after another.
 fn run_stages<'a>(
     stages: impl Iterator<Item = &'a Stage>,
     context: &Context,
@@ -128,7 +128,6 @@ fn run_stage(stage: &Stage, context: &Context) -> Ended {
     Ended { name: stage.name, elapsed: started.elapsed(), report }
 }
 
-/// If everything is required, skipped parts are failures.
 fn judge(mut report: Report, require_all: bool) -> Report {
     if require_all && !report.not_run.is_empty() {
         report.failures.push(format!("{} not run, and MEGADIR_REQUIRE_ALL=1", report.not_run.len()));
@@ -173,7 +172,7 @@ fn print_report(stage: &Ended) {
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// `true` if it runs beside the stages after it, except in the full tier.
+    /// Runs in parallel with the stages after it, except in the full tier.
     pub(crate) aside: bool,
     pub(crate) run: Run,
 }
@@ -182,23 +181,21 @@ pub(crate) type Run = fn(&Context) -> Result<Report, String>;
 
 pub(crate) struct Context {
     pub(crate) workspace: Workspace,
-    /// `MEGADIR_REQUIRE_ALL=1`: parts that cannot run are failures.
+    /// `MEGADIR_REQUIRE_ALL=1`.
     pub(crate) require_all: bool,
-    /// `--full`: the tier without a time limit.
+    /// `--full`.
     pub(crate) full: bool,
-    /// `--only`: the stages were asked for by name.
+    /// `--only`.
     pub(crate) named: bool,
 }
 
 #[derive(Default)]
 pub(crate) struct Report {
-    /// Printed verbatim.
     pub(crate) lines: Vec<String>,
-    /// Any failure fails the stage.
     pub(crate) failures: Vec<String>,
-    /// `NAME: why`, for parts that could run here with the right setup.
+    /// `NAME: why`; could run here with the right setup.
     pub(crate) not_run: Vec<String>,
-    /// `NAME: why`, for parts that may be missing anywhere.
+    /// `NAME: why`; may be missing anywhere.
     pub(crate) unavailable: Vec<String>,
 }
 

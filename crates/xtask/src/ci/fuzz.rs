@@ -1,5 +1,5 @@
-//! Fuzzes each target of `fuzz/` for a while, with the compiler flags of `cargo fuzz build` but a stable
-//! toolchain (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. Committed examples are in
+//! Fuzzes each target of `fuzz/`, with the compiler flags of `cargo fuzz build` but a stable toolchain
+//! (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. Committed examples are in
 //! `fuzz/seeds/TARGET/`.
 
 use crate::ci::drive::{Context, Report};
@@ -13,11 +13,9 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address";
 
-/// Seconds for each target, normally and in the full tier.
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
-/// Time limit for the build.
 const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
@@ -35,7 +33,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
     let names = targets(&workspace::metadata(&manifest)?);
     let mut report = Report::default();
-    // A target is a single thread.
     for some in names.chunks(process::processors()) {
         for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {
             match ended {
@@ -59,7 +56,6 @@ fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> V
     })
 }
 
-/// `true` if the toolchain has the runtime for `-Zsanitizer=address`.
 fn has_address_sanitizer() -> bool {
     let folder = process::output(Command::new("rustc").args(["--print", "target-libdir"]));
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or_default().trim()) else { return false };
@@ -89,7 +85,6 @@ fn targets(metadata: &Value) -> Vec<String> {
     binaries.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
 }
 
-/// Keeps its findings.
 fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
     let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts").join(name));
     for made in [&corpus, &artifacts] {

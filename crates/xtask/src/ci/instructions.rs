@@ -7,9 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Limit for an operation of the null workload, in user instructions.
 const INSTRUCTIONS_MAX: f64 = 200.0;
-/// Fewer instructions mean that the operations were not run at all.
+/// Otherwise the operations were not run at all.
 const INSTRUCTIONS_MIN: f64 = 1.0;
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 

@@ -15,7 +15,7 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Lints everything, then the length of functions in default builds without tests, then the fuzz targets.
+/// All targets, then the length of functions in default builds without tests, then the fuzz targets.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let common = ["clippy", "--workspace", "--locked"];
     let all = [
@@ -30,18 +30,16 @@ pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// A separate workspace, built only in a late stage.
 fn fuzz(context: &Context) -> Command {
     let manifest = context.root("fuzz/Cargo.toml");
     let mut command = context.cargo(&["clippy", "--locked", "--bins", "--manifest-path"]);
     command.arg(manifest).args(["--", "-D", "warnings"]);
-    // The target folder has most dependencies already.
     command.env("CARGO_TARGET_DIR", &context.workspace.target);
     command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
     command
 }
 
-/// Installs mdBook in the long tier only: that takes minutes, and a test checks the links anyway.
+/// Installs mdBook in the long tier only: it takes minutes, and a test checks the links anyway.
 pub(crate) fn book(context: &Context) -> Result<Report, String> {
     if !book::is_installed(&context.workspace) {
         if !context.full {

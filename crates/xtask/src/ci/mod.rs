@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: the list of stages, cheap ones first. To add one: a file here with a function
-//! `fn(&Context) -> Result<Report, String>`, and a line in [`STAGES`]. Without a required tool a stage reports
-//! `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
+//! `fn(&Context) -> Result<Report, String>`, and a line in [`STAGES`]. Without a required tool a stage
+//! reports `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
 
 mod browser;
 mod drive;
@@ -19,7 +19,7 @@ mod wine;
 use drive::Stage;
 pub(crate) use drive::{Args, run};
 
-/// All stages, in order. Fuzzing, Wine and pip leave processors idle, and nothing after them measures time.
+/// Fuzzing, Wine and pip leave processors idle, and nothing after them measures time.
 static STAGES: &[Stage] = &[
     stage("packages", "install missing tools (Debian, as root) or list them", packages::run),
     stage("tidy", "structure and style: `cargo xtask tidy`", lints::tidy),

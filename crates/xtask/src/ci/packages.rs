@@ -1,5 +1,4 @@
-//! Finds the tools of the other stages and the tests by their files, and installs missing ones on Debian. The
-//! report lists what will not run.
+//! Finds the tools of the other stages and the tests by their files, and installs missing ones on Debian.
 
 use crate::ci::drive::{Context, Report};
 use crate::process;
@@ -7,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 struct Tool {
-    /// Name of the command, or an absolute path if no other file will do.
+    /// Or an absolute path if no other file will do.
     file: &'static str,
     package: &'static str,
     parts: &'static str,
@@ -55,7 +54,6 @@ static TOOLS: &[Tool] = &[
     tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
-/// Additional tools of the long tier.
 static TOOLS_OF_FULL: &[Tool] = &[
     tool("gcc", "gcc", "cost of measuring a command, compared with a loop in C"),
     tool("musl-gcc", "musl-tools", "stage package: the static program"),
@@ -100,7 +98,7 @@ fn can_install() -> bool {
     user.is_ok_and(|user| user.trim() == "0") && process::find_tool("apt-get").is_some()
 }
 
-/// Together, or one by one if some are unavailable. The report lists the tools that are still missing.
+/// Together, or one by one if some are unavailable.
 fn install(packages: &[&str]) {
     let tried =
         |command: &mut Command| process::run(command).map_err(|message| println!("{message}")).is_ok();
@@ -113,7 +111,6 @@ fn install(packages: &[&str]) {
     }
 }
 
-/// Non-interactive; waits for the lock.
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive").args([

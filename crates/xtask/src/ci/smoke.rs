@@ -9,16 +9,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 const QUICK: Duration = Duration::from_secs(180);
-/// At the default size, in the full tier.
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
-/// Exit code of a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
 
 struct PrivateFs {
     study: &'static str,
-    /// Value of `--fs`.
     name: &'static str,
-    /// `true` if the study cannot run without it.
     needed: bool,
 }
 
@@ -35,7 +31,6 @@ static FILE_SYSTEMS: &[PrivateFs] = &[
     PrivateFs { study: "remove", name: FRESH, needed: false },
 ];
 
-/// Additional run, for a report that no study gives.
 struct ExtraRun {
     name: &'static str,
     words: &'static [&'static str],
@@ -47,7 +42,6 @@ static EXTRA_RUNS: &[ExtraRun] = &[ExtraRun {
     words: &["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"],
 }];
 
-/// Each study runs in an empty folder.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
     if studies.is_empty() {
@@ -69,7 +63,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// `None` for a pass, or the reason why the study could not run here.
 fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<Option<String>, String>) {
     match tried {
         Ok(None) => {
@@ -81,7 +74,6 @@ fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<O
     }
 }
 
-/// Returns the reason if the run is impossible here.
 fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Option<String>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(Some("it mounts file systems, which needs root".to_owned()));
@@ -101,7 +93,6 @@ fn studies(folder: &Path) -> Result<Vec<String>, String> {
     Ok(names.iter().filter_map(|name| name.strip_suffix(".toml")).map(str::to_owned).collect())
 }
 
-/// Returns the reason if the study cannot run here.
 fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
     let folder = tempfile::tempdir_in(context.scratch()?)
         .map_err(|error| format!("cannot create a folder: {error}"))?;
@@ -122,8 +113,6 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     finish(&mut command, limit, folder.path(), study, context)
 }
 
-/// Checks the files that the command leaves and keeps its record; returns the reason if the study cannot run
-/// here.
 fn finish(
     command: &mut Command,
     limit: Duration,
@@ -151,7 +140,6 @@ fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Resu
     std::fs::copy(folder.join(record), kept.join(format!("{study}.jsonl"))).map(|_| ()).map_err(cannot)
 }
 
-/// One record and its report, nothing else.
 fn left_behind(names: &[String]) -> Result<(), String> {
     match names {
         [record, report] if record.ends_with(".jsonl") && report == "report.html" => Ok(()),

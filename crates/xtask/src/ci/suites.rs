@@ -1,6 +1,6 @@
 //! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and
-//! the kernel. Outputs do not mix. Failed tests run once more at the end, with nothing beside them; those that pass
-//! then are listed as unstable.
+//! the kernel. Outputs do not mix. Failed tests run once more at the end, alone; those that pass then are
+//! unstable.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,10 +26,8 @@ const LONGEST: [&str; 10] = [
     "megadir_bench",
 ];
 
-/// Test program, or the doc tests.
 pub(super) struct Suite {
     pub(super) name: String,
-    /// Line above its output, as cargo prints it.
     pub(super) title: String,
     pub(super) command: Command,
 }
@@ -67,7 +65,6 @@ fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
 }
 
 impl Suite {
-    /// Names of its failed tests, if nothing else went wrong.
     fn failed_tests(&self, output: &str) -> Vec<String> {
         let is_whole = output.lines().any(|line| line.starts_with("test result: FAILED. "));
         if self.name == DOC || !is_whole {
@@ -77,7 +74,6 @@ impl Suite {
         output.lines().filter_map(name).collect()
     }
 
-    /// Runs only these tests, one after the other.
     fn only(&self, tests: &[String]) -> Command {
         let mut command = Command::new(self.command.get_program());
         command.args(tests).args(["--exact", "--test-threads=1"]);
@@ -89,7 +85,7 @@ impl Suite {
     }
 }
 
-/// Runs `at_once` suites at a time, the longest first; `ended` gets suite, title, output and success of each.
+/// The longest first; `ended` gets suite, title, output and success of each.
 pub(super) fn run(
     mut suites: Vec<Suite>,
     at_once: usize,
@@ -120,7 +116,6 @@ struct Run {
     filters: &'static [&'static str],
 }
 
-/// Default build first, then optional parts.
 const RUNS: [Run; 3] = [
     Run { words: &["test", "--workspace", "--locked"], filters: &[] },
     Run {
@@ -150,7 +145,6 @@ const RUNS: [Run; 3] = [
 const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
 
-/// Doc tests, which cargo builds and runs itself.
 const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
 
 pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
@@ -164,7 +158,6 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     all.push(Suite { name: DOC.to_owned(), title: "     Running doc tests".to_owned(), command: doc });
     for suite in &mut all {
         suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
-        // Its tests wait for devices and child processes a third of their time.
         if suite.name == LONGEST[0] && !context.full {
             suite.command.arg(format!("--test-threads={}", process::processors() + 1));
         }
@@ -172,7 +165,6 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
             suite.command.env("MEGADIR_FULL", "1");
         }
     }
-    // Tests of the full tier have deadlines, and there is no hurry.
     let at_once = if context.full { 1 } else { process::processors() };
     let ended = Mutex::new(Ended { succeeded: true, ..Ended::default() });
     run(all, at_once, &|suite, title, text, succeeded| {
@@ -212,13 +204,11 @@ pub(super) struct Ended {
     pub(super) succeeded: bool,
     results: Vec<String>,
     failed: Vec<String>,
-    /// Failed tests with the command that runs them alone.
     again: Vec<(Command, Vec<String>)>,
     unstable: Vec<String>,
 }
 
 impl Ended {
-    /// Keeps lines for the summary.
     pub(super) fn take(&mut self, line: String) {
         if let Some(result) = line.strip_prefix("test result: ") {
             println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
@@ -233,7 +223,6 @@ impl Ended {
         }
     }
 
-    /// Decides on tests that failed beside others, by their run alone.
     fn take_again(&mut self, tests: &[String], output: &str, succeeded: bool) {
         for test in tests {
             if succeeded && output.lines().any(|line| line == format!("test {test} ... ok")) {

@@ -1,6 +1,6 @@
 //! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose
-//! library source (`rust-web-src`) is built by `-Zbuild-std`. Building std needs `dlltool`; Zstandard needs
-//! mingw's gcc.
+//! library source (`rust-web-src`) is built by `-Zbuild-std`. Needs `dlltool` for std and mingw's gcc for
+//! Zstandard.
 
 use crate::ci::drive::{Context, Report};
 use crate::process;
@@ -18,7 +18,6 @@ pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 /// Oldest minor version of Debian's compiler that builds this workspace.
 const RUSTC_MINOR_MIN: u32 = 95;
 
-/// Includes tests, but not this tool.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = lacking_to_build() {
         return Ok(Report::not_run(format!("windows: no {lacking}")));
@@ -33,7 +32,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Shared by all Windows builds.
 pub(super) fn target_dir(context: &Context) -> PathBuf {
     context.workspace.target.join("windows")
 }
@@ -62,7 +60,6 @@ fn own_target_is_there() -> bool {
     folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
 }
 
-/// Missing requirement of Debian's way, if any.
 fn lacking() -> Option<&'static str> {
     let files = [CLIPPY_DRIVER, LIBRARY].into_iter().find(|file| !Path::new(file).is_file());
     let dlltool = Some(DLLTOOL).filter(|tool| process::find_tool(tool).is_none());
@@ -76,7 +73,6 @@ pub(crate) fn debian_rustc_is_recent() -> bool {
     version.is_ok_and(|text| minor_version(&text).is_some_and(|minor| minor >= RUSTC_MINOR_MIN))
 }
 
-/// For example 96 for `rustc 1.96.0 (...)`.
 fn minor_version(text: &str) -> Option<u32> {
     text.strip_prefix("rustc 1.")?.split('.').next()?.parse().ok()
 }

@@ -30,7 +30,6 @@ const SUITES: &[&str] = &[
     "--test=windows",
 ];
 
-/// Time limits; normally a fraction is needed.
 const PREFIX_LIMIT: Duration = Duration::from_secs(120);
 const SUITES_LIMIT: Duration = Duration::from_secs(15 * 60);
 const SUITES_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
@@ -90,7 +89,6 @@ struct WineDir {
 }
 
 impl WineDir {
-    /// Creates the folders, the stub and the large directories unless they exist.
     fn make(context: &Context) -> Result<Self, String> {
         let folder = context.workspace.target.join("wine");
         let [prefix, stub, trees] = ["prefix", "stub", "trees"].map(|name| folder.join(name));
@@ -146,7 +144,6 @@ impl WineDir {
     }
 }
 
-/// Ends all its processes when dropped.
 struct Server<'a> {
     wine: &'a WineDir,
 }
@@ -243,7 +240,6 @@ fn check_release(context: &Context, wine: &WineDir, report: &mut Report) {
     }
 }
 
-/// Without duplicates.
 fn imports(program: &Path) -> Result<Vec<String>, String> {
     let text = process::output(Command::new(OBJDUMP).arg("-p").arg(program))?;
     let mut names = imports_of(&text);

@@ -85,7 +85,6 @@ impl<'a> Release<'a> {
         Ok(())
     }
 
-    /// The tool for components takes a minute to build.
     pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
         recreate(&self.folder)?;
         let binary = self.build(None)?;
@@ -101,7 +100,7 @@ impl<'a> Release<'a> {
         Ok(Packages { deb, archive, source, components, sums, commit: self.commit.clone() })
     }
 
-    /// Sorts names, and sets the commit's time and no owners.
+    /// With sorted names, the commit's time and no owners.
     fn pack(&self, parent: &Path, name: &str) -> Result<PathBuf, String> {
         let to = self.folder.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");
@@ -138,7 +137,6 @@ impl<'a> Release<'a> {
         command
     }
 
-    /// Shared with `cargo xtask speed`.
     fn tools(&self) -> PathBuf {
         self.workspace.target.join("tools")
     }
@@ -163,7 +161,6 @@ fn recreate(folder: &Path) -> Result<(), String> {
     removed.map_err(|error| cannot("recreate", folder, &error))
 }
 
-/// Creates missing folders.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
     made.and_then(|()| std::fs::copy(from, to)).map(|_| ()).map_err(|error| cannot("write", to, &error))

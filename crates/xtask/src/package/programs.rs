@@ -10,7 +10,6 @@ use crate::process::{self, CratesIo};
 pub(super) const CARGO_DEB: CratesIo =
     CratesIo { package: "cargo-deb", program: "cargo-deb", version: "3.8.0" };
 
-/// From the root of the checkout.
 const PAGES: &[&str] = &["README.md", "CHANGELOG.md", "METHODOLOGY.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 const GENERATED: &[(&str, &str)] =
@@ -29,7 +28,7 @@ impl Release<'_> {
         Ok(folder.join(self.profile).join("megadir"))
     }
 
-    /// Man pages are compressed. `Cargo.toml` names the folder to `cargo deb`.
+    /// `Cargo.toml` names the folder to `cargo deb`.
     pub(super) fn generate(&self, binary: &Path) -> Result<PathBuf, String> {
         let pages = self.workspace.target.join(self.profile).join("pages");
         recreate(&pages)?;

@@ -8,11 +8,9 @@ use crate::process::{self, CratesIo};
 pub(super) const CYCLONEDX: CratesIo =
     CratesIo { package: "cargo-cyclonedx", program: "cargo-cyclonedx", version: "0.5.9" };
 
-/// Builds do not need records.
 const LEFT_OUT: &str = "records/";
 
 impl Release<'_> {
-    /// Returns the archive and the packed folder.
     pub(super) fn source(&self) -> Result<(PathBuf, PathBuf), String> {
         let name = format!("megadir-{}-vendored", self.version);
         let stage = self.workspace.target.join("package-source");
@@ -21,7 +19,6 @@ impl Release<'_> {
         let listed = git(self.workspace, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
         for file in listed.split('\0').filter(|file| !file.is_empty() && !file.starts_with(LEFT_OUT)) {
             let from = self.workspace.root.join(file);
-            // A file in the index may be deleted in the checkout.
             if from.is_file() {
                 copy(&from, &tree.join(file))?;
             }
@@ -36,7 +33,7 @@ impl Release<'_> {
         Ok((self.pack(&stage, &name)?, tree))
     }
 
-    /// CycloneDX, for the Debian package's program. The tool writes one list per crate into the tree.
+    /// CycloneDX, for the Debian package's program; one list per crate.
     pub(super) fn components(&self, tree: &Path) -> Result<PathBuf, String> {
         let manifest = tree.join("crates/megadir-cli");
         let mut command = self.tool(&CYCLONEDX);
@@ -58,7 +55,7 @@ impl Release<'_> {
     }
 }
 
-/// Settings of cargo for a tree without git: the checkout's, the dependencies, and the commit.
+/// For a tree without git: the checkout's settings, the dependencies, and the commit.
 fn with_sources(own: &str, sources: &str, commit: &str) -> String {
     format!("{own}\n[env]\nMEGADIR_COMMIT = \"{commit}\"\n\n{sources}")
 }

@@ -22,7 +22,7 @@ pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
 
 type Path = Vec<String>;
 
-/// With the first place where each module uses the other.
+/// And where each first does.
 type Uses<'a> = BTreeMap<(String, String), (&'a Source, usize)>;
 
 struct Reference<'a> {
@@ -77,7 +77,7 @@ impl<'a> Crate<'a> {
     }
 }
 
-/// Finds the shortest circle in each set of modules of a folder that reach each other.
+/// The shortest circle in each set of modules that reach each other.
 fn circles_in(folder: &[String], uses: &Uses<'_>) -> Vec<Finding> {
     let mut known: BTreeSet<&str> = BTreeSet::new();
     let mut findings = Vec::new();
@@ -145,7 +145,6 @@ fn module_of(path: &str) -> Path {
     module
 }
 
-/// With its line, from 1.
 type Token<'t> = (&'t str, usize);
 
 fn tokens(source: &Source) -> Vec<Token<'_>> {
@@ -173,7 +172,7 @@ struct Reader<'r, 'a> {
     source: &'a Source,
     tokens: &'r [Token<'r>],
     at: usize,
-    /// Modules with a body around the place, each with its depth of braces.
+    /// With the depth of braces.
     inline: Vec<(String, usize)>,
     depth: usize,
 }
@@ -219,7 +218,7 @@ impl<'r> Reader<'r, '_> {
         self.at >= 2 && self.tokens[self.at - 2].0 == "::"
     }
 
-    /// Reads up to and with the `,`, `}` or `;` that ends it.
+    /// Including the `,`, `}` or `;` that ends it.
     fn tree(&mut self, prefix: &[String], line: usize) {
         let (mut path, mut alias) = (prefix.to_vec(), None);
         let mut nested = false;
@@ -248,7 +247,6 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Notes a path and its name in an import.
     fn name(&mut self, path: &[String], import: Option<Option<String>>, line: usize) {
         let own = module_of(&self.source.path);
         let mut base = own.clone();

@@ -2,7 +2,7 @@
 
 use super::source::{Finding, Source};
 
-/// A comment may be on the line or above it; the workspace's own crates need none.
+/// On the line or above it; the workspace's own crates need none.
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     let manifests = sources.iter().filter(|source| source.path.ends_with("/Cargo.toml"));
     manifests.flat_map(find_in).collect()
@@ -41,7 +41,6 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Returns the name if the table is one dependency.
 fn header<'a>(content: &'a str, inside: &mut bool) -> Option<&'a str> {
     let table = content.trim_matches(['[', ']']);
     let last = table.rsplit_once('.').map_or(table, |(_, last)| last);
@@ -55,7 +54,6 @@ fn key(content: &str) -> &str {
     content[..end].trim_matches('"')
 }
 
-/// The first `#` outside quotes.
 fn comment_at(line: &str) -> Option<usize> {
     let mut quoted = false;
     line.char_indices().find_map(|(at, letter)| {

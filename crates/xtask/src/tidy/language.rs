@@ -12,7 +12,7 @@ fn phrases() -> impl Iterator<Item = (&'static str, &'static str)> {
     PHRASES.lines().filter_map(|line| line.split_once('\t'))
 }
 
-/// Words that no doc comment may begin with.
+/// No doc comment may begin with these.
 static BEGINNINGS: &[&str] = &["What", "Whether", "Why", "Of", "That", "Such", "Whom", "Who"];
 
 /// Folders and files that have not been rewritten yet. The list only shrinks.

@@ -41,7 +41,7 @@ pub(crate) fn run(_: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the number of good files; the error has the number of findings.
+/// Returns the number of good files, or of findings.
 pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     let sources = sources(&workspace.root)?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|find| find(&sources)).collect();
@@ -61,12 +61,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
 /// Tracked and new, without ignored ones.
 fn sources(root: &Path) -> Result<Vec<Source>, String> {
     let mut command = Command::new("git");
-    // The checkout may belong to another user.
     command.args(["-c", "safe.directory=*"]).current_dir(root);
     command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let names = process::output(&mut command)?;
     let names = names.split('\0').filter(|name| !name.is_empty());
-    // A file in the index may be deleted in the checkout.
     Ok(names
         .filter_map(|name| Some(Source::new(name, std::fs::read_to_string(root.join(name)).ok()?)))
         .collect())

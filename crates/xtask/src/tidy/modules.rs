@@ -46,7 +46,6 @@ fn is_root(path: &str) -> bool {
     )
 }
 
-/// Declared by `path = "....rs"`.
 fn declared_roots(source: &Source) -> Vec<String> {
     let Some(folder) = source.path.strip_suffix("Cargo.toml") else { return Vec::new() };
     let paths = source
@@ -129,7 +128,6 @@ fn machine_paths_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// The folder is at the root.
 fn names(line: &str, folder: &str) -> bool {
     let below = |letter: char| is_word(letter) || matches!(letter, '.' | '-' | '}' | '>' | ')' | '*');
     let path = format!("/{folder}/");

@@ -20,7 +20,6 @@ pub(crate) struct Finding {
     /// From 1; 0 for the whole file.
     pub(crate) line: usize,
     pub(crate) message: String,
-    /// `false` for a hint.
     pub(crate) fails: bool,
 }
 
@@ -36,7 +35,6 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// `true` for a file with nothing but tests, benchmarks or examples.
     pub(crate) fn is_test(&self) -> bool {
         let mut folders = self.path.split('/');
         folders.any(|part| ["tests", "benches", "examples", "tests.rs"].contains(&part))
@@ -59,10 +57,9 @@ impl fmt::Display for Finding {
     }
 }
 
-/// From a `#[cfg(test)]` (or `all(test, ...)`) to the end of the following item.
+/// Up to the end of the following item.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
-    // Braces inside the item; `None` outside.
     let mut inside: Option<usize> = None;
     for line in code.lines() {
         let begins = ["#[cfg(test)]", "#[cfg(all(test"];
@@ -110,7 +107,6 @@ enum Kind {
 }
 
 impl Views {
-    /// Line ends go to both views.
     fn push(&mut self, piece: &[char], kind: Kind) {
         for (index, &letter) in piece.iter().enumerate() {
             let edge = index == 0 || index + 1 == piece.len();
@@ -127,7 +123,6 @@ impl Views {
     }
 }
 
-/// Length and kind of the first piece.
 fn piece(rest: &[char], before: Option<char>) -> (usize, Kind) {
     let next = rest.get(1).copied();
     match (rest[0], next) {

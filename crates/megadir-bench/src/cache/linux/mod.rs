@@ -22,14 +22,12 @@ use crate::os::At;
 
 pub(super) use names::verify_cold;
 
-/// Knowledge about the machine's caches from earlier drops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     names: names::Names,
 }
 
 impl System {
-    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
     pub(super) fn evict(
         &mut self,
         state: CacheState,
@@ -56,12 +54,10 @@ impl System {
     }
 }
 
-/// Limit of bytes read from one mapping.
 const MAPPING_BYTES_MAX: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reads the mapped part of every file mapped into this process, so that no block pays for our page faults;
-/// unreadable files are skipped.
+/// Reads the mapped part of every file mapped into this process, so that no block pays for our page faults.
 pub(super) fn touch() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     let mut buffer = vec![0; BUFFER_BYTES];

@@ -1,7 +1,7 @@
 //! `vfs-cold`: drops names, inodes and contents of the whole machine, at least twice. One drop is not enough:
-//! metadata just written to ext4 stay on the journal's list until a shrinker releases them (after creating 20
-//! 000 files, 1540 of 1557 metadata pages survive the first drop, and 3 the second), and XFS writes inodes back
-//! when its shrinker runs.
+//! new metadata of ext4 stay on the journal's list until a shrinker releases them (after creating 20 000
+//! files, 1540 of 1557 metadata pages survive the first drop, 3 the second), and XFS writes inodes back when
+//! its shrinker runs.
 //!
 //! The verification warms nothing: sampled names are looked up in the cache alone (`RESOLVE_CACHED`), and the
 //! kernel's counts of inodes and names must have fallen.
@@ -21,27 +21,23 @@ use crate::cache::tree::{Sampled, are_there};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::host::unwritten_bytes;
 
-/// Path and value of the drop command: 3 drops pages and shrinks the caches of names and inodes.
+/// 3 drops pages, names and inodes.
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 const ALL: &str = "3";
-/// Limit of dirty data of all programs together below which they disturb little, bytes.
+/// Dirty bytes of all programs that disturb little.
 const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
-/// Timeout of that wait.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
-/// After this time the whole machine is synced, not only the file system.
+/// Then the whole machine is synced, not only the file system.
 const DRAIN_ALONE: Duration = Duration::from_millis(500);
-/// More follow while too much is left: inodes are freed some time after they were dropped.
+/// Minimum: inodes are freed some time after they were dropped.
 const DROPS_MIN: u32 = 2;
-/// XFS gives each metadata buffer up to 4 lives (`b_lru_ref`), takes one at every drop, and frees the buffer at
-/// the next.
+/// XFS gives each metadata buffer up to 4 lives (`b_lru_ref`) and takes one at every drop.
 const DROPS_MIN_XFS: u32 = 6;
 const DROPS_MAX: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(20);
-/// The pause after an insufficient drop grows by this amount each time.
 const PAUSE_AFTER_DROP: Duration = Duration::from_millis(30);
 /// One in this many sampled names may still be cached; with fewer samples, none.
 const CACHED_ONE_IN: usize = 50;
-/// Objects that other running programs may add to their usual number.
 const OTHERS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug, Default)]
@@ -52,7 +48,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Drops everything and verifies that a data set with this many entries is gone.
     pub(super) fn drop_all(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -115,7 +110,7 @@ fn what_is_left(
         .or_else(of_buffers)
 }
 
-/// Checks that names which were just looked up are found in the cache; otherwise a miss would prove nothing.
+/// Checks that names just looked up are found in the cache: otherwise a miss proves nothing.
 fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refusal> {
     if sample.is_empty() {
         return Err("the data set is empty, so it has nothing to drop".to_owned().into());
@@ -151,7 +146,6 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     })
 }
 
-/// Refuses a remounted file system with cached names: no process has used it yet, so there must be none.
 pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
@@ -166,14 +160,12 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::CACHED | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     match openat2(directory, path.as_slice(), flags, Mode::empty(), resolve) {
-        // A cached negative entry is an entry in the cache too.
         Ok(_) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Stats the sampled names after a drop: this must read from the device.
 pub(crate) fn verify_cold(
     state: CacheState,
     directory: BorrowedFd<'_>,
@@ -188,7 +180,6 @@ pub(crate) fn verify_cold(
     Err(refused(state, reason))
 }
 
-/// Syncs the file system and waits until little dirty data is left on the whole machine.
 pub(super) fn drain(
     state: CacheState,
     directory: BorrowedFd<'_>,
@@ -224,7 +215,7 @@ pub(super) const SLABINFO: &str = "/proc/slabinfo";
 const DENTRY: &str = "dentry";
 /// Pages of a device that a mounted file system holds.
 const PAGES_FEW: u64 = 256;
-/// Objects counted as used although they are free: the kernel counts per-CPU slabs as full.
+/// Free objects counted as used: the kernel counts per-CPU slabs as full.
 const OBJECTS_FEW: u64 = 2_000;
 
 /// A file system with known caches: contents in the page cache, names and inodes in kernel slabs, metadata
@@ -238,7 +229,7 @@ struct Known {
 
 enum Buffers {
     Device,
-    /// In objects of this slab, which is missing from the list if the kernel merged it with another slab.
+    /// Slab, missing from the list if the kernel merged it with another.
     Slab(&'static str),
 }
 
@@ -258,7 +249,6 @@ pub(super) fn is_known(file_system: &str) -> bool {
     known(file_system).is_some()
 }
 
-/// Reason for a state being unavailable or not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) String);
 
@@ -268,20 +258,18 @@ impl From<String> for Refusal {
     }
 }
 
-/// Kernel counts of the whole machine or device, so an upper bound for a data set; root only. Source:
-/// slabinfo(5), cachestat(2).
+/// Kernel counts of the whole machine or device: an upper bound for a data set. Root only; slabinfo(5),
+/// cachestat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlabCounts {
     pub(super) inodes: u64,
     pub(super) names: u64,
-    /// Buffers or pages of metadata; `None` if they cannot be counted.
     pub(super) buffers: Option<Buffered>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buffered {
     pub(super) count: u64,
-    /// Number that may always be present.
     pub(super) few: u64,
 }
 

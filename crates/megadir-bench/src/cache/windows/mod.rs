@@ -1,9 +1,9 @@
-//! Windows: drops caches and verifies the result. `data-cold` opens each file unbuffered; `vfs-cold` empties
-//! the file cache of the machine (administrators); `fs-cold` is refused.
+//! Windows: drops caches and verifies the result. `data-cold` opens each file unbuffered, `vfs-cold` empties
+//! the file cache of the machine (administrators), `fs-cold` is refused.
 //!
 //! Windows does not report what is cached, but volumes count the bytes read from them
 //! (`IOCTL_DISK_PERFORMANCE`): after a drop a sample must be read from the volume, and is then dropped again.
-//! If a volume does not count (Wine), every state that drops something is refused.
+//! If a volume does not count (Wine), no state can drop anything.
 
 use std::io;
 
@@ -79,7 +79,6 @@ pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String>
     }
 }
 
-/// Returns the reason if no state can be verified on a volume.
 fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if facts::is_remote(directory) {
         return Some("the server has its own cache, which cannot be dropped from here".to_owned());
@@ -97,7 +96,7 @@ fn not_counted(error: &io::Error) -> String {
     format!("the volume does not report how much is read from it ({words}), so nothing could be verified")
 }
 
-/// Counter of bytes read from a volume by all processes. The volume counts while this exists, so never during a
+/// Counter of bytes read from a volume by all processes. It costs time while it exists, so never during a
 /// block.
 struct Reads(Counting);
 
@@ -112,8 +111,8 @@ impl Reads {
 }
 
 mod names {
-    //! `vfs-cold`: drops names, attributes and contents of the whole machine. Looking up sampled names must then
-    //! read from the volume, which caches them, so a second drop follows.
+    //! `vfs-cold`: drops names, attributes and contents of the whole machine. Looking up sampled names must
+    //! then read from the volume; that caches them, so a second drop follows.
 
     use std::io;
 
@@ -126,7 +125,6 @@ mod names {
     use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
     use crate::os::{self, Borrowed};
 
-    /// Drops everything and verifies that names of a data set are gone.
     pub(super) fn drop_all(
         directory: Borrowed<'_>,
         sample: &[Sampled],
@@ -171,8 +169,7 @@ mod names {
         judge::names(sample.len(), given, again).map_err(|reason| refused(state, reason))
     }
 
-    /// Reads the program's file, so that no block pays for our page faults; pages in use by this process were not
-    /// dropped.
+    /// Reads the program's file, so that no block pays for our page faults.
     fn touch_own_pages() {
         if let Ok(path) = std::env::current_exe() {
             let _ = std::fs::read(path);
@@ -181,9 +178,9 @@ mod names {
 }
 
 mod contents {
-    //! `data-cold`: drops the contents of a data set's files, but not names and attributes. Opening a file without
-    //! buffering writes its dirty pages first. Pages of a file that another process has open stay, which the
-    //! verification detects.
+    //! `data-cold`: drops the contents of a data set's files, not names and attributes. An unbuffered open
+    //! first writes dirty pages; pages of a file that another process has open stay, which the verification
+    //! detects.
 
     use std::io::{self, Read};
     use std::os::windows::io::AsHandle;
@@ -201,11 +198,8 @@ mod contents {
 
     /// Smaller files may be resident in the file table, which stays cached, bytes.
     const OUTSIDE_BYTES_MIN: u64 = 4096;
-    /// Largest part of a file that the verification reads, bytes.
     const READ_BYTES_MAX: u64 = 1 << 20;
 
-    /// Drops the contents of every regular file of a data set and verifies that they are gone. `read_bytes` returns
-    /// the bytes read from the volume so far.
     pub(super) fn drop_all(
         top: Borrowed<'_>,
         deep: bool,
@@ -249,7 +243,6 @@ mod contents {
         let read = read_all(top, &drawn, control, read_bytes)?;
         let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
         judge::contents(&read, again).map_err(refuse)?;
-        // The verification has cached them again.
         drawn.iter().try_for_each(|path| match os::open_uncached(top, path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(because(&String::from_utf8_lossy(path), &error))
@@ -258,8 +251,7 @@ mod contents {
         })
     }
 
-    /// Drops the contents of one file and returns its size and allocated size; `None` if it is gone or no longer a
-    /// file.
+    /// Returns size and allocated size; `None` if the file is gone or no longer a file.
     fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
         let gone =
             |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
@@ -274,7 +266,6 @@ mod contents {
         }
     }
 
-    /// Reads the beginnings of files; returns the bytes read from each file and from the volume.
     fn read_all(
         top: Borrowed<'_>,
         paths: &[Sampled],

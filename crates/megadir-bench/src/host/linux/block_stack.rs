@@ -1,5 +1,5 @@
-//! The block devices below a file system, from `/sys`, never their serial numbers; and the features of the
-//! file system itself.
+//! The block devices below a file system, from `/sys`, never their serial numbers; and features of the file
+//! system.
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,6 @@ use megadir_sys::{ext4_features, xfs_bulkstat};
 
 const DEPTH_MAX: usize = 8;
 
-/// Describes the device with this number and the devices below it: name, kind, size, rotational or not, and
-/// scheduler.
 pub(crate) fn block_stack(major: u32, minor: u32) -> Vec<String> {
     let mut words = Vec::new();
     if let Ok(path) = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) {
@@ -115,7 +113,6 @@ const EXT4_RO_COMPAT: &[(u32, &str)] = &[
     (0x8000, "verity"),
     (0x1_0000, "orphan_present"),
 ];
-/// Bits of `XFS_FSOP_GEOM_FLAGS_*` that a file system is made with.
 const XFS: &[(u32, &str)] = &[
     (0x1, "attr"),
     (0x2, "nlink"),
@@ -142,7 +139,6 @@ const XFS: &[(u32, &str)] = &[
     (0x400_0000, "metadir"),
 ];
 
-/// Returns the features of the file system of an open directory; `None` if it does not report them.
 pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     if let Ok(directory) = Ext4Directory::check(directory) {
         let masks = ext4_features::features(directory).ok()?;
@@ -164,7 +160,7 @@ pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Returns the names of the set bits; unknown bits as numbers, since they may matter too.
+/// Unknown bits are numbers, since they may matter too.
 fn named(mask: u32, names: &[(u32, &str)]) -> Vec<String> {
     let set = (0..u32::BITS).map(|place| 1 << place).filter(|bit| mask & bit != 0);
     let name = |bit: u32| names.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());

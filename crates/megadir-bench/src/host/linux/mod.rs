@@ -60,7 +60,7 @@ pub(crate) fn pressure() -> Pressure {
     }
 }
 
-/// Returns the bytes that are dirty or under write-back on all devices.
+/// Bytes that are dirty or under write-back on all devices.
 pub(crate) fn unwritten_bytes() -> Option<u64> {
     Some(meminfo_bytes("Dirty")? + meminfo_bytes("Writeback")?)
 }
@@ -70,12 +70,11 @@ pub(crate) fn available_bytes() -> Option<u64> {
     Some(meminfo_bytes("MemAvailable")?.min(limit.unwrap_or(u64::MAX)))
 }
 
-/// `true` in a virtual machine, whose disk reads may be served from the host's memory.
 pub(crate) fn is_virtual() -> bool {
     hypervisor(&read("/proc/cpuinfo").unwrap_or_default()).is_some()
 }
 
-/// Returns the time stolen by the hypervisor from all processors since boot, in ticks of 10 ms.
+/// Time stolen by the hypervisor from all processors since boot, in ticks of 10 ms.
 pub(crate) fn stolen_ticks() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()
@@ -96,7 +95,7 @@ fn meminfo_bytes(name: &str) -> Option<u64> {
     Some(value.strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// Returns the share of the last ten seconds in which some task was stalled, per cent.
+/// Share of the last ten seconds in which some task was stalled, per cent.
 fn stall(path: &str) -> Option<f64> {
     let text = read(path)?;
     let some = text.lines().find(|line| line.starts_with("some "))?;
@@ -107,7 +106,6 @@ fn setting(name: &str) -> Option<String> {
     Some(format!("{name} = {}", read(Path::new("/proc/sys").join(name.replace('.', "/")))?))
 }
 
-/// Returns the contents of `file` in the process's cgroup and all its ancestors (version 2).
 fn of_groups(file: &str) -> Vec<String> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
@@ -174,7 +172,6 @@ pub(crate) fn file_system_number(directory: BorrowedFd<'_>) -> Option<u64> {
     mount(directory).map(|mount| rustix::fs::makedev(mount.number.0, mount.number.1))
 }
 
-/// Returns the number of the mounted block device; `None` if the source is not one.
 fn device_number(mount: &Mount) -> Option<(u32, u32)> {
     if mount.number.0 != 0 {
         return Some(mount.number);
@@ -185,7 +182,7 @@ fn device_number(mount: &Mount) -> Option<(u32, u32)> {
     is_block.then(|| (rustix::fs::major(source.st_rdev), rustix::fs::minor(source.st_rdev)))
 }
 
-/// Returns the creation time of the file system, from its root directory; `None` if only a subtree is mounted.
+/// From the root directory; `None` if only a subtree is mounted.
 fn made_unix_s(mount: &Mount, directory: BorrowedFd<'_>) -> Option<u64> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let of = |at, path: &str, flags| statx(at, path, flags, StatxFlags::BTIME | StatxFlags::BASIC_STATS).ok();
@@ -197,7 +194,6 @@ fn made_unix_s(mount: &Mount, directory: BorrowedFd<'_>) -> Option<u64> {
     u64::try_from(root.stx_btime.tv_sec).ok().filter(|seconds| same && told && *seconds > 0)
 }
 
-/// Returns the bytes ever written to a file system, a counter of ext4.
 fn ever_written_bytes((major, minor): (u32, u32)) -> Option<u64> {
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let kib = read(Path::new("/sys/fs/ext4").join(device.file_name()?).join("lifetime_write_kbytes"))?;

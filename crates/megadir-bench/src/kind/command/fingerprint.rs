@@ -8,11 +8,8 @@ use megadir::FileType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    /// Files and directories below the top.
     pub(crate) entries: u64,
-    /// Order-independent hash of their paths.
     pub(crate) paths: u64,
-    /// Order-independent hash of paths and attributes.
     pub(crate) attributes: u64,
 }
 
@@ -49,7 +46,6 @@ fn below(
         Ok(())
     })?;
     match listed {
-        // The directory itself was removed.
         Err(error) if depth == 0 && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         listed => listed.map_err(failed)?,
     }
@@ -60,14 +56,13 @@ fn below(
     Ok(())
 }
 
-/// Returns the size and other attributes that only a change of the entry changes.
+/// Attributes that only a change of the entry changes.
 #[cfg(target_os = "linux")]
 fn attributes(directory: Borrowed<'_>, name: &[u8]) -> std::io::Result<[u64; 4]> {
     let status = rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
     Ok([status.st_size as u64, status.st_mode.into(), status.st_mtime as u64, status.st_mtime_nsec as u64])
 }
 
-/// Returns the size. Programs are not measured here.
 #[cfg(windows)]
 fn attributes(directory: Borrowed<'_>, name: &[u8]) -> std::io::Result<[u64; 4]> {
     Ok([crate::os::status(directory, name)?.size_bytes, 0, 0, 0])

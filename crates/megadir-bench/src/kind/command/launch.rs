@@ -32,41 +32,33 @@ use super::program::{find, kill_group};
 use crate::control::{RunControl, WorkError};
 use crate::kind::WorkerCommand;
 
-/// Sent to the launcher when the program is to start.
 const GO: [u8; 1] = [1];
 const NUMBERS: usize = 7;
-/// Interval between checks for cancellation and the time limit.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const BUFFER_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
-    /// From before the process is made until its end was seen.
     pub(super) elapsed_ns: u64,
     pub(super) usage: Usage,
     pub(super) peak_bytes: u64,
 }
 
-/// Launcher's part: waits for its signal, runs the program, and reports. Called by the command of
-/// [`WorkerCommand`] if it has further arguments: the program and its arguments.
-///
-/// # Errors
-///
-/// An I/O error if this process was not started by a run.
+/// Launcher's part: waits for its signal, runs the program, and reports. The command of [`WorkerCommand`]
+/// calls it if it has further arguments: the program and its arguments. Fails if no run started this process.
 pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
     let word = arguments.first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut run = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let program = match find(&word.to_string_lossy(), path) {
         Ok(program) => program.into_os_string(),
-        // Executing it reports the reason.
         Err(_) => word.clone(),
     };
     let program = ReadyProgram::new(&program, arguments)?;
-    // The program's standard input. The socket that was there has been duplicated.
+    // The socket that was standard input has been duplicated.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     run.read_exact(&mut [0; GO.len()])?;
-    // Where the kernel cannot do this, peak memory includes that of this process, some megabytes.
+    // Where the kernel cannot do this, peak memory includes some megabytes of this process.
     let _ = drop_file_pages();
     let started_ns = monotonic_ns();
     let ended = program.run();
@@ -96,7 +88,7 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    /// Starts a launcher. Without `output` the program's output comes through a pipe.
+    /// Without `output` the program's output comes through a pipe.
     pub(super) fn start(
         worker: &WorkerCommand,
         words: &[OsString],
@@ -125,7 +117,6 @@ impl Launcher {
         Ok(Self { child, control: own, output })
     }
 
-    /// Has the program run to its end; passes its output on as it comes.
     pub(super) fn run(
         mut self,
         timeout: Duration,
@@ -151,7 +142,7 @@ impl Launcher {
             }
             let ended = !polled[0].revents().is_empty();
             drop(polled);
-            // A process that the program left behind may hold the pipe open: its output does not count.
+            // A process that the program left behind may hold the pipe open; its output does not count.
             if !drain(&mut self.output, &mut buffer, ended, read).map_err(failed)? {
                 self.output = None;
             }
@@ -173,7 +164,6 @@ impl Launcher {
     }
 }
 
-/// Reads the available output, all of it if the program ended; `false` at the end of the output.
 fn drain(
     output: &mut Option<File>,
     buffer: &mut [u8],
@@ -197,14 +187,13 @@ fn drain(
 
 impl Drop for Launcher {
     fn drop(&mut self) {
-        // What the program left running would disturb later blocks. The group's number is not free before the launcher
-        // is waited for.
+        // Processes left running would disturb later blocks. The group's number is not reused before the
+        // launcher is waited for.
         kill_group(&self.child);
         let _ = self.child.wait();
     }
 }
 
-/// Describes why a program failed: its exit code or signal, and the last line of its errors.
 pub(super) fn describe(status: ExitStatus, errors: &File) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("it exited with code {code}"),

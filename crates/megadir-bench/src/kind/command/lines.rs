@@ -6,13 +6,12 @@
 
 use crate::kind::name_hash;
 
-/// Longest line that is kept whole; the rest of a longer one counts as a line of its own.
+/// The rest of a longer line counts as a line of its own.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     directory: Vec<u8>,
-    /// Beginning of a line whose end has not been read.
     begun: Vec<u8>,
     pub(super) count: u64,
     pub(super) hash: u64,
@@ -20,12 +19,10 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// `directory` is the path that programs were given.
     pub(super) fn new(directory: &[u8]) -> Self {
         Self { directory: directory.to_vec(), begun: Vec::new(), count: 0, hash: 0, bytes: 0 }
     }
 
-    /// Counts the lines in `bytes`, and passes each that ends there on.
     pub(super) fn each(&mut self, bytes: &[u8], visit: &mut dyn FnMut(&[u8])) {
         self.bytes += bytes.len() as u64;
         let mut rest = bytes;
@@ -48,7 +45,6 @@ impl Lines {
         }
     }
 
-    /// Counts a last line without an end.
     pub(super) fn finish(&mut self, visit: &mut dyn FnMut(&[u8])) {
         let last = std::mem::take(&mut self.begun);
         if !last.is_empty() {
@@ -65,7 +61,7 @@ impl Lines {
     }
 }
 
-/// Returns the part of a line that counts; `None` if it only names the directory.
+/// `None` if the line only names the directory.
 fn without_directory<'a>(line: &'a [u8], directory: &[u8]) -> Option<&'a [u8]> {
     let line = match line {
         [start @ .., b'/'] if !start.is_empty() => start,

@@ -1,15 +1,5 @@
 //! Measuring any program: arms are command lines, and each run is a process of its own.
 //!
-//! | file | subject |
-//! |---|---|
-//! | `words` | a command line as words, with its placeholders |
-//! | `program` | programs on this machine, with their versions |
-//! | `plan` | arms and groups |
-//! | `lines` | the printed lines, as a count and an order-independent hash |
-//! | `fingerprint` | names and attributes of a data set, to notice that a program changed it |
-//! | `launch` | the small process that starts the program, waits for it and times it |
-//! | `run` | one run: launch, read the output, compare |
-//!
 //! Programs run on Linux only: elsewhere the plan refuses them.
 
 mod fingerprint;
@@ -36,10 +26,8 @@ pub use program::program_facts;
 pub(crate) use run::{Program, printed_otherwise};
 pub use words::CommandLine;
 
-/// Default time limit of a run, seconds.
 pub const TIMEOUT_S: u64 = 600;
 
-/// `[command]` of a study: groups of command lines.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
@@ -48,7 +36,7 @@ pub struct CommandSpec {
     pub groups: Vec<CommandGroup>,
 }
 
-/// Programs that do the same work; the first that is installed is the baseline.
+/// Programs that do the same work; the first installed one is the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandGroup {
@@ -66,7 +54,6 @@ pub struct CommandGroup {
     /// `true` if the programs change the data set, which is then made again before each run.
     #[serde(default)]
     pub changes: bool,
-    /// Command line that prepares each run, untimed.
     pub prepare: Option<String>,
     #[serde(default)]
     pub exit_code: i32,
@@ -94,11 +81,6 @@ fn timeout_s() -> u64 {
 }
 
 impl CommandSpec {
-    /// Drops all groups but the named ones.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such group.
     pub fn keep_groups(&mut self, names: &[String]) -> Result<(), String> {
         let known = || self.groups.iter().map(|group| group.name.as_str());
         if let Some(name) = names.iter().find(|name| known().all(|known| known != *name)) {

@@ -20,10 +20,8 @@ struct Installed<'a> {
     version: Option<String>,
 }
 
-/// Arms with the same name, on data sets of ascending size.
 type Series = Vec<(String, Vec<ArmId>)>;
 
-/// Adds the arms of every group on every data set; `sets` are the study's, of all sizes.
 pub(crate) fn commands(
     spec: &CommandSpec,
     request: &Request<'_>,
@@ -52,7 +50,6 @@ pub(crate) fn commands(
     Ok(())
 }
 
-/// Returns the group's arms whose programs are here; notes the others.
 fn installed<'a>(
     spec: &CommandSpec,
     group: &'a CommandGroup,
@@ -71,7 +68,6 @@ fn installed<'a>(
         };
         let name = match taken(&own) {
             false => own,
-            // The same command in another group, or twice in one.
             true if spec.groups.len() > 1 && !taken(&format!("{own}, {}", group.name)) => {
                 format!("{own}, {}", group.name)
             }
@@ -93,7 +89,6 @@ fn name_of(line: &str) -> String {
     words.collect::<Vec<_>>().join(" ").replace("{megadir}", "megadir")
 }
 
-/// Notes command lines that cannot depend on their data set.
 fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) {
     for one in installed {
         let line = CommandLine::parse(&one.arm.run, group.shell);
@@ -104,7 +99,7 @@ fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) 
     }
 }
 
-/// Returns the data set of a group; `None`, with a note, if it has to be made and may not be.
+/// `None`, with a note, if the data set must be made and may not be.
 fn data_of(group: &CommandGroup, set: &Data, arms: &mut Arms<'_>) -> Result<Option<DataId>, PlanError> {
     let spread = group.spread.as_deref().map(parse_spread).transpose();
     let spread: Option<Spread> = spread.map_err(|reason| PlanError::Data { reason })?;

@@ -11,18 +11,16 @@ use crate::kind::Kind;
 use crate::kind::command::CommandLine;
 use crate::request::ProgramFact;
 
-/// A program that prints no version within this time has none.
 #[cfg(target_os = "linux")]
 const VERSION_WITHIN: Duration = Duration::from_secs(2);
 #[cfg(target_os = "linux")]
 const VERSION_MAX: usize = 120;
-/// Placeholder of the program that measures.
 pub(super) const ITSELF: &str = "{megadir}";
 
-/// Finds the programs of a study and runs each with `--version`. `path` is the list of directories to search,
-/// `itself` the version of the program that measures.
+/// Finds the programs of a study in the directories of `path` and runs each with `--version`; `itself` is the
+/// version of the measuring program.
 ///
-/// The program of a line that a shell interprets may be the shell's own; if it is not found, it has no version.
+/// A line that a shell interprets may name the shell's own command, which has no version.
 pub fn program_facts(kind: &Kind, path: Option<&OsStr>, itself: &str) -> Vec<ProgramFact> {
     let Kind::Command(spec) = kind else { return Vec::new() };
     let mut facts: Vec<ProgramFact> = Vec::new();
@@ -79,7 +77,6 @@ fn runs(file: &Path) -> bool {
 pub(super) fn kill_group(child: &Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It fails only if all have ended.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
@@ -89,7 +86,7 @@ fn version(_program: &Path) -> Option<String> {
     None
 }
 
-/// Returns the first line that a program prints with `--version`, on standard error if it prints none elsewhere.
+/// First line of `--version`, on standard error if there is none on standard output.
 #[cfg(target_os = "linux")]
 fn version(program: &Path) -> Option<String> {
     use std::fs::File;
@@ -108,7 +105,6 @@ fn version(program: &Path) -> Option<String> {
             Ok(None) if started.elapsed() < VERSION_WITHIN => std::thread::sleep(Duration::from_millis(2)),
             Ok(None) | Err(_) => {
                 kill_group(&child);
-                // It was killed, so this does not last.
                 let _ = child.wait();
                 break None;
             }

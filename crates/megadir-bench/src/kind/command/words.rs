@@ -1,13 +1,12 @@
-//! Command lines: split into words as a shell does, without one, and filled with paths and numbers.
+//! Command lines: split into words as a shell does, and filled with paths and numbers.
 //!
-//! Quotes and backslashes work as in POSIX. Everything else that a shell would interpret (pipes, variables,
-//! globs) is refused unless it is quoted: run without a shell it would do something else than it says. No crate
-//! that splits words reports unquoted operators.
+//! Quotes and backslashes work as in POSIX. Whatever else a shell would interpret (pipes, variables, globs)
+//! is refused unless quoted: without a shell it would mean something else. No crate that splits words reports
+//! unquoted operators.
 
 #[cfg(any(target_os = "linux", test))]
 use std::ffi::{OsStr, OsString};
 
-/// Characters that only a shell interprets, outside quotes.
 const OF_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '\n'];
 const SHELL: &str = "/bin/sh";
 
@@ -21,18 +20,13 @@ pub struct CommandLine {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placeholders<'a> {
     pub(crate) dir: &'a OsStr,
-    /// `{n}`
     pub(crate) entries: u64,
     pub(crate) out: &'a OsStr,
     pub(crate) megadir: &'a OsStr,
 }
 
 impl CommandLine {
-    /// Splits a command line.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if it is empty, has an open quote, or needs a shell and has none.
+    /// Errors: the line is empty, has an open quote, or needs a shell and has none.
     pub fn parse(line: &str, shell: bool) -> Result<Self, String> {
         if line.trim().is_empty() {
             return Err("the command is empty".into());
@@ -48,7 +42,6 @@ impl CommandLine {
         &self.words[0]
     }
 
-    /// `true` if the placeholder occurs, e.g. `{dir}`.
     pub fn names(&self, placeholder: &str) -> bool {
         self.words.iter().any(|word| word.contains(placeholder))
     }
@@ -88,7 +81,6 @@ fn quote(value: &OsStr) -> OsString {
     if !value.is_empty() && value.as_encoded_bytes().iter().all(plain) {
         return value.to_owned();
     }
-    // A name that is not UTF-8 cannot be taken apart here; the run's own paths are plain.
     let mut quoted = OsString::from("'");
     match value.to_str() {
         Some(text) => quoted.push(text.replace('\'', r"'\''")),
@@ -125,7 +117,7 @@ fn split(line: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Reads up to the closing quote. Within double quotes a backslash escapes what a shell would interpret.
+/// Within double quotes a backslash escapes what a shell would interpret.
 fn quotes(
     quote: char,
     letters: &mut std::str::Chars<'_>,

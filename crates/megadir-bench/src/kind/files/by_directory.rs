@@ -1,6 +1,6 @@
-//! Files directory by directory, for programs that do not know names: open, list, process, close. A file's time
-//! includes opening the directory (its first file) and filling the buffer (the first file in each; 32 KiB in
-//! glibc, 64 KiB on Windows).
+//! Files directory by directory, for programs that do not know names. A file's time includes opening the
+//! directory (its first file) and filling the buffer (the first file in each; 32 KiB in glibc, 64 KiB on
+//! Windows).
 
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
@@ -44,7 +44,6 @@ pub(crate) struct Open<'a> {
 }
 
 impl<'a> Listed<'a, '_> {
-    /// Processes the next entry; `false` at the end.
     pub(crate) fn next(&mut self) -> Result<bool, WorkError> {
         loop {
             if self.now.is_none() {
@@ -67,7 +66,6 @@ impl<'a> Listed<'a, '_> {
                     self.seen.add(now.key, entry.name, size);
                     if self.hand.syncs_directory() { self.hand.sync_directory(directory) } else { Ok(()) }
                 }
-                // Not counted, so it will be missing from the checksum.
                 Err(met) if is_of_one_file(&met.error) => Ok(()),
                 Err(met) => Err(met),
             };
@@ -76,7 +74,7 @@ impl<'a> Listed<'a, '_> {
     }
 }
 
-/// Opens a directory like opendir; its entries are accessed relative to the stream's descriptor.
+/// Like opendir; entries are accessed relative to the stream's descriptor.
 fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
     let directory = open(top, path).map_err(WorkError::at("opening a directory"))?;
     let cannot = WorkError::at("opendir");
@@ -102,7 +100,7 @@ pub(crate) struct Entered {
     directory: Option<Owned>,
 }
 
-/// Creates or rewrites the files of a batch; opens each directory when its first file comes.
+/// Opens each directory when its first file comes.
 pub(crate) struct Made<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) set: &'a Set,
@@ -147,7 +145,7 @@ fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
 impl Operation for Made<'_, '_> {
     type Error = WorkError;
 
-    /// Returns 1 for a file that was not as expected.
+    /// 1 for an unexpected result.
     fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {
             Ok(right) => Ok(u64::from(!right)),
@@ -168,7 +166,6 @@ pub(crate) struct ByName<'a, 'b> {
     pub(crate) set: &'a Set,
     pub(crate) batch: &'a Batch,
     pub(crate) hand: &'a mut FileOps<'b>,
-    /// `true` if missing parent directories are created before each file.
     pub(crate) make_directories: bool,
     pub(crate) control: RunControl<'b>,
 }
@@ -227,8 +224,7 @@ pub(crate) struct Directories<'a> {
 }
 
 impl<'a> Directories<'a> {
-    /// Selects every `step`-th directory from number `first`; `None` if only a pass over all names reveals
-    /// them.
+    /// Every `step`-th directory from `first`; `None` if only a pass over all names reveals them.
     pub(crate) fn new(
         top: Borrowed<'a>,
         set: &'a Set,

@@ -25,7 +25,6 @@ use crate::os::{self, Arg, Borrowed};
 
 pub(crate) use system::{is_of_one_file, refused};
 
-/// Size of one read, or of contents computed at a time, bytes.
 const PIECE_BYTES: usize = 128 << 10;
 
 #[derive(Debug)]
@@ -58,8 +57,7 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// `true` if the file was as expected, `false` if it is missing or unexpectedly present; only errors that
-    /// end the block are returned.
+    /// `false` if the file is missing or unexpectedly present; only errors that end the block are returned.
     #[inline]
     pub(crate) fn work(
         &mut self,
@@ -157,7 +155,6 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Returns a file's size; `None` if it is not a regular file.
     fn stat(at: Borrowed<'_>, name: impl Arg + Copy) -> Result<Option<u64>, Outcome> {
         system::size_of(at, name).map_err(met("stat", Step::Create))
     }
@@ -166,7 +163,6 @@ impl<'a> FileOps<'a> {
         os::remove_file(at, name).map_err(met("unlinking a file", Step::Create))
     }
 
-    /// Processes a listed file; returns its size if the operation reads it.
     pub(crate) fn listed(&mut self, at: Borrowed<'_>, name: &[u8]) -> Result<Option<u64>, Outcome> {
         match self.operation {
             FileOperation::Read => self.read(at, name).map(Some),
@@ -177,7 +173,7 @@ impl<'a> FileOps<'a> {
     }
 }
 
-/// Creates a directory and missing parents, like `mkdir -p`; one call if the directory exists.
+/// Like `mkdir -p`; one call if the directory exists.
 pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Outcome> {
     let make = |path: &[u8]| match os::make_directory(top, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -196,7 +192,7 @@ pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Out
 
 #[cfg(target_os = "linux")]
 mod system {
-    //! Linux: owner and mode, and the errors that mean that a file is not as expected.
+    //! Linux: owner and mode, and errors that concern one file.
 
     use std::fs::File;
     use std::io;
@@ -230,7 +226,7 @@ mod system {
         }
     }
 
-    /// Creates a file. If it gets owner and mode later, no other user may open it before that.
+    /// A file that gets owner and mode later may not be opened by other users before.
     #[inline]
     pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, owner: Option<&Owner>) -> io::Result<File> {
         if owner.is_none() {
@@ -250,8 +246,7 @@ mod system {
         Ok(rustix::fs::fsync(directory)?)
     }
 
-    /// `true` if an error only means that one file is not as expected: missing, already present, a link, a
-    /// directory.
+    /// `true` if one file is missing, already present, a link or a directory.
     pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
         let error = Errno::from_io_error(error);
         matches!(error, Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
@@ -264,7 +259,7 @@ mod system {
 
 #[cfg(windows)]
 mod system {
-    //! Windows: unavailable operations, and the errors that mean that a file is not as expected.
+    //! Windows: unavailable operations, and errors that concern one file.
 
     use std::fs::File;
     use std::io::{self, ErrorKind};
@@ -280,10 +275,8 @@ mod system {
     const DIRECTORY: u32 = 0x10;
     const REPARSE_POINT: u32 = 0x400;
 
-    /// Never constructed: this system does not set owners.
     pub(crate) enum Owner {}
 
-    /// Windows has no numeric owners.
     pub(crate) fn own() -> Option<Owner> {
         None
     }
@@ -315,8 +308,7 @@ mod system {
         Ok((kind == FileType::File).then_some(facts.size_bytes))
     }
 
-    /// `true` if attributes can be queried by name relative to an open directory. Wine looks in the process's
-    /// current directory instead.
+    /// Wine looks in the process's current directory instead.
     fn asks_by_name() -> bool {
         static ASKS: OnceLock<bool> = OnceLock::new();
         *ASKS.get_or_init(|| wine_version().is_none())
@@ -328,7 +320,7 @@ mod system {
         Err(io::Error::new(ErrorKind::Unsupported, NO_DIRECTORY_SYNC))
     }
 
-    /// `true` if an error only means that one file is not as expected: missing, already present, a directory.
+    /// `true` if one file is missing, already present or a directory.
     pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
         matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::IsADirectory)
     }
@@ -339,7 +331,6 @@ mod system {
         }
         match work.sync {
             SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
-            // Only a trial shows whether the volume can be flushed.
             SyncPolicy::AtEnd => os::sync(directory).err().map(|error| {
                 format!("flushing a whole volume needs an administrator, and support by the system: {error}")
             }),

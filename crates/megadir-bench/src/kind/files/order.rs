@@ -1,6 +1,6 @@
-//! Order in which a worker processes its files. As listed and by inode, the directories are listed beforehand,
-//! untimed, at 20 or 36 bytes per file. Names are found by a 64-bit hash of their path; unexpected and missing
-//! names are counted as wrong.
+//! Order in which a worker processes its files. As listed and by inode, directories are listed beforehand,
+//! untimed, at 20 or 36 bytes per file. Names are found by a 64-bit hash of their path; unexpected and
+//! missing ones count as wrong.
 
 use std::ffi::{CStr, CString};
 
@@ -34,7 +34,6 @@ impl Order {
         }
     }
 
-    /// Prepares the order of a task; returns the number of unexpected or missing names.
     pub(crate) fn prepare(
         task: &Task,
         set: &Set,
@@ -89,7 +88,6 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
     Ok((Order::Listed(numbers), wrong))
 }
 
-/// Appends the missing indices, so that every file is visited once.
 fn complete(numbers: &mut Vec<u32>, count: u64) {
     if numbers.len() as u64 == count {
         return;
@@ -112,7 +110,7 @@ fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Key
 
 /// Maximum number of files in a batch: names and pointers fit in the L2 cache.
 const FILES_MAX: usize = 4096;
-/// Maximum contents of a batch, bytes; larger files are computed piece by piece while they are written.
+/// Larger files are computed piece by piece while they are written, bytes.
 pub(crate) const CONTENTS_MAX: u64 = 4 << 20;
 
 #[derive(Debug, Default)]
@@ -125,7 +123,6 @@ pub(crate) struct Batch {
 struct Next {
     index: u64,
     path: CString,
-    /// Start of the file's own name in `path`.
     file_at: usize,
     size_bytes: u64,
     content_at: usize,
@@ -156,8 +153,8 @@ impl<'a> Planned<'a> {
 }
 
 impl Batch {
-    /// Loads the files from position `from` of the order on, with their contents if they are written; returns
-    /// their number.
+    /// Loads the files from position `from` of the order, with contents if they are written; returns their
+    /// number.
     pub(crate) fn fill(
         &mut self,
         set: &Set,

@@ -1,5 +1,5 @@
-//! Workers as processes: started before the block, released together, ended after it. A worker ends when the
-//! run's process dies. Ctrl-C reaches only the run. For the mechanisms see [`transport`](super::transport).
+//! Workers as processes: started before the block, released together, ended after it or when the run dies.
+//! Ctrl-C reaches only the run. [`transport`](super::transport) has the mechanisms.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -36,7 +36,6 @@ fn failed(source: io::Error) -> WorkError {
 }
 
 impl Processes {
-    /// Starts the workers of a block and waits until all are prepared.
     pub(crate) fn prepare(
         tasks: Vec<Task>,
         data: &Dir,
@@ -62,7 +61,6 @@ impl Processes {
         Ok(all)
     }
 
-    /// Releases all workers, and waits until all are done.
     pub(crate) fn work(
         &mut self,
         data: &Dir,
@@ -99,7 +97,6 @@ impl Processes {
 }
 
 impl Process {
-    /// Returns the worker's next message; checks for cancellation meanwhile.
     fn answer(&mut self, control: RunControl<'_>) -> Result<Said, WorkError> {
         loop {
             control.check()?;
@@ -117,7 +114,6 @@ impl Process {
     }
 
     fn ended(&mut self, error: &io::Error) -> WorkError {
-        // It may be exiting, or hang.
         let _ = self.child.kill();
         let how = match self.child.wait() {
             Ok(status) => format!("{}: exited before its work was done ({status}): {error}", self.number),
@@ -138,8 +134,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs this process as a worker of the run on its standard input, until the task is done. Errors of the work
-/// itself are reported to the run.
+/// Runs this process as a worker of the run on its standard input. Errors of the work are reported to the
+/// run.
 pub fn serve() -> io::Result<()> {
     let mut run = Guest::join()?;
     let (data, barrier) = run.take_all()?;
@@ -172,7 +168,6 @@ impl From<io::Error> for Failed {
 }
 
 fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> Result<Said, Failed> {
-    // Cancellation is the run's: it kills the worker.
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let mut worker = Worker::prepare(start.task, &directory(data), control)?;
@@ -226,7 +221,7 @@ pub(crate) fn work_threads(
         for worker in workers {
             let (barrier, mut stopwatch) = (&barrier, stopwatch.another());
             started.push(scope.spawn(move || {
-                // If this is not permitted, the run has already noted it; see `shares_descriptors`.
+                // The run has already noted if this is not permitted.
                 let _ = own_table();
                 let wait = || {
                     barrier.wait();
@@ -246,7 +241,6 @@ pub(crate) fn work_threads(
     Ok(reports)
 }
 
-/// Returns the reason why threads cannot have their own descriptor tables.
 pub(crate) fn shares_descriptors() -> Option<io::Error> {
     std::thread::spawn(|| own_table().err()).join().ok().flatten()
 }

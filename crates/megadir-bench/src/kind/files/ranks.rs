@@ -33,26 +33,20 @@ use crate::os::At;
 use crate::workspace::{Workspace, marker_below};
 
 const STAGE: &str = "ranks";
-/// Interval at which a waiting rank looks for the others.
 const LOOK: Duration = Duration::from_micros(200);
-/// Repetitions of the measurements of overhead.
 const BARRIERS: usize = 101;
 const COORDINATIONS: usize = 11;
 
-/// Ranks that share a directory, as workers.
 #[derive(Debug)]
 pub struct RankWorkers {
     world: World,
     path: PathBuf,
     top: Dir,
     facts: Ranks,
-    /// Set once the ranks can no longer meet.
     lost: Cell<bool>,
-    /// Times of every block so far.
     times: RefCell<Vec<RankTimes>>,
 }
 
-/// Instruction of rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 enum Instruction {
     Prepare { path: String, tasks: Vec<Option<Task>> },
@@ -65,10 +59,10 @@ fn failed(source: io::Error) -> WorkError {
 }
 
 impl RankWorkers {
-    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination. Rank 0 creates a private
-    /// directory there and removes it; if it is killed, the next run does.
+    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination. Rank 0
+    /// creates a private directory there and removes it; after a kill, the next run does.
     ///
-    /// The errors of all ranks are equal; the ranks have left then.
+    /// On an error, which is the same on all ranks, the ranks have left.
     pub fn share(world: World, path: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
         match prove(&world, path, heartbeat).and_then(|top| Ok((top, overhead(&world)?))) {
             Ok((top, (barrier_ns, coordination_ns))) => {
@@ -95,13 +89,12 @@ impl RankWorkers {
         self.world.size()
     }
 
-    /// Returns hosts, library and overhead, for the record.
     #[must_use]
     pub fn facts(&self) -> &Ranks {
         &self.facts
     }
 
-    /// Follows the instructions of rank 0 until it ends the run; returns the exit code.
+    /// Follows rank 0 until it ends the run; returns the exit code.
     pub fn serve(self) -> io::Result<u8> {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
@@ -124,7 +117,6 @@ impl RankWorkers {
         }
     }
 
-    /// Ends the other ranks with this exit code; only rank 0 calls it.
     pub fn end(self, code: u8) -> io::Result<()> {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         if self.lost.get() {
@@ -135,7 +127,6 @@ impl RankWorkers {
         self.world.finish()
     }
 
-    /// Prepares a block on all ranks; returns the worker of this rank.
     pub(crate) fn prepare(
         &self,
         tasks: Vec<Task>,
@@ -152,7 +143,6 @@ impl RankWorkers {
         Ok(worker)
     }
 
-    /// Runs a prepared block on all ranks; returns the reports of those that had a task.
     pub(crate) fn work(
         &self,
         worker: Option<Box<Worker>>,
@@ -187,7 +177,6 @@ impl RankWorkers {
         Ok((reports, times))
     }
 
-    /// Returns a sentence on ranks, overhead and stragglers of the run so far.
     pub(crate) fn summary(&self) -> String {
         let Ranks { library, hosts, barrier_ns, coordination_ns, .. } = &self.facts;
         let counted =
@@ -223,7 +212,6 @@ impl RankWorkers {
         text
     }
 
-    /// Returns the path of a data directory below the shared one.
     fn below(&self, data: &Dir) -> Result<String, WorkError> {
         let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str);
         below
@@ -286,7 +274,6 @@ impl RankWorkers {
         self.world.send_to_all(&text).map(drop).map_err(failed)
     }
 
-    /// Gathers what all ranks report on a step; the first failure is the result.
     fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
         let own = serde_json::to_vec(own).map_err(|error| failed(error.into()))?;
         self.meet_or_stop(control)?;
@@ -318,7 +305,7 @@ impl RankWorkers {
         }
     }
 
-    /// Waits for all ranks, asleep; returns `false` once the run is to stop.
+    /// Waits for all ranks, asleep; `false` once the run is to stop.
     fn meet(&self, control: RunControl<'_>) -> io::Result<bool> {
         self.world.meet(|| {
             control.heartbeat.fetch_add(1, Ordering::Relaxed);
@@ -335,7 +322,6 @@ fn said(error: WorkError) -> Said {
     }
 }
 
-/// Opens the directory on all ranks, and compares a file that rank 0 creates in it.
 fn prove(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error> {
     let top = Dir::open(path);
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
@@ -378,7 +364,7 @@ fn prove(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error
     top.map_err(|error| Error::Disagreement(error.to_string()))
 }
 
-/// Returns the median times of a barrier, and of a block without work, nanoseconds.
+/// Median times of a barrier, and of a block without work, nanoseconds.
 fn overhead(world: &World) -> io::Result<(u64, u64)> {
     let median = |count: usize, step: &dyn Fn() -> io::Result<()>| -> io::Result<u64> {
         let mut times = Vec::with_capacity(count);
@@ -409,17 +395,16 @@ fn overhead(world: &World) -> io::Result<(u64, u64)> {
     Ok((barrier_ns, coordination_ns))
 }
 
-/// Returns the smallest shift that gives the most ranks a partner on another host; 0 on one host.
+/// Smallest shift that gives the most ranks a partner on another host; 0 on one host.
 fn shift(hosts: &[String]) -> u32 {
     let others = |shift: usize| {
         let partner = |rank: usize| &hosts[(rank + shift) % hosts.len()];
         (0..hosts.len()).filter(|&rank| hosts[rank] != *partner(rank)).count()
     };
-    // The first of equal ones.
     (0..hosts.len()).rev().max_by_key(|&shift| others(shift)).unwrap_or(0) as u32
 }
 
-/// Returns the task of each rank: files are created by the rank with the worker's number, and used on another host.
+/// Files are created by the rank with the worker's number, and used on another host.
 fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Option<Task>> {
     let mut of_rank: Vec<Option<Task>> = (0..size).map(|_| None).collect();
     for task in tasks {

@@ -13,7 +13,6 @@ use crate::dataset::{Files, FilesError, PlaceBuffer};
 use crate::kind::name_hash;
 use crate::os::{self, At};
 
-/// Files between two checks for cancellation.
 const STEP: u64 = 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +39,6 @@ impl Set {
         self.count
     }
 
-    /// `true` if other workers use the same directories.
     pub(crate) fn shared(&self) -> bool {
         self.stride > 1
     }
@@ -52,8 +50,7 @@ impl Set {
 }
 
 impl Task {
-    /// Returns the worker's files. In a shared tree workers take every n-th file, so that their files are
-    /// disjoint for any range.
+    /// In a shared tree workers take every n-th file, so that their files are disjoint for any range.
     pub(crate) fn set(&self) -> Result<Set, FilesError> {
         let FileWork { from, to, workers, .. } = &self.work;
         let (from, count) = (*from, to.saturating_sub(*from));
@@ -70,7 +67,6 @@ impl Task {
         }
     }
 
-    /// Opens the top of the worker's tree, creating it if `make` is set.
     pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir, WorkError> {
         let name = match self.work.workers.sharing {
             Sharing::Own => Files::worker_directory(self.worker),
@@ -134,7 +130,6 @@ pub(crate) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checksum {
     pub(crate) files: u64,
-    /// Sum over paths and, if they are read, sizes.
     sum: u64,
 }
 
@@ -152,8 +147,7 @@ impl Checksum {
         self.sum = self.sum.wrapping_add(seen);
     }
 
-    /// Returns a lower bound of the number of wrong files: all files with another name or size together count
-    /// as 1.
+    /// Lower bound of the number of wrong files: all files with another name or size count as 1.
     pub(crate) fn wrong(&self, expected: &Self) -> u64 {
         match self.files.abs_diff(expected.files) {
             0 => u64::from(self.sum != expected.sum),
@@ -161,7 +155,6 @@ impl Checksum {
         }
     }
 
-    /// Returns the expected checksum of a set, and its directories in the order of their first file.
     pub(crate) fn expected(
         set: &Set,
         sizes: bool,

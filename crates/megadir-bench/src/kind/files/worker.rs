@@ -23,7 +23,6 @@ pub(crate) struct Worker {
     pub(crate) task: Task,
     set: Set,
     order: Order,
-    /// Unexpected or missing names found while preparing the order.
     wrong: u64,
     batch: Batch,
     batched: u64,
@@ -33,12 +32,12 @@ pub(crate) struct Worker {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// Start and end on the monotonic clock, which all processes share, nanoseconds.
+    /// On the monotonic clock, which all processes share, nanoseconds.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     /// Time of computing names and contents, nanoseconds, included in the above.
     pub(crate) paused_ns: u64,
-    /// Processor time without the pauses, nanoseconds.
+    /// Without the pauses, nanoseconds.
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     /// Bytes read from devices, if the system counts them.
@@ -47,7 +46,6 @@ pub(crate) struct Report {
     pub(crate) wrong: u64,
 }
 
-/// Time and processor time that belong to no operation.
 #[derive(Default)]
 struct Pauses {
     ns: u64,
@@ -112,8 +110,8 @@ impl Worker {
         self.batch.fill(&self.set, &self.order, from, writes)
     }
 
-    /// Runs the block once `barrier` returns. All descriptors opened here are closed here, so the thread may
-    /// have its own table.
+    /// Runs the block once `barrier` returns. Closes every descriptor that it opens, so the thread may have
+    /// its own table.
     pub(crate) fn work(
         &mut self,
         data: &Dir,
@@ -125,7 +123,7 @@ impl Worker {
         let work = self.task.work.clone();
         let mut hand = FileOps::new(&work, control.heartbeat);
         let mut pauses = Pauses::default();
-        // Even if preparation failed: the other workers wait for this one.
+        // Even after an error: the other workers wait for this one.
         barrier();
         let top = top?;
         // Before the clock starts: this call may make the kernel switch to another thread.
@@ -155,7 +153,6 @@ impl Worker {
         })
     }
 
-    /// Processes files with computed names, batch by batch; returns the number of files and of wrong ones.
     fn by_number<'a>(
         &mut self,
         top: &Dir,
@@ -190,7 +187,6 @@ impl Worker {
         Ok((done, wrong))
     }
 
-    /// Processes files as they are listed; returns the number of files and of wrong ones.
     fn by_listing<'a>(
         &mut self,
         top: &Dir,
@@ -202,7 +198,6 @@ impl Worker {
         let mut listed =
             Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default(), control };
         stopwatch.time(&mut listed, self.expected.files)?;
-        // The last directory's end, and unexpected entries.
         while listed.next()? {
             control.check()?;
         }
@@ -210,7 +205,6 @@ impl Worker {
         Ok((listed.seen.files, wrong))
     }
 
-    /// Creates the directories of the set; returns its files, which need them.
     fn make_directories(
         &self,
         top: &Dir,

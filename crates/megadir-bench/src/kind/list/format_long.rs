@@ -6,7 +6,6 @@ pub(crate) use linux::*;
 pub(crate) use windows::*;
 
 pub(crate) const HEADINGS: u64 = 1;
-/// Entries between two heartbeats.
 const STEP: usize = 1024;
 
 #[cfg(target_os = "linux")]
@@ -26,7 +25,7 @@ mod linux {
 
     const MONTHS: [&[u8; 3]; 12] =
         [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
-    /// `ls` prints the time of day for files younger than half a year of 365.2425 days.
+    /// `ls` prints the time of day for files younger than half a year.
     const HALF_YEAR_S: i64 = 31_556_952 / 2;
 
     #[derive(Clone, Copy, Debug, Default)]
@@ -108,7 +107,7 @@ mod linux {
         }
     }
 
-    /// Appends `Mon DD HH:MM`, or `Mon DD  YYYY` for times older than half a year or in the future.
+    /// `Mon DD HH:MM`, or `Mon DD YYYY` for times older than half a year or in the future.
     fn push_date(text: &mut Vec<u8>, of_entry: &Attributes, now_s: i64) {
         let then_s = of_entry.modified_unix_s;
         let date = Time { seconds: then_s, nanoseconds: 0 }.utc();
@@ -133,7 +132,6 @@ mod linux {
     }
 
     impl Names {
-        /// Reads a table; if it cannot be read, IDs are printed as numbers.
         pub(crate) fn read(path: &str) -> Self {
             let text = std::fs::read_to_string(path).unwrap_or_default();
             let row = |line: &str| {

@@ -1,12 +1,10 @@
-//! System calls of programs that print attributes, entry by entry: as `ls -l` on Linux, by whole path on
-//! Windows.
+//! System calls of programs that print attributes: as `ls -l` on Linux, by whole path on Windows.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Entries between two heartbeats.
 const STEP: usize = 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +14,6 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Adds the counts of a later stage, which finds the same entries missing again.
     pub(crate) fn add(&mut self, later: Self) {
         self.calls += later.calls;
         self.vanished = self.vanished.max(later.vanished);
@@ -25,9 +22,8 @@ impl Asked {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! System calls of `ls -l` for every entry, as traced from coreutils 9.1: statx (here relative to the
-    //! descriptor), then two queries for extended attributes by path, because current kernels have no
-    //! descriptor-relative call.
+    //! `ls -l` of coreutils 9.1 calls statx (here relative to the descriptor) for every entry, then asks for
+    //! two extended attributes by path, because current kernels have no descriptor-relative call.
 
     use std::ffi::CStr;
     use std::os::fd::AsFd;
@@ -48,7 +44,6 @@ mod linux {
         .union(StatxFlags::GID)
         .union(StatxFlags::MTIME)
         .union(StatxFlags::SIZE);
-    /// Buffer size that `ls` passes to lgetxattr, bytes.
     const LABEL_BYTES: usize = 255;
     const SYMLINK: u16 = 0o120_000;
     pub(crate) const TYPE_BITS: u16 = 0o170_000;
@@ -57,7 +52,7 @@ mod linux {
         None
     }
 
-    /// Vanished entries keep empty attributes and are counted; any other error ends the listing.
+    /// Vanished entries keep empty attributes and are counted.
     pub(crate) fn ask(
         directory: &Dir,
         arena: &mut NameArena,
@@ -92,8 +87,8 @@ mod linux {
         Ok(Asked { calls: arena.len() as u64, vanished })
     }
 
-    /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is no
-    /// error. Vanished entries are counted; any other error ends the listing.
+    /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is
+    /// no error.
     pub(crate) fn ask_extended(
         directory: &Dir,
         arena: &mut NameArena,
@@ -130,7 +125,6 @@ mod linux {
         Ok(asked)
     }
 
-    /// `true` if an error concerns only the extended attribute, not the entry.
     fn is_answer(error: Errno) -> bool {
         matches!(
             error,

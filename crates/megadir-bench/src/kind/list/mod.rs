@@ -12,14 +12,11 @@ use serde::Deserialize;
 pub(crate) use plan::{chosen, of_study};
 pub(crate) use run::Listing;
 
-/// Listing study: its baseline, and the groups of arms compared with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSpec {
     pub baseline: BaselineSpec,
     pub compare: Vec<CompareSpec>,
-    /// Groups that split the difference between two programs into factors.
     pub decompose: Vec<DecomposeSpec>,
-    /// Groups that show time against the number of entries.
     pub grow: Vec<GrowSpec>,
     pub windows: Option<WindowsSpec>,
 }
@@ -28,7 +25,6 @@ pub struct ListSpec {
 #[serde(deny_unknown_fields)]
 pub struct WindowsSpec {
     pub question: String,
-    /// Reason why the source's figures do not apply.
     pub unlike: String,
     pub baseline: BaselineSpec,
     #[serde(default)]
@@ -39,12 +35,11 @@ pub struct WindowsSpec {
     pub grow: Vec<GrowSpec>,
 }
 
-/// Baseline arm; also supplies the values that other arms omit.
+/// Also supplies the values that other arms omit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
     pub backend: String,
-    /// Buffer of one call, bytes.
     pub buffer_bytes: u64,
     pub threads: u32,
 }
@@ -73,7 +68,6 @@ pub struct CompareSpec {
     pub arms: Vec<ArmSpec>,
 }
 
-/// Two programs, each a chain of steps from reading to the whole program.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecomposeSpec {
@@ -87,13 +81,11 @@ pub struct DecomposeSpec {
     pub fast: Vec<StepSpec>,
 }
 
-/// One step of a program: changes to the previous step.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
     pub factor: String,
     pub backend: Option<String>,
-    /// Buffer from here on, bytes.
     pub buffer_bytes: Option<u64>,
     pub stage: Option<Stage>,
 }
@@ -114,9 +106,7 @@ pub struct GrowSpec {
 #[serde(deny_unknown_fields)]
 pub struct SeriesSpec {
     pub name: String,
-    /// Backend; the baseline's if omitted.
     pub backend: Option<String>,
-    /// Buffer, bytes; the baseline's if omitted.
     pub buffer_bytes: Option<u64>,
     pub stages: Vec<Stage>,
 }

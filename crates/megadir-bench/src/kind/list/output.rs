@@ -10,11 +10,8 @@ use crate::control::WorkError;
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
 
-/// Size of one write to a pipe, as in the C library, bytes.
 const WRITE_BYTES: usize = 4096;
-/// Size of one read, as in `wc`, bytes.
 const READ_BYTES: usize = 16 << 10;
-/// Upper bound of a formatted line, bytes.
 const LINE_BYTES_MAX: usize = 1024;
 
 pub(crate) struct Sink {
@@ -23,7 +20,7 @@ pub(crate) struct Sink {
     calls: u64,
     written_bytes: u64,
     lines: u64,
-    /// Newlines within names, which the reader counts as lines too.
+    /// The reader counts them as lines too.
     newlines_in_names: u64,
 }
 
@@ -33,7 +30,6 @@ struct Drained {
     lines: u64,
 }
 
-/// Runs `work` with a sink, into a pipe if `piped`, and returns only when the reader has read everything.
 pub(crate) fn with_sink<T>(
     piped: bool,
     work: impl FnOnce(&mut Sink) -> Result<T, WorkError>,
@@ -56,7 +52,6 @@ pub(crate) fn with_sink<T>(
         let reader = std::thread::Builder::new().name("megadir-drain".to_owned());
         let reader = reader.spawn_scoped(scope, || drain(output)).map_err(failed)?;
         let result = work(&mut sink).and_then(|result| sink.flush().map(|()| result));
-        // Closing the write end lets the reader finish.
         sink.pipe = None;
         match reader.join() {
             Ok(Ok(drained)) => result.and_then(|result| sink.check_drained(drained).map(|()| result)),
@@ -66,7 +61,6 @@ pub(crate) fn with_sink<T>(
     })
 }
 
-/// Reads to the end and counts lines, as `wc -l` does.
 fn drain(mut output: PipeReader) -> std::io::Result<Drained> {
     let mut piece = [0; READ_BYTES];
     let mut drained = Drained { bytes: 0, lines: 0 };
@@ -98,7 +92,6 @@ impl Sink {
         self.text.extend_from_slice(name);
     }
 
-    /// Ends a line, and writes the buffer if it is full.
     #[inline]
     pub(crate) fn end_line(&mut self) -> Result<(), WorkError> {
         self.text.push(b'\n');
@@ -106,17 +99,15 @@ impl Sink {
         if self.text.len() < WRITE_BYTES { Ok(()) } else { self.pass(WRITE_BYTES) }
     }
 
-    /// Returns the number of write calls, including the one for the remaining bytes.
+    /// Includes the call for the remaining bytes.
     pub(crate) fn calls(&self) -> u64 {
         self.calls + u64::from(self.pipe.is_some() && !self.text.is_empty())
     }
 
-    /// Returns the number of bytes written to the pipe, 0 without one.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
     }
 
-    /// Fails unless there is one line per entry, plus `headings`.
     pub(crate) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), WorkError> {
         let (lines, expected) = (self.lines, entries + headings);
         if lines == expected {
@@ -126,7 +117,6 @@ impl Sink {
         Err(WorkError::Stage { stage: "format", source: std::io::Error::other(text) })
     }
 
-    /// Fails unless everything written came out of the pipe.
     fn check_drained(&self, drained: Drained) -> Result<(), WorkError> {
         let written = Drained { bytes: self.written_bytes, lines: self.lines + self.newlines_in_names };
         if drained == written {
@@ -154,7 +144,6 @@ impl Sink {
     }
 }
 
-/// Appends a number in decimal, right-aligned in `width` columns.
 #[inline]
 pub(crate) fn push_number(text: &mut Vec<u8>, value: u64, width: usize) {
     let mut digits = [b' '; 20];
@@ -172,7 +161,6 @@ pub(crate) fn push_number(text: &mut Vec<u8>, value: u64, width: usize) {
     text.extend_from_slice(&digits[from..]);
 }
 
-/// Appends text, left-aligned in `width` columns.
 #[inline]
 pub(crate) fn push_text(text: &mut Vec<u8>, value: &[u8], width: usize) {
     text.extend_from_slice(value);
@@ -233,7 +221,6 @@ fn kind(kind: FileType) -> &'static [u8] {
 }
 
 #[cfg(target_os = "linux")]
-/// Attributes of an entry that `ls -l` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) mode: u16,
@@ -242,20 +229,17 @@ pub(crate) struct Attributes {
     pub(crate) group: u32,
     pub(crate) size_bytes: u64,
     pub(crate) modified_unix_s: i64,
-    /// `true` if an access control list was found.
     pub(crate) has_acl: bool,
 }
 
 #[cfg(windows)]
 pub(crate) type Attributes = megadir_sys::windows::facts::Facts;
 
-/// All names of a directory, and their attributes once these are read.
 #[derive(Debug, Default)]
 pub(crate) struct NameArena {
-    /// Every name with a NUL after it, as system calls take them.
+    /// Names with a NUL after each, as system calls take them.
     bytes: Vec<u8>,
     items: Vec<Item>,
-    /// In the order of the items.
     pub(crate) attributes: Vec<Attributes>,
 }
 

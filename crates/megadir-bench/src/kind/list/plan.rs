@@ -1,5 +1,5 @@
-//! Arms and groups of a listing study: comparisons, decompositions and growth, from the study or from the
-//! user's options. A note replaces a group whose work is impossible here.
+//! Arms and groups of a listing study, from the study or from the user's options. A note replaces a group
+//! whose work is impossible here.
 
 use megadir_record::{ArmId, DataId, Group, GroupRule, Stage, Work};
 
@@ -14,7 +14,6 @@ pub(crate) struct Base {
     pub(crate) reading: Reading,
 }
 
-/// Backend, buffer and threads that read a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) backend: String,
@@ -32,7 +31,7 @@ impl Arms<'_> {
         Ok(Base { id: self.baseline(DataId(0), work), reading })
     }
 
-    /// Returns the work of reading and doing `stages`, or the reason why it is impossible here.
+    /// The error is the reason why the work is impossible here.
     pub(crate) fn work(
         &self,
         reading: &Reading,
@@ -64,7 +63,6 @@ pub(crate) fn of_study(spec: &ListSpec, base: &Base, arms: &mut Arms<'_>) -> Res
     spec.grow.iter().try_for_each(|group| grow(group, base, arms))
 }
 
-/// Adds the one group that crosses the user's values.
 pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let arm = ArmSpec {
         backend: request.backends.clone(),
@@ -97,7 +95,6 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
     Ok(())
 }
 
-/// Returns every combination of an arm's values; the baseline's value replaces a missing one.
 fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
     let or = |given: &[u32], own: u32| if given.is_empty() { vec![own] } else { given.to_vec() };
     let backends = if arm.backend.is_empty() { vec![base.backend.clone()] } else { arm.backend.clone() };
@@ -136,7 +133,7 @@ fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(
 
 type Chain = Vec<(String, Work)>;
 
-/// Returns the cumulative work after each step; `None`, with a note, if a step is impossible here.
+/// Cumulative work after each step; `None`, with a note, if a step is impossible here.
 fn chain(
     group: &str,
     steps: &[StepSpec],
@@ -194,8 +191,8 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
     Ok(())
 }
 
-/// Returns the data sets of a growth group in ascending size: the requested ones if there are several, else the
-/// study's fractions of the one.
+/// Data sets in ascending size: the requested ones if there are several, else the study's fractions of the
+/// one.
 fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
     let largest = arms.data[0].entries;
     let mut entries: Vec<u64> = if arms.data.len() > 1 {

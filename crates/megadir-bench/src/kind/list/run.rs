@@ -1,6 +1,6 @@
 //! One listing of a directory: the stages of the two programs under study, each switched on or off. Every
-//! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All arms
-//! hash every name while reading it (`name_hash`), which proves equal work.
+//! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All
+//! arms hash every name (`name_hash`), which proves equal work.
 
 use megadir::{Backend, Batch, Dir, ReadAhead, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
@@ -84,7 +84,7 @@ impl Listing {
             format_long(&arena, control, sink)?;
             sink.check_lines(seen.entries, format_long::HEADINGS)?;
         }
-        // Vanished entries were not fully processed, so the block counts as unequal.
+        // Vanished entries make the block unequal.
         seen.entries -= asked.vanished.min(seen.entries);
         Ok(seen.counted(read_calls, asked.calls, sink))
     }

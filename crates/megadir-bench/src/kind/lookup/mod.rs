@@ -11,20 +11,18 @@ use crate::note::NoteKind;
 
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 
-/// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm is
-/// the baseline.
+/// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm
+/// is the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookupSpec {
-    /// Existing names, absent names, or both.
     pub presence: Vec<Presence>,
     pub keys: Vec<Keys>,
-    /// System calls; the system's own if omitted.
     #[serde(default = "system_calls")]
     pub calls: Vec<LookupCall>,
 }
 
-/// Returns this system's calls that check whether a name exists; the published study's comes first.
+/// This system's calls that check whether a name exists; the published study's comes first.
 pub(crate) fn system_calls() -> Vec<LookupCall> {
     if cfg!(windows) {
         vec![LookupCall::AttributesByPath, LookupCall::AttributesByHandle]
@@ -49,7 +47,6 @@ struct One {
     arm: ArmId,
 }
 
-/// Adds the arms and groups of look-ups on every data set of `arms`.
 pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     let all = cross(spec, arms);
     compare(&all, arms);
@@ -59,7 +56,6 @@ pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     growth(&all, arms);
 }
 
-/// Adds the arms, smallest directory first; the first arm is the baseline.
 fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
     sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
@@ -95,7 +91,6 @@ fn compare(all: &[One], arms: &mut Arms<'_>) {
     arms.groups.push(Group::new("lookup", title, false, rule));
 }
 
-/// Contrasts absent names with present ones, all else being equal.
 fn absent(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
         one.presence == Presence::Absent
@@ -114,7 +109,6 @@ fn absent(all: &[One], arms: &mut Arms<'_>) {
     arms.pairs("absent", "Do absent names cost more than present names?", pairs.collect());
 }
 
-/// Contrasts other distributions of names with one constant name.
 fn patterns(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
         one.keys != Keys::Fixed
@@ -138,7 +132,6 @@ fn patterns(all: &[One], arms: &mut Arms<'_>) {
     arms.pairs("pattern", "How much faster are lookups of one repeated name?", pairs.collect());
 }
 
-/// Contrasts names relative to the directory with whole paths.
 fn by_name(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
         one.call == LookupCall::AttributesByHandle

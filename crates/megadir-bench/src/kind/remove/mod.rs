@@ -115,7 +115,6 @@ pub(crate) fn removals(
     Ok(Order::Chains)
 }
 
-/// Adds a data set and the two arms that work on it; returns the removing arm.
 fn chain_of(
     made: &Made,
     entries: u64,
@@ -155,7 +154,6 @@ const STAGE: &str = "removing";
 
 pub(crate) struct Removal {
     work: RemoveWork,
-    /// Names in the directory, as arguments of `rm`.
     names: Vec<std::ffi::OsString>,
     taken: Option<BlockUsage>,
 }
@@ -169,8 +167,8 @@ impl Removal {
         let failures = Failures::new(1);
         let progress = Progress::new();
         let on_failure = |failure| failures.add(failure);
-        // The workers share a descriptor table: a thread's own outlives `join` for a moment, and would make the unmount
-        // fail with EBUSY.
+        // The workers share a descriptor table: a thread's own outlives `join` for a moment, and the unmount
+        // would fail with EBUSY.
         let options = RemoveOptions::new(self.work.workers as usize, &on_failure);
         let removed =
             remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
@@ -218,7 +216,7 @@ impl Workload for Removal {
                 remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
                 self.work.files
             }
-            // Neither increments the heartbeat meanwhile; both take as long as the disk needs.
+            // Neither increments the heartbeat: both take as long as the disk needs.
             Remover::Library => {
                 marked(control.heartbeat, WRITING_BACK, || self.by_library(directory, control))?
             }
@@ -259,7 +257,6 @@ mod linux {
     use super::failed;
     use crate::control::WorkError;
 
-    /// Upper bound of the arguments on one command line.
     const NAMES_MAX: usize = 50_000;
 
     fn rm() -> Command {
@@ -312,8 +309,7 @@ mod linux {
 
 #[cfg(windows)]
 mod windows {
-    //! Windows has no `rm -rf`. Its nearest equivalent, `rmdir /s`, works by path, which may lead elsewhere than
-    //! the open directory.
+    //! Windows has no `rm -rf`. `rmdir /s` works by path, which may lead elsewhere than the open directory.
 
     use std::ffi::OsString;
 

@@ -17,7 +17,6 @@ pub(crate) use run::{Expected, FileAttributes};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatAllSpec {
-    /// Names of methods; all of them if empty.
     #[serde(default)]
     pub methods: Vec<String>,
     pub threads: Vec<u32>,
@@ -32,7 +31,6 @@ impl StatAllSpec {
     }
 }
 
-/// Adds the arms and groups of every method on every data set of `arms`.
 pub(crate) fn attributes(
     spec: &StatAllSpec,
     request: &Request<'_>,
@@ -74,7 +72,6 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     let names: Vec<&str> =
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
-    // Threads of the methods, not of a backend: on Windows no backend takes several.
     if let Some(threads) =
         threads.iter().find(|threads| !(1..=megadir::THREADS_MAX).contains(&(**threads as usize)))
     {
@@ -100,7 +97,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     Ok(ways)
 }
 
-/// Returns the index of the baseline method: the first that is not another system's.
+/// The first that is not another system's.
 pub(crate) fn baseline(names: &[impl AsRef<str>]) -> usize {
     names.iter().position(|name| system_of(name.as_ref()).is_none()).unwrap_or(0)
 }
@@ -124,8 +121,8 @@ fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, 
     Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
 }
 
-/// Returns the work of listing by a method that a study names, without keeping results, with one thread or one
-/// per processor; or the reason why it is unavailable.
+/// Work of listing by a method, without keeping results, with one thread or one per processor; or the reason
+/// why it is unavailable.
 pub(crate) fn work_of(request: &Request<'_>, name: &str) -> Result<Result<Work, String>, PlanError> {
     Ok(fact(request, name)?.map(|fact| work(&with_threads(fact, &[1])[0], false)))
 }

@@ -1,6 +1,6 @@
-//! Removes the content of one of the run's own directories: relative to the open directory, not following
-//! links, not crossing mounts. Studies of removal measure `remove_content` as the plain loop, so it makes no
-//! unnecessary system calls.
+//! Removes the content of one of the run's own directories: relative to the open directory, following no
+//! links, crossing no mounts. Studies measure `remove_content` as the plain loop, so it makes no unnecessary
+//! system calls.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -12,19 +12,17 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Depth limit. The trees of layouts, including the directories of workers and rounds above them, are
-/// shallower.
+/// The trees of layouts are shallower, including the directories of workers and rounds.
 const DEPTH_MAX: u32 = 64;
-/// Limit of passes over a directory, in case names are added while it is read.
+/// Names may be added while the directory is read.
 const PASSES_MAX: u32 = 1_000;
 
-/// Heartbeat of long work, so that a watchdog can distinguish progress from a hang.
 pub(crate) type Beat = AtomicU64;
 
 #[cfg(windows)]
 mod windows {
-    //! Windows: relative to handles. Without POSIX semantics a name stays until the last handle to its file is
-    //! closed (e.g. by a virus scanner), so the removal waits a little for the remaining names.
+    //! Windows: without POSIX semantics a name stays until the last handle to its file is closed (e.g. by a
+    //! virus scanner), so the removal waits a little for the remaining names.
 
     use std::io::{self, ErrorKind};
     use std::sync::atomic::Ordering;
@@ -37,9 +35,7 @@ mod windows {
         At, Borrowed, each_entry, open_on_this_mount, remove_directory as remove_empty, remove_file,
     };
 
-    /// Interval between checks for names held open by other processes.
     const WAIT: Duration = Duration::from_millis(10);
-    /// Number of checks for an emptied directory.
     const WAITS_MAX: u32 = 100;
 
     pub(crate) fn remove_content(directory: Borrowed<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
@@ -64,7 +60,6 @@ mod windows {
                 };
                 match gone {
                     Ok(()) => removed = true,
-                    // Another process still has it open, or it has vanished.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
                 }
@@ -92,7 +87,7 @@ mod windows {
         remove_emptied(parent, name)
     }
 
-    /// Removes an emptied directory; retries, since its former entries may take a moment to disappear.
+    /// Its former entries may take a moment to disappear.
     pub(crate) fn remove_emptied(parent: Borrowed<'_>, name: &[u8]) -> io::Result<()> {
         for _ in 0..WAITS_MAX {
             match remove_empty(parent, name) {

@@ -11,7 +11,6 @@ use crate::cmd::bench::{Progress, drawn_seed, program};
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 
-/// The error is the reason for skipping it; `None` if interrupted.
 pub(super) fn measured(
     args: &Args,
     question: &Question,
@@ -44,13 +43,12 @@ pub(super) fn measured(
     }
 }
 
-/// Label and progress, without the notes of a run: the answer has the relevant ones.
+/// Without the notes of a run: the answer has the relevant ones.
 struct Shown(&'static str, Option<Progress>);
 
 impl Listener for Shown {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         if let Event::Started(header) = event {
-            // The line of an earlier run ends before the next one's begins.
             self.1 = None;
             self.1 = Some(Progress::new(&header.plan, true).labelled(self.0));
         }

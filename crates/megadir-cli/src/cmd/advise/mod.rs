@@ -24,7 +24,6 @@ use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
 
 const WRITERS_MAX: u32 = 256;
-/// Seconds.
 const TIME_MAX_S: u64 = 3600;
 
 /// Recommend a layout for many files: one directory, or directories named after a hash
@@ -117,7 +116,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         let is_terminal = output.is_terminal();
         text::report(&mut output.text, &answer, is_terminal);
     }
-    // An output error must not prevent the page, nor the reverse.
     let printed = output.flush();
     let written = page.map_or(Ok(exit::DONE), |page| write(page, &answer));
     match printed {
@@ -126,7 +124,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-/// Writes the report of the measurement, with the advice as the headline; returns the exit code.
 fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
     let run = match &answer.run {
         Ok(run) => run,
@@ -159,7 +156,6 @@ struct Answer {
     run: Result<Box<Run>, String>,
 }
 
-/// `None` if interrupted.
 fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
@@ -189,7 +185,6 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
 }
 
-/// Default of --files; an error if none or unknown.
 fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
     match &look.limits.facts.entries {
@@ -203,7 +198,6 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     }
 }
 
-/// Before anything is measured.
 fn check(args: &Args) -> Result<(), CliError> {
     let several = args.writers.filter(|writers| *writers > 1);
     if let Some(writers) = several.filter(|_| !args.pattern.writes()) {

@@ -56,8 +56,7 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// Impossibility first, because it holds under any load; then a warning about an overloaded machine, which
-/// makes the rest doubtful.
+/// Impossibility first, because it holds under any load; then a warning about an overloaded machine.
 fn opening(answer: &Answer) -> Vec<String> {
     let first = first_line(answer);
     let overload = overload(answer);
@@ -71,7 +70,6 @@ pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
 
-/// If the headline is about a more serious problem.
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);
@@ -118,7 +116,6 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     if let Some(changes) = changes(advice) {
         rows.push(("changes", changes));
     }
-    // A likely shortage is already in the first line.
     if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| !shortage.is_likely()) {
         rows.push((
             "beware",

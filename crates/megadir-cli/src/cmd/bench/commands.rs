@@ -18,7 +18,6 @@ use super::run::run_asked;
 use super::work::word;
 use crate::exit::{self, CliError};
 
-/// Files of the data set, and measured rounds.
 const ENTRIES: u64 = 100_000;
 const ROUNDS: u32 = 30;
 
@@ -108,7 +107,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// Writes the report of a record next to it.
 fn export(path: &Path, of: &Report, format: &str) -> Result<(), CliError> {
     let written = report::export(path, of, format)?;
     eprintln!("megadir: wrote the report '{}'", written.display());
@@ -116,7 +114,6 @@ fn export(path: &Path, of: &Report, format: &str) -> Result<(), CliError> {
 }
 
 impl Args {
-    /// Returns the study that measures the commands.
     fn study(&self) -> Result<Study, CliError> {
         if self.names.len() > self.commands.len() {
             let (names, commands) = (self.names.len(), self.commands.len());
@@ -146,7 +143,6 @@ impl Args {
             spread: None,
             arms: self.commands.iter().enumerate().map(arm).collect(),
         };
-        // Commands that are not given the files need none.
         let uses = ["{dir}", "{n}"].iter().any(|name| lines.iter().any(|line| line.names(name)));
         let size = SizeSpec {
             entries: if uses { ENTRIES } else { 1 },

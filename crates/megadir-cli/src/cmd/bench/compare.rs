@@ -73,7 +73,6 @@ fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.what)))
 }
 
-/// Parses `slower` or `slower:3%`.
 pub(super) fn parse_condition(text: &str) -> Result<Slower, String> {
     let wrong = || "expected slower, or slower:3% for a threshold of 3 %".to_owned();
     let by = text.strip_prefix("slower").ok_or_else(wrong)?;
@@ -114,7 +113,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// Prints the reasons for the result of a gate, and returns its exit code.
 pub(super) fn code(gate: &Gate) -> u8 {
     gate.lines().iter().for_each(|line| eprintln!("megadir: {line}"));
     match gate.says {
@@ -138,7 +136,6 @@ fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliEr
     Ok(loaded)
 }
 
-/// In the order of their names.
 fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -174,7 +171,6 @@ fn once_each(side: &[Loaded]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Rejects runs that cannot be compared.
 fn check(args: &Args, compared: &Between) -> Result<(), CliError> {
     let quoted = |runs: &[String]| runs.iter().map(|run| format!("'{run}'")).collect::<Vec<_>>().join(", ");
     let sides = format!("{} and {}", quoted(&compared.old_runs), quoted(&compared.new_runs));

@@ -59,7 +59,6 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text
 }
 
-/// One line each; all file systems have the same ones.
 fn data_sets(plan: &Plan) -> String {
     let first = plan.data.first().and_then(|data| data.on);
     let line = |data: &Data| match &data.source {
@@ -86,7 +85,6 @@ struct ArmLine<'a> {
     on: Vec<&'a str>,
 }
 
-/// Arms that differ only in the file system share a line.
 fn arms(plan: &Plan) -> String {
     let mut arms: Vec<ArmLine<'_>> = Vec::new();
     for planned in &plan.arms {
@@ -127,7 +125,6 @@ fn caches(resolved: &Resolved) -> String {
     resolved.caches.iter().map(line).collect()
 }
 
-/// If any.
 fn staying(plan: &Plan) -> String {
     let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
     if kept_inodes == 0 {

@@ -98,7 +98,6 @@ fn mount_options(fact: &Fact) -> String {
     fact.proven.as_ref().map_or_else(given, |proven| proven.mount_options.clone())
 }
 
-/// `true` if the page cache was bypassed; `None` without an image.
 fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     match proven.place {
         Place::Image { direct_io, .. } => direct_io,
@@ -112,7 +111,6 @@ struct Line {
     file_system: String,
     about: &'static str,
     available: bool,
-    /// `true` if the file system was created and mounted.
     proven: bool,
     reason: Option<String>,
     label: Option<String>,

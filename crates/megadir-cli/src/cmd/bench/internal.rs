@@ -1,5 +1,4 @@
-//! Hidden subcommands: `bench null`, the measured loop without work, for counting its instructions; `bench
-//! worker`, started by a run.
+//! Hidden subcommands: `bench null`, the measured loop without work, and `bench worker`, started by a run.
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsString;
@@ -40,26 +39,23 @@ pub(crate) fn run_null(args: &NullArgs) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// Arguments of a worker process.
 const WORKER: [&str; 2] = ["bench", "worker"];
 
 pub(super) fn worker_command() -> Option<WorkerCommand> {
     let program = match cfg!(target_os = "linux") {
         // The running executable, even if its file was replaced.
         true => "/proc/self/exe".into(),
-        // Windows does not allow replacing the file of a running program.
         false => std::env::current_exe().ok()?,
     };
     Some(WorkerCommand { program, arguments: WORKER.map(Into::into).into() })
 }
 
-/// Serves a run that started this process.
 pub(crate) fn run_worker() -> Result<u8, CliError> {
     ended(megadir_bench::serve())
 }
 
-/// Starts and times a program for a run, if the arguments are those of a launcher ([`megadir_bench::launch`]). They are
-/// not parsed with all others: the memory for that would count as the program's.
+/// `None` unless the arguments are those of a launcher ([`megadir_bench::launch`]). They are not parsed with
+/// all others: the memory for that would count as the program's.
 #[cfg(target_os = "linux")]
 pub(crate) fn launched(words: &[OsString]) -> Option<Result<u8, CliError>> {
     let [_, bench, worker, end, program @ ..] = words else { return None };

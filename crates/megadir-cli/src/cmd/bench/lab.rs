@@ -33,7 +33,6 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
-    /// Returns the first option that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [
             ("--fs", !self.fs.is_empty()),
@@ -43,7 +42,6 @@ impl LabArgs {
         all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
-    /// Empty without `--fs`.
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
         if self.fs.is_empty() {
             return match self.erase_device {
@@ -73,7 +71,6 @@ impl LabArgs {
     }
 }
 
-/// One line each, and the unavailable ones.
 pub(crate) fn described(plan: &Plan) -> String {
     let mut text = String::new();
     for of in &plan.file_systems {
@@ -105,7 +102,6 @@ fn place(of: &LabFileSystem) -> String {
     }
 }
 
-/// One line for each distinct answer.
 pub(super) fn caches(facts: &[FileSystemFact]) -> String {
     let mut answers: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for found in facts.iter().filter_map(|fact| fact.found.as_ref().ok()) {
@@ -131,7 +127,7 @@ pub(super) fn availability(fact: &CacheFact) -> String {
     }
 }
 
-/// Also a permission without a device.
+/// A permission without a device is an error too.
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),

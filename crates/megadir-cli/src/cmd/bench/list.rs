@@ -18,7 +18,6 @@ pub(crate) struct Args {
     verbose: bool,
 }
 
-/// All methods if the study names none.
 fn methods(names: &[String]) -> String {
     let mut text = String::new();
     for method in

@@ -1,4 +1,4 @@
-//! Opens records for reports and comparisons, and prints a line about missing or damaged parts.
+//! Opens records, and prints a line about missing or damaged parts.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,17 +11,14 @@ use megadir_report::Report;
 use crate::exit::CliError;
 use crate::ui::message::{counted, reason};
 
-/// Magic numbers and tools.
 const COMPRESSED: [(&[u8], &str); 3] =
     [(&[0x1f, 0x8b], "gunzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 
 pub(crate) struct Opened {
     pub(crate) report: Report,
-    /// Not just truncated.
     pub(crate) damaged: bool,
 }
 
-/// Reports missing parts on standard error.
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
     let file = File::open(path).map_err(|error| refuse(reason(&error)))?;

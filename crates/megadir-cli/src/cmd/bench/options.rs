@@ -23,9 +23,8 @@ use crate::exit::CliError;
 use crate::parse;
 use crate::ui::message::reason;
 
-/// Version of this program among the programs of a study.
 const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the running executable)");
-/// Directories of this size are measured themselves.
+/// Larger directories are measured themselves.
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 
 /// Run a study and report its results
@@ -176,9 +175,7 @@ pub(crate) struct Resolved {
     pub(crate) planned: Planned,
     pub(crate) caches: Vec<CacheFact>,
     pub(crate) file_systems: Vec<FileSystemFact>,
-    /// Measured, or holds the data sets.
     pub(crate) directory: PathBuf,
-    /// Repeats the run.
     pub(crate) command: Vec<String>,
 }
 
@@ -192,11 +189,9 @@ impl RunArgs {
     }
 }
 
-/// Study to run, with the options that only some studies have.
 pub(crate) struct Asked<'a> {
     pub(crate) study: Study,
     pub(crate) preset: Preset,
-    /// Layout of the files, if it replaces the study's.
     pub(crate) spread: Option<Spread>,
     pub(crate) epochs: Option<u32>,
     pub(crate) rate_per_s: Option<u64>,
@@ -207,7 +202,6 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Args {
-    /// Checks options of a run with `--engine`, which may also resume a record.
     pub(crate) fn check_ranked(&self) -> Result<(), CliError> {
         if self.run.dirs.len() > 1 {
             return Err(CliError::usage("--engine mpi works in one directory: name one with --dir"));
@@ -221,7 +215,6 @@ impl Args {
         }
     }
 
-    /// Returns the study and its options; `ranks` is the number of ranks of `--engine`.
     pub(crate) fn asked(&self, ranks: Option<u32>) -> Result<Asked<'_>, CliError> {
         let mut study = study_of(self.study.as_deref().unwrap_or_default())?;
         let spread = self.work.spread(&study)?;
@@ -249,7 +242,6 @@ impl Args {
     }
 }
 
-/// Plans a study; counts the entries of a directory that is measured itself.
 pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
     let Asked { mut study, run: args, spread, .. } = asked;
     let directory = args.dirs.first().cloned().unwrap_or_else(|| PathBuf::from("."));
@@ -339,7 +331,6 @@ fn study_of(name: &str) -> Result<Study, CliError> {
     study::from_text(name, &text).map_err(usage)
 }
 
-/// Reports unreadable parts of `--shape-of`.
 fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
     let look = look_at(path, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
         LookError::Read(error) => error.into(),
@@ -390,13 +381,11 @@ fn epochs(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Short enough to type.
 pub(in crate::cmd) fn drawn_seed() -> u64 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }
 
-/// Command line, including a random seed.
 fn command(args: &RunArgs, seed: u64) -> Vec<String> {
     let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();

@@ -13,13 +13,12 @@ use terminal_size::terminal_size;
 use crate::cmd::limits::amount::plural;
 use crate::ui::message;
 
-/// Narrower terminals have no room for a bar, columns.
+/// Narrower terminals have no room for a bar.
 const WIDE: usize = 110;
 
 pub(crate) struct Progress {
     bar: ProgressBar,
     room: usize,
-    /// Duration of each arm's last block, nanoseconds.
     last_ns: HashMap<ArmId, u64>,
     blocks: u64,
     /// Before now, and before the current epoch.
@@ -28,18 +27,14 @@ pub(crate) struct Progress {
     /// `epoch 2 of 5: `, a label or nothing; and the number of epochs.
     epoch: String,
     epochs: u32,
-    /// Print notes.
     notes: bool,
-    /// A note about other work on the machine was printed; the report has all.
     busy: bool,
 }
 
-/// Kinds of notes about other work on the machine.
 const BUSY: [NoteKind; 5] =
     [NoteKind::TimerGaps, NoteKind::StolenTime, NoteKind::Load, NoteKind::Pressure, NoteKind::DirtyPages];
 
 impl Progress {
-    /// Without `shown`, it prints nothing.
     pub(crate) fn new(plan: &Plan, shown: bool) -> Self {
         let columns = terminal_size().map_or(WIDE, |(width, _)| width.0.into());
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -62,7 +57,6 @@ impl Progress {
         }
     }
 
-    /// With a label before every message.
     pub(crate) fn labelled(mut self, label: &str) -> Self {
         label.clone_into(&mut self.epoch);
         self
@@ -88,10 +82,9 @@ impl Progress {
         self.say(&message);
     }
 
-    /// Prints a note; of those about other work on the machine only the first, and on terminals no others.
+    /// Prints only the first note about other work on the machine, and on terminals no other notes.
     fn note(&mut self, note: &Note) {
         let busy = BUSY.iter().any(|kind| kind.name() == note.kind);
-        // On a terminal the last screen has the others, and a run that fails says why.
         let is_later = !busy && !self.bar.is_hidden();
         if !self.notes || is_later || busy && std::mem::replace(&mut self.busy, true) {
             return;
@@ -104,7 +97,7 @@ impl Progress {
         self.bar.set_message(cut(message, self.room));
     }
 
-    /// If every arm takes as long as its last block.
+    /// Every arm takes as long as its last block.
     fn left_ns(&self, plan: &Plan, block: &Block) -> u64 {
         let round_ns: u64 = self.last_ns.values().sum();
         let rounds = u64::from(plan.rules.rounds - block.round);
@@ -154,10 +147,8 @@ impl Drop for Progress {
     }
 }
 
-/// Also returns the columns for a message.
 fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
     let bar = ProgressBar::with_draw_target(Some(0), target);
-    // The message says more than the bar.
     let (template, beside) = match columns {
         WIDE.. => ("{bar:30} {percent:>3} %  {wide_msg}", 38),
         _ => ("{percent:>3} %  {wide_msg}", 7),
@@ -168,7 +159,6 @@ fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
     (bar, columns.saturating_sub(beside))
 }
 
-/// Cut text ends with an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

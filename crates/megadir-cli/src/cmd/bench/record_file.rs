@@ -1,6 +1,6 @@
-//! File of a record during a run: appears under its name with its synced first line, never over a file, and has
-//! one writer. A run killed before leaves no record, one killed later a record that can be resumed. Linux locks
-//! the file (advisory); on Windows a lock would block readers, so the share mode excludes writers.
+//! File of a record during a run: appears under its name with its synced first line, never over a file, and
+//! has one writer. A run killed before leaves no record, one killed later a record that can be resumed. Linux
+//! locks the file (advisory); on Windows a lock would block readers, so the share mode excludes writers.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,7 +10,6 @@ use std::sync::{Arc, OnceLock};
 use megadir_bench::Durable;
 
 const TAKEN: &str = "another run is writing it";
-/// Before a record has its own name.
 const PREFIX: &str = ".megadir-record-";
 const SUFFIX: &str = ".partial";
 const HEAD: &[u8] = b"{\"line\":\"header\",";
@@ -23,7 +22,6 @@ pub(super) enum RecordFile {
 
 #[derive(Debug)]
 pub(super) struct New {
-    /// The first free one is used.
     paths: Vec<PathBuf>,
     /// Empty placeholder if the record lies in the directory that the run measures.
     reserved: Option<(File, PathBuf)>,
@@ -39,8 +37,8 @@ impl Drop for New {
 }
 
 impl RecordFile {
-    /// The cell receives the path once the record begins. Fails early if it could not be created later. In the
-    /// directory `listed` the name is reserved at once, because listings are compared with the names at the
+    /// The cell receives the path once the record begins. Fails early if it could not be created later. In
+    /// the directory `listed` the name is reserved at once: listings are compared with the names at the
     /// start.
     pub(super) fn create(
         paths: Vec<PathBuf>,
@@ -88,10 +86,8 @@ impl Durable for RecordFile {
 }
 
 impl New {
-    /// Stable before the file gets its name.
     fn begin(&mut self, line: &[u8]) -> io::Result<File> {
         if let Some((file, path)) = self.reserved.take() {
-            // Windows cannot rename over an open file.
             #[cfg(windows)]
             drop(file);
             let begun = replace(&path, line);
@@ -145,14 +141,12 @@ fn place(path: &Path, line: &[u8]) -> io::Result<File> {
     }
 }
 
-/// Removed when dropped.
 fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(directory(path))?;
@@ -171,7 +165,6 @@ fn keep(file: File, _path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Excludes other writers.
 #[cfg(windows)]
 fn keep(file: File, path: &Path) -> io::Result<File> {
     drop(file);
@@ -180,7 +173,6 @@ fn keep(file: File, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Some file systems do not support it.
 fn sync_directory(path: &Path) {
     if cfg!(unix)
         && let Ok(directory) = File::open(directory(path))
@@ -194,7 +186,6 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))
 }
 
-/// Left by killed runs.
 pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -209,7 +200,6 @@ pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// No run is writing it.
 fn is_abandoned(path: &Path) -> bool {
     let mut head = Vec::new();
     let mut begins = |file: &mut File| {
@@ -219,7 +209,7 @@ fn is_abandoned(path: &Path) -> bool {
     File::open(path).is_ok_and(|mut file| file.try_lock().is_ok() && begins(&mut file).unwrap_or(false))
 }
 
-/// Ignores file systems without locks.
+/// Some file systems have no locks.
 #[cfg(unix)]
 fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.open(path)?;
@@ -231,13 +221,10 @@ fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Excludes other writers.
 #[cfg(windows)]
 fn alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;
-    /// `FILE_SHARE_READ`
     const SHARE_READ: u32 = 1;
-    /// `ERROR_SHARING_VIOLATION`
     const SHARING_VIOLATION: i32 = 32;
     options.share_mode(SHARE_READ).open(path).map_err(|error| match error.raw_os_error() {
         Some(SHARING_VIOLATION) => io::Error::other(TAKEN),

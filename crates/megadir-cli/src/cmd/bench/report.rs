@@ -14,14 +14,11 @@ use crate::ui::output::print_with;
 use crate::ui::{is_unicode, wants_color};
 
 const WIDTH: usize = 100;
-/// Format of the first screen, and of everything.
 pub(super) const FIRST_SCREEN: &str = "screen";
 pub(super) const AT_LENGTH: &str = "table";
 
-/// Amount of text that a run prints at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wording {
-    /// Nothing but errors.
     Quiet,
     Screen,
     Everything,
@@ -100,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let (mut code, mut written) = (exit::DONE, Vec::new());
     for (place, path) in args.records.iter().enumerate() {
-        // Large records take seconds: first see that the report can be written.
+        // Large records take seconds: first check that the report can be written.
         let file = match &args.output {
             Some(output) => {
                 let to = target(output, path, format, several, &written)?;
@@ -131,7 +128,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(code)
 }
 
-/// Checks that a format can be written, before a run that is to be exported in it.
 pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
     match format_named(name).and_then(|format| format.missing) {
         Some(missing) => Err(CliError::usage(format!("--export {name}: {missing}"))),
@@ -139,7 +135,6 @@ pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
     }
 }
 
-/// Writes the report of a record next to it, and returns the new file.
 pub(crate) fn export(path: &Path, report: &Report, name: &str) -> Result<PathBuf, CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     let ready = prepare(path, report, format, None)?;
@@ -193,11 +188,9 @@ pub(crate) fn write_page(path: &Path, report: &Report, loud: bool) -> Result<(),
     Ok(())
 }
 
-/// Checked before anything is written.
 struct Ready<'a> {
     report: &'a Report,
     format: &'a Format,
-    /// Picture selected by `--chart`.
     picture: Option<String>,
 }
 
@@ -233,7 +226,6 @@ fn stem(path: &Path) -> &std::ffi::OsStr {
     path.file_stem().unwrap_or(path.as_os_str())
 }
 
-/// The named one, or one in the named directory.
 fn target(
     output: &Path,
     record: &Path,

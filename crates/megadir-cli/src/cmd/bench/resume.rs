@@ -25,7 +25,6 @@ pub(crate) struct Begun {
     pub(crate) share: bool,
 }
 
-/// Opens and reads a record; writes nothing.
 pub(crate) fn open(path: &Path, dirs: &[PathBuf]) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
         CliError::nothing_ran(format!("cannot resume the record '{}': {reason}", path.display()))
@@ -46,8 +45,7 @@ pub(crate) fn open(path: &Path, dirs: &[PathBuf]) -> Result<Begun, CliError> {
         DataSource::Existing { path } => Some(path),
         DataSource::Made { .. } => None,
     });
-    // The header has the absolute path, the data set the path as typed; older records have the typed path in
-    // both.
+    // Older records have the path as typed in the header, too.
     let recorded = header.directory.as_ref().or(existing.filter(|path| *path != redact::REDACTED));
     let recorded = recorded.map(PathBuf::from);
     let Some(directory) = dirs.first().cloned().or(recorded) else {
@@ -61,7 +59,7 @@ pub(crate) fn open(path: &Path, dirs: &[PathBuf]) -> Result<Begun, CliError> {
     Ok(Begun { file, record, resolved, share })
 }
 
-/// Or ends a line that lacks only its newline.
+/// Also ends a line that lacks only its newline.
 pub(crate) fn cut_off(begun: &mut Begun) -> io::Result<()> {
     let file = &mut begun.file;
     if let Some(cut) = begun.record.cut {

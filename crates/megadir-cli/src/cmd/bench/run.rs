@@ -41,7 +41,7 @@ fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Res
     }
 }
 
-/// Runs with the ranks of an MPI launcher. All have the same exit code, and only rank 0 prints.
+/// All ranks have the same exit code, and only rank 0 prints.
 fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     args.check_ranked()?;
     let directory = args.run.dirs.first().map_or(Path::new("."), PathBuf::as_path);
@@ -53,17 +53,15 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let done = begin(args, interrupt, Some(&ranks));
     let done = done.and_then(|done| finish(done, args.run.wording(), &mut |_, _| Ok(())));
     let code = done.unwrap_or_else(|error| {
-        // Before the other ranks end: a launcher may end this one then.
+        // A launcher may end this rank with the others.
         eprintln!("megadir: {error}");
         error.code
     });
     ranks.end(code).map(|()| code).map_err(left)
 }
 
-/// Reports further on the record of a run.
 type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;
 
-/// Runs a study that is not in a file; `more` reports further on the record of a run that measured something.
 pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
     let wording = asked.run.wording();
     finish(interruptible(|interrupt| run_study(asked, interrupt, None))?, wording, more)
@@ -78,18 +76,18 @@ fn finish(done: Done, wording: Wording, more: &mut More<'_>) -> Result<u8, CliEr
         Done::Ran { path: Some(path), result } => {
             let opened = open(&path, false);
             let code = report_on(&path, &opened, result, wording)?;
-            // A record that cannot be read was reported there.
             opened.map_or(Ok(()), |opened| more(&path, &opened.report)).map(|()| code)
         }
-        // Nothing was measured, so there is no record.
         Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => interrupted(),
         Done::Ran { path: None, result: Err(error) } => Err(run_error(error, exit::NOTHING_RAN)),
     }
 }
 
 enum Done {
-    /// And why a run would fail.
-    Described { text: String, refused: Result<(), CliError> },
+    Described {
+        text: String,
+        refused: Result<(), CliError>,
+    },
     Ran {
         /// `None` if the run ended before the record began.
         path: Option<PathBuf>,
@@ -103,7 +101,7 @@ fn run_study(asked: Asked<'_>, interrupt: &Interrupt, ranks: Option<&RankWorkers
     if args.dry_run {
         return Ok(described(&resolved, "", args, interrupt));
     }
-    // Announce a run only if it can begin. For file systems of the lab, only creating them shows that.
+    // Announce a run only if it can begin, which only creating file systems of the lab shows.
     let plan = &resolved.planned.plan;
     if plan.file_systems.is_empty() || plan.compares_directories() {
         check_start(&resolved, args, interrupt)?;
@@ -166,13 +164,11 @@ fn resume_run(
     let result = measure(resolved, interrupt, record, (args, ranks));
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
-        // The record did not grow, so there is nothing new to report.
         Err(error) if !grew => Err(run_error(error, exit::NOTHING_RAN)),
         result => Ok(Done::Ran { path: Some(path.to_owned()), result }),
     }
 }
 
-/// Even of an incomplete run.
 fn report_on(
     path: &Path,
     opened: &Result<Opened, CliError>,
@@ -231,7 +227,6 @@ fn run_error(error: RunError, code: u8) -> CliError {
     }
 }
 
-/// Record of a run, new or to be continued.
 struct ToRecord {
     file: RecordFile,
     resume: Option<Record>,
@@ -275,7 +270,6 @@ pub(in crate::cmd) fn program() -> Program {
     Program { commit: known(option_env!("MEGADIR_COMMIT")), by: known(option_env!("MEGADIR_BUILD")) }
 }
 
-/// Home, user and working directories.
 fn private(directory: &Path) -> Vec<String> {
     let set = ["HOME", "USER", "LOGNAME", "USERPROFILE", "USERNAME"].into_iter().filter_map(std::env::var_os);
     let known = set.map(|value| value.to_string_lossy().into_owned()).filter(|name| name != "root");
@@ -305,7 +299,6 @@ fn create_record(
     let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
     let listed = existing.then_some(resolved.directory.as_path());
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    // Several runs may start in the same second.
     let names = || (now_s..now_s + 60).map(|second| PathBuf::from(record_file_name(&plan.study, second)));
     let paths = args.output.as_ref().map_or_else(|| names().collect(), |path| vec![path.clone()]);
     let first = paths[0].clone();
@@ -354,7 +347,6 @@ fn announce(resolved: &Resolved) {
     }
 }
 
-/// Number of blocks that begin with a drop of all caches.
 fn drops(plan: &Plan) -> u64 {
     let arms = plan.arms.iter().filter(|planned| planned.cache == CacheState::VfsCold).count();
     arms as u64 * u64::from(plan.rules.rounds)
@@ -370,7 +362,7 @@ fn announce_drops(plan: &Plan) {
     }
 }
 
-/// Also a permission without use.
+/// A permission without use is an error too.
 fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     match (drops(plan) > 0, allowed) {
         (true, false) => Err(CliError::usage(

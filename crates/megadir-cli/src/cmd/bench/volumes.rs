@@ -7,10 +7,8 @@ use megadir_record::{Place, Plan, redact};
 
 use crate::exit::CliError;
 
-/// Longest part of a path that is a label, characters.
 const LABEL_MAX: usize = 24;
 
-/// Returns the facts of the directories, in place of file systems that are made for the run.
 pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<LabFacts, CliError> {
     if let Some(option) = lab {
         return Err(CliError::usage(format!(
@@ -29,7 +27,6 @@ pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<
         )));
     }
     let labels = match share {
-        // A label may contain a name.
         true => numbered(whole.len()),
         false => labels(&whole),
     };
@@ -37,7 +34,6 @@ pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<
     Ok(LabFacts { file_systems, room_bytes: 0 })
 }
 
-/// Returns the path of a directory without links.
 fn whole(directory: &Path) -> Result<PathBuf, CliError> {
     directory.canonicalize().map_err(|error| {
         let reason = crate::ui::message::reason(&error);
@@ -49,7 +45,6 @@ fn numbered(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("volume {number}")).collect()
 }
 
-/// Returns short names: the last part of each path in which all differ, or numbers.
 fn labels(whole: &[PathBuf]) -> Vec<String> {
     let parts = |path: &PathBuf| -> Vec<String> {
         let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -73,13 +68,11 @@ fn labels(whole: &[PathBuf]) -> Vec<String> {
     numbered(whole.len())
 }
 
-/// `true` if a label can stand in names of arms and groups.
 fn is_plain(label: &str) -> bool {
     let letter = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
     !label.is_empty() && label.chars().count() <= LABEL_MAX && label.chars().all(letter)
 }
 
-/// Puts the directories of `--dir` into the plan of a record that compares volumes.
 pub(crate) fn of_resumed(plan: &mut Plan, dirs: &[PathBuf]) -> Result<(), String> {
     if !plan.compares_directories() {
         return match dirs.len() {

@@ -62,7 +62,6 @@ impl FileWorkArgs {
         all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
 
-    /// If the study does not compare several.
     pub(crate) fn spread(&self, study: &Study) -> Result<Option<Spread>, CliError> {
         match self.layout.as_slice() {
             _ if matches!(study.kind, Kind::Layout(_)) => Ok(None),
@@ -75,7 +74,7 @@ impl FileWorkArgs {
         }
     }
 
-    /// Makes the workers ranks: by default one, and all.
+    /// By default one, and all.
     pub(crate) fn use_ranks(&self, study: &mut Study, ranks: u32) -> Result<(), CliError> {
         let Kind::SmallFiles(small) = &mut study.kind else {
             return Err(CliError::usage(format!(
@@ -139,7 +138,6 @@ impl FileWorkArgs {
                     commands.keep_groups(&self.group).map_err(CliError::usage)?;
                 }
                 if !self.layout.is_empty() {
-                    // Groups with a layout of their own get the chosen one too.
                     commands.groups.iter_mut().for_each(|group| group.spread = None);
                 }
                 uses("--group");
@@ -156,7 +154,6 @@ impl FileWorkArgs {
     }
 }
 
-/// Without duplicates.
 fn take<T: Clone + PartialEq>(of_study: &mut Vec<T>, chosen: &[T]) {
     if chosen.is_empty() {
         return;

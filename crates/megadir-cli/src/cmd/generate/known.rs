@@ -1,6 +1,6 @@
-//! Values of options and operands that completions offer, from the registries that the commands use. The parsers of these
-//! options accept more (`ext4:block=1k`, a study file) and explain what they refuse, so the values are added only to the
-//! copy of the definitions that completions are made from.
+//! Values of options and operands that completions offer, from the registries that the commands use. The
+//! parsers accept more (`ext4:block=1k`, a study file) and explain what they refuse, so the values are added
+//! only to the copy of the definitions that completions are made from.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, ValueHint};
@@ -15,7 +15,6 @@ use megadir_report::chart::CHARTS;
 use super::PROGRAM;
 use crate::cmd::list;
 
-/// An argument by its name in the definitions, and its values.
 type Known = (&'static str, fn() -> Vec<&'static str>);
 
 /// Arguments of the same name have the same values in every command.
@@ -44,9 +43,7 @@ fn file_systems() -> Vec<&'static str> {
     FILE_SYSTEMS.iter().map(|entry| entry.name).collect()
 }
 
-/// Copy of complete definitions without the commands that help does not show.
 pub(super) fn without_hidden(command: &Command) -> Command {
-    // Definitions hold names for ever, and there is one copy in a process.
     let name: &'static str = command.get_name().to_owned().leak();
     let below = command.get_subcommands().filter(|below| !below.is_hide_set()).map(without_hidden);
     Command::new(name)
@@ -113,7 +110,6 @@ fn operands(text: &mut String, command: &Command, condition: &str) {
     }
 }
 
-/// Values that completions offer.
 pub(super) fn values(operand: &Arg) -> Vec<String> {
     let values = operand.get_value_parser().possible_values().into_iter().flatten();
     values

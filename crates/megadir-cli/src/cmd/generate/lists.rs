@@ -9,14 +9,12 @@ use clap_complete::Shell;
 use super::PROGRAM;
 use super::known::values;
 
-/// An option whose values are a list.
 struct List {
     id: String,
     long: String,
     values: String,
 }
 
-/// Replaces the values of each list by the option's identifier.
 pub(super) fn with_placeholders(program: Command, lists: &mut Lists) -> Command {
     let names: Vec<String> = program.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let program = names
@@ -25,7 +23,6 @@ pub(super) fn with_placeholders(program: Command, lists: &mut Lists) -> Command 
     program.mut_args(|argument| lists.take(argument))
 }
 
-/// All options whose values are lists.
 #[derive(Default)]
 pub(super) struct Lists(Vec<List>);
 
@@ -46,7 +43,6 @@ impl Lists {
         }
     }
 
-    /// Completes the script of a shell.
     pub(super) fn complete(&self, shell: Shell, script: String) -> String {
         let each = |script, replace: fn(&List) -> (String, String)| {
             self.0.iter().map(replace).fold(script, |script: String, (from, to)| script.replace(&from, &to))
@@ -66,7 +62,7 @@ impl Lists {
         }
     }
 
-    /// Completes what follows the last comma as if nothing were before it, and leaves out options where none was begun.
+    /// Completes what follows the last comma as if nothing were before it.
     fn for_bash(&self) -> String {
         let mut options: Vec<String> = self.0.iter().map(|list| format!("--{}", list.long)).collect();
         options.sort_unstable();

@@ -11,7 +11,6 @@ use crate::examples;
 
 const SECTION: &str = "1";
 
-/// Returns the pages, the program's first.
 pub(super) fn pages(program: Command) -> io::Result<Vec<Page>> {
     // A page for `megadir help` would only repeat the others.
     let mut program = program.disable_help_subcommand(true);
@@ -46,7 +45,7 @@ fn add(pages: &mut Vec<Page>, command: &Command, path: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The order of sections is that of man-pages(7).
+/// Sections are in the order of man-pages(7).
 fn page(command: &Command, path: &str) -> io::Result<Page> {
     let name = format!("megadir {path}").trim_end().replace(' ', "-");
     let man = Man::new(command.clone());

@@ -14,7 +14,6 @@ use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::print_with;
 
-/// Name that the completions are registered for.
 const PROGRAM: &str = "megadir";
 
 /// Print man pages or shell completions
@@ -49,7 +48,6 @@ enum Kind {
     Powershell,
 }
 
-/// File to write: name and contents.
 struct Page {
     name: String,
     bytes: Vec<u8>,
@@ -90,7 +88,7 @@ fn completions(shell: Shell, mut program: Command) -> Page {
     }
     let bytes = lists.complete(shell, script).into_bytes();
     let name = match shell {
-        // The name by which bash-completion finds it.
+        // bash-completion finds it by this name.
         Shell::Bash => PROGRAM.to_owned(),
         _ => shell.file_name(PROGRAM),
     };

@@ -7,7 +7,7 @@ pub(in crate::cmd) use megadir_record::axes::grouped;
 const EXACT_MAX: u64 = 99_999;
 const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
 
-/// Three significant digits, or all digits of a small number.
+/// Three significant digits, or all of a small number.
 pub(in crate::cmd) fn amount(number: u64) -> String {
     if number <= EXACT_MAX {
         return grouped(number);
@@ -21,11 +21,9 @@ pub(in crate::cmd) fn interval(span: Span) -> String {
         return amount(span.likely);
     }
     let [likely, low, high] = [span.likely, span.low, span.high];
-    // Bounds of another order of magnitude get their own units.
     if high > 20 * likely.max(1) {
         return format!("{} [{} to {}]", amount(likely), amount(low), amount(high));
     }
-    // If the interval is much wider than the value, use the scale of the interval.
     let of = if likely < high / 4 { high } else { likely };
     if of.max(likely) < 10_000 {
         return format!("{} [{}, {}]", grouped(likely), grouped(low), grouped(high));
@@ -61,7 +59,6 @@ fn unit(number: u64) -> (&'static str, f64) {
     UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))
 }
 
-/// With the decimals that give `of` three digits.
 fn scaled(number: u64, scale: f64, of: u64) -> String {
     let places = match of as f64 / scale {
         of if of < 9.995 => 2,

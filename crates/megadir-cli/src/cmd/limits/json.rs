@@ -5,7 +5,6 @@ use megadir::names;
 
 use crate::ui::escape;
 
-/// `time` is set by `--watch`.
 pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     let facts = &limits.facts;
     let mut object = Object::begin(text, "{\"v\":1,");
@@ -114,7 +113,6 @@ struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The first members are in `start`.
     fn begin(text: &'a mut Vec<u8>, start: &str) -> Self {
         text.extend_from_slice(start.as_bytes());
         Self { text, begun: true }

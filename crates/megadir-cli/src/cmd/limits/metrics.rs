@@ -14,7 +14,6 @@ type Name = (&'static str, &'static str);
 const CHECKED: Name = ("megadir_limits_success", "1 if the directory could be checked, otherwise 0.");
 const TIME: Name = ("megadir_limits_check_timestamp_seconds", "Time of the check.");
 const SIZE: Name = ("megadir_limits_directory_size_bytes", "Size of the directory itself.");
-/// Likely number, and its bounds.
 const ENTRIES: [Name; 3] = [
     ("megadir_limits_entries", "Number of entries in the directory, estimated."),
     ("megadir_limits_entries_low", "Lower bound of the number of entries in the directory."),
@@ -30,7 +29,6 @@ const USED: Name = ("megadir_limits_used_ratio", "Used share of the limit, 0 to 
 const WARN: Name = ("megadir_limits_warning_ratio", "Share from which --warn-at warns, 0 to 1.");
 const WARNS: Name = ("megadir_limits_warning", "1 if a limit has reached --warn-at, otherwise 0.");
 
-/// Adds a directory; `limits` are missing if it could not be checked.
 pub(super) fn add(metrics: &mut Metrics, path: &Path, limits: Option<&Limits>, warn_at: Option<f64>) {
     let labels = Labels::default().with_path("directory", names::from_os(path.as_os_str()));
     metrics.gauge(CHECKED, &labels, u8::from(limits.is_some()));
@@ -44,13 +42,12 @@ pub(super) fn add(metrics: &mut Metrics, path: &Path, limits: Option<&Limits>, w
             metrics.gauge(name, &labels, value);
         }
     }
-    // Several quotas of one owner, e.g. of inodes and of blocks, are one limit here: the one that is nearest.
+    // Several quotas of one owner, e.g. of inodes and of blocks, are one limit here: the nearest.
     let mut used: HashMap<String, f64> = HashMap::new();
     for ceiling in &limits.ceilings {
         let most = used.entry(ceiling.limit.to_string()).or_default();
         *most = most.max(ceiling.used);
     }
-    // Nearest first.
     for ceiling in &limits.ceilings {
         let of = match ceiling.limit {
             Limit::Quota(of) => of.to_string(),

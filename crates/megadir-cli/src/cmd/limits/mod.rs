@@ -135,7 +135,6 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     pass.end()
 }
 
-/// One line per interval, until the threshold is reached or Ctrl-C.
 fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
     let mut next = Instant::now();
@@ -208,7 +207,6 @@ impl Pass {
         Ok(Self { warn_at: args.warn_at, metrics, seen: 0, failed: None, reached: false })
     }
 
-    /// Prints the error and returns `None` on failure.
     fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
         let checked = Dir::open(path).and_then(|directory| limits(&directory, asked));
         if let Some((_, metrics)) = &mut self.metrics {
@@ -238,7 +236,7 @@ impl Pass {
         }
     }
 
-    /// Writes the metrics. A reached threshold takes precedence over a missing directory.
+    /// A reached threshold takes precedence over a missing directory.
     fn end(self) -> Result<u8, CliError> {
         if let Some((file, metrics)) = self.metrics {
             file.write(&metrics)?;

@@ -8,7 +8,7 @@ use crate::ui::message::quoted;
 use crate::ui::{paragraph, sizes};
 
 const VALUES_AT: usize = 17;
-/// Narrowest last column of the table; on narrower terminals its rows are paragraphs.
+/// On narrower terminals the rows are paragraphs.
 const BASIS_MIN: usize = 20;
 
 #[derive(Clone, Copy)]
@@ -203,7 +203,6 @@ impl Report {
         for trap in &limits.judgement.traps {
             self.text.push('\n');
             self.wrapped(&format!("  {}: ", trap.name), "    ", &trap.text);
-            // Remedies of several hazards are printed once.
             let (again, new): (Vec<&Cure>, Vec<&Cure>) =
                 trap.cures.iter().partition(|cure| told.contains(cure));
             if !again.is_empty() {
@@ -217,7 +216,6 @@ impl Report {
                     &format!("{}{}", cure.text, if cure.command.is_some() { ":" } else { "" }),
                 );
                 if let Some(command) = &cure.command {
-                    // Commands are not wrapped, so that they can be copied.
                     self.text.push_str(&format!("      $ {command}\n"));
                 }
             }

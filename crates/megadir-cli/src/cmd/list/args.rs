@@ -219,7 +219,7 @@ impl Args {
             || self.conditions.any_on_attributes()
     }
 
-    /// With --sort, of --limit entries no others need be held. With --memory, sorting spills to disk.
+    /// With --sort and --limit only the first entries are held, unless --memory spills to disk.
     pub(super) fn keeps_best(&self) -> bool {
         self.sort != Sort::None && self.memory.is_none() && self.limit.is_some_and(|limit| limit <= BEST_MAX)
     }
@@ -232,7 +232,6 @@ impl Args {
         self.long || !self.fields.is_empty() || self.summary.is_some()
     }
 
-    /// `-h` without sizes means help.
     pub(in crate::cmd) fn asks_for_help(&self) -> bool {
         self.human_or_help && !self.shows_attributes()
     }
@@ -250,7 +249,6 @@ impl Args {
         }
     }
 
-    /// Runs before anything is read.
     pub(super) fn check(&self) -> Result<(), CliError> {
         if self.cross_mounts && !self.recursive {
             return Err(CliError::usage("--cross-mounts needs --recursive"));
@@ -311,7 +309,6 @@ impl Args {
     }
 }
 
-/// `does` is the verb for one backend, `do_` for several.
 fn those(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
     let able = megadir::BACKENDS.iter().filter(|backend| can(**backend));
     let names: Vec<&str> = able.map(|backend| backend.name()).collect();

@@ -1,4 +1,4 @@
-//! Processes listed entries: filters them, then counts, summarises, sorts or prints them.
+//! Filters listed entries, then counts, summarises, sorts or prints them.
 
 use std::path::Path;
 
@@ -47,7 +47,6 @@ impl Run<'_> {
             if row.have.contains(StatMask::TYPE) {
                 entry.kind = row.kind;
             }
-            // Deleted after it was listed: treated as deleted before.
             if row.has_vanished() || !self.accepts(&entry) {
                 continue;
             }
@@ -74,7 +73,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Once a directory.
+    /// Prints it once a directory.
     pub(super) fn complain(&mut self) {
         if let Some(complaint) = self.complaint.take() {
             self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));
@@ -93,7 +92,6 @@ impl Run<'_> {
         }
         self.began |= !batch.is_empty();
         if let Some(mut examined) = self.examined.take() {
-            // Sorting needs no attributes, but may spill to temporary files.
             let rows = batch.entries().zip(std::iter::repeat(&Attributes::NOTHING));
             let listed = self.each_row(&mut examined, rows, label, &Path::new("").into());
             self.examined = Some(examined);

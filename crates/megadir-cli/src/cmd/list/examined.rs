@@ -30,9 +30,7 @@ struct Sorting {
 }
 
 enum Store {
-    /// Spills to disk.
     All(Sorter),
-    /// The first entries of the order.
     Best { count: usize, heap: BinaryHeap<(Vec<u8>, Vec<u8>)> },
 }
 
@@ -44,7 +42,6 @@ impl Store {
         }
     }
 
-    /// `false` if the entry is not among the first ones.
     fn takes(&self, key: &[u8]) -> bool {
         match self {
             Self::Best { count, heap } => {
@@ -68,7 +65,6 @@ impl Store {
     }
 }
 
-/// Entries of one directory that could not be examined.
 pub(super) struct Complaint {
     directory: DirPath,
     first: Vec<u8>,
@@ -99,7 +95,7 @@ impl Examined {
         for_sorting | self.long.as_ref().map_or(StatMask::NOTHING, Long::want)
     }
 
-    /// Or holds it back for sorting; `true` if a line was appended.
+    /// `true` if a line was appended, `false` if it is held back for sorting.
     pub(super) fn add(
         &mut self,
         lines: &Lines,
@@ -135,7 +131,6 @@ impl Examined {
         Ok(false)
     }
 
-    /// At most `limit` lines.
     pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
         let sorter = match sorting.store {
@@ -172,13 +167,12 @@ impl Examined {
     }
 }
 
-/// Byte-comparable; ties are broken by path.
+/// Ties are broken by path.
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
     match sort {
         Sort::None | Sort::Name => {}
         Sort::Inode if row.have.contains(StatMask::INODE) => key.extend_from_slice(&row.inode.to_be_bytes()),
         Sort::Inode => key.extend_from_slice(&entry.inode.to_be_bytes()),
-        // Largest and newest first, unknown values last.
         Sort::Size => {
             key.push(u8::from(!row.have.contains(StatMask::SIZE)));
             key.extend_from_slice(&(!row.size_bytes).to_be_bytes());
@@ -201,7 +195,7 @@ fn newest_first(key: &mut Vec<u8>, is_known: bool, time: Time) {
     key.extend_from_slice(&(!time.nanoseconds).to_be_bytes());
 }
 
-/// No name has a NUL, whose inverse therefore ends a key after all longer ones that begin like it.
+/// No name has a NUL: its inverse ends a key after all longer ones that begin alike.
 fn reverse(key: &mut Vec<u8>) {
     key.iter_mut().for_each(|byte| *byte = !*byte);
     key.push(!0);
@@ -222,12 +216,10 @@ impl Complaint {
         Self { directory: directory.clone(), first: first.to_vec(), error, count: 0 }
     }
 
-    /// `true` if the complaint is about `directory`.
     pub(super) fn is_about(&self, directory: &DirPath) -> bool {
         self.directory == *directory
     }
 
-    /// Failures of one kind share a limit on messages.
     pub(super) fn kind(&self) -> String {
         format!("examine: {}", self.reason())
     }

@@ -14,24 +14,18 @@ pub(super) enum Field {
     /// With the path of its directory if paths are printed.
     Name,
     Type,
-    /// Size, bytes.
     Size,
     Modified,
     Changed,
     Born,
-    /// As `ls -l`.
     Mode,
-    /// Or ID.
     User,
-    /// Or ID.
     Group,
     Links,
     Inode,
-    /// Device as major:minor.
     Device,
     Mount,
     Target,
-    /// Allocated space, bytes.
     Allocated,
     Accessed,
     /// Device that an entry stands for, as major:minor.
@@ -68,7 +62,6 @@ pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
 
 impl Field {
     fn row(self) -> &'static (Self, &'static str, StatMask, bool) {
-        // Runs for each value of each line.
         &FIELDS[self as usize]
     }
 
@@ -86,7 +79,7 @@ impl Field {
         }
     }
 
-    /// When lines are streamed; fits most values, so that columns rarely shift.
+    /// Most values fit, so that columns rarely shift.
     pub(super) fn streamed_width(self, human: bool) -> usize {
         match self {
             Self::Size | Self::Allocated if human => 5,
@@ -104,7 +97,6 @@ impl Field {
     }
 }
 
-/// Names of all fields.
 pub(in crate::cmd) fn names() -> Vec<&'static str> {
     FIELDS.iter().map(|(_, name, ..)| *name).collect()
 }
@@ -118,18 +110,16 @@ pub(super) fn parse(text: &str) -> Result<Field, String> {
 
 pub(super) struct Values {
     pub(super) times: TimeStyle,
-    /// `1.5M` instead of bytes.
     pub(super) human: bool,
     users: Names,
     groups: Names,
-    /// Buffer for a JSON value before quoting.
     scratch: Vec<u8>,
 }
 
 struct Names {
     look_up: fn(u32) -> Option<String>,
     known: HashMap<u32, Vec<u8>>,
-    /// Last lookup: most directories have few owners.
+    /// Most directories have few owners.
     last: Option<(u32, Vec<u8>)>,
 }
 
@@ -140,7 +130,7 @@ impl Values {
         Self { times, human, users, groups, scratch: Vec::new() }
     }
 
-    /// No name or target. `false` if the value is unknown; then appends nothing.
+    /// No name or target. `false` if the value is unknown.
     pub(super) fn write(
         &mut self,
         text: &mut Vec<u8>,
@@ -176,7 +166,6 @@ impl Values {
         true
     }
 
-    /// `null` if unknown.
     pub(super) fn write_json(
         &mut self,
         text: &mut Vec<u8>,
@@ -208,7 +197,6 @@ impl Names {
         Self { look_up, known: HashMap::new(), last: None }
     }
 
-    /// Or the ID if it has no name.
     fn write(&mut self, text: &mut Vec<u8>, number: u32) {
         if let Some((last, name)) = &self.last
             && *last == number
@@ -222,7 +210,6 @@ impl Names {
     }
 }
 
-/// From the attributes if known, else from the listing.
 pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(StatMask::TYPE) { row.kind } else { entry.kind }
 }
@@ -231,7 +218,6 @@ fn is_device(kind: FileType) -> bool {
     matches!(kind, FileType::BlockDevice | FileType::CharDevice)
 }
 
-/// As major:minor.
 fn device(text: &mut Vec<u8>, (major, minor): (u32, u32)) {
     let mut number = itoa::Buffer::new();
     text.extend_from_slice(number.format(major).as_bytes());
@@ -239,7 +225,7 @@ fn device(text: &mut Vec<u8>, (major, minor): (u32, u32)) {
     text.extend_from_slice(number.format(minor).as_bytes());
 }
 
-/// Appends a mode string such as `-rw-r--r--`.
+/// For example `-rw-r--r--`.
 fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
     let triple = |shift: u32, special: u16, set: u8, unset: u8| {
         let bits = mode >> shift;
@@ -251,7 +237,6 @@ fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
         };
         [if bits & 4 != 0 { b'r' } else { b'-' }, if bits & 2 != 0 { b'w' } else { b'-' }, last]
     };
-    // Type letters are ASCII.
     text.push(kind.letter() as u8);
     text.extend_from_slice(&triple(6, 0o4000, b's', b'S'));
     text.extend_from_slice(&triple(3, 0o2000, b's', b'S'));

@@ -1,4 +1,4 @@
-//! Formats the lines of a listing: names, raw columns, JSON.
+//! Lines of a listing: names, raw columns, JSON.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -40,7 +40,6 @@ struct Texts {
 }
 
 impl Label {
-    /// Including the name.
     pub(super) fn json_start(&self, text: &mut Vec<u8>, name: &[u8]) {
         text.extend_from_slice(b"{\"v\":1,");
         text.extend_from_slice(&self.texts().json);
@@ -88,12 +87,10 @@ impl Lines {
         Label { directory, with_path, is_json, texts: OnceCell::new() }
     }
 
-    /// Printed with the path as typed.
     pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
         Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent.into())
     }
 
-    /// Recomputes a label if the directory differs; then returns `true`.
     pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) -> bool {
         let differs = label.directory != *directory;
         if differs {
@@ -154,7 +151,6 @@ impl Lines {
         text.push(self.end);
     }
 
-    /// No line terminator.
     pub(super) fn bare_name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
         if self.escape {
             escape::terminal(text, prefix);

@@ -25,11 +25,9 @@ enum Layout {
     Json,
 }
 
-/// Occurs in no value.
 const SEPARATOR: u8 = 0;
 
 impl Long {
-    /// `None` without `--long` and `--fields`.
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Option<Self> {
         if !args.long && args.fields.is_empty() {
             return None;
@@ -82,7 +80,6 @@ impl Long {
         self.scratch = packed;
     }
 
-    /// The finished line, or values to align.
     pub(super) fn pack(
         &mut self,
         text: &mut Vec<u8>,
@@ -116,7 +113,6 @@ impl Long {
         }
     }
 
-    /// Makes the columns as wide as these lines need.
     pub(super) fn fit<'p>(&mut self, lines: impl Iterator<Item = &'p [u8]>) {
         if self.layout != Layout::Aligned {
             return;
@@ -179,7 +175,6 @@ impl Long {
 
     fn json(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
         label.json_start(text, entry.name);
-        // The object has all members that it has without attributes.
         if !self.fields.contains(&Field::Type) {
             text.push(b',');
             self.values.write_json(text, Field::Type, entry, row);
@@ -206,7 +201,6 @@ impl Long {
     }
 }
 
-/// `None` for other entries or if unreadable.
 fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
     if field::kind(entry, row) != FileType::Symlink {
         return None;
@@ -216,6 +210,5 @@ fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>>
 }
 
 fn width(value: &[u8]) -> usize {
-    // Do not count UTF-8 continuation bytes.
     value.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }

@@ -34,7 +34,6 @@ use crate::ui::output::{Ended, Output};
 enum Stop {
     Limit,
     Output(Ended),
-    /// The next directory follows.
     Directory(CliError),
 }
 
@@ -53,31 +52,21 @@ impl<E: Into<CliError>> From<E> for Stop {
 struct Run<'a> {
     args: &'a Args,
     conditions: Arc<Conditions>,
-    /// Place of the directory that is being listed.
     place: Place,
     lines: Lines,
     output: Output,
-    /// Sorts entries without attributes.
     collected: Option<Collected>,
-    /// And sorting that can spill to disk.
     examined: Option<Examined>,
     complaint: Option<Complaint>,
     summary: Option<Summarizing>,
-    /// While nothing is printed.
     progress: Option<Progress>,
-    /// Samples of the estimates, and their file.
     metrics: Option<(Textfile, Metrics)>,
     left: u64,
     counted: u64,
-    /// At least in part.
     listed: usize,
-    /// Output or sorted entries.
     began: bool,
-    /// For directories below the named ones.
     complaints: ErrorLimiter,
-    /// Also below the named directories.
     failures: u64,
-    /// Exit code.
     code_if_none: u8,
 }
 
@@ -118,7 +107,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-/// Likely number, and its bounds.
 #[cfg(target_os = "linux")]
 const ESTIMATED: [(&str, &str); 3] = [
     ("megadir_list_estimated_entries", "Number of entries in the directory, estimated."),
@@ -249,7 +237,6 @@ impl<'a> Run<'a> {
                 WalkItem::End { directory } => {
                     self.summary.iter_mut().for_each(|summary| summary.end(directory));
                 }
-                // The root itself could not be read.
                 WalkItem::Error(error) if !self.began && error.path() == root_path => {
                     return Err(error.into());
                 }
@@ -275,7 +262,6 @@ impl<'a> Run<'a> {
         !self.conditions.types.is_empty()
     }
 
-    /// `None` if entries are not examined.
     fn want(&self) -> Option<StatMask> {
         let types = if self.needs_types() || self.args.json { StatMask::TYPE } else { StatMask::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
@@ -322,7 +308,6 @@ impl<'a> Run<'a> {
         self.code_if_none = error.code;
     }
 
-    /// Affects `entries` entries.
     fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
         if self.complaints.take(kind, entries) {
             self.tell(error);
@@ -332,7 +317,6 @@ impl<'a> Run<'a> {
     }
 
     fn tell(&mut self, error: &CliError) {
-        // Print the entries listed so far before the message.
         let _ = self.output.flush();
         eprintln!("megadir: {error}");
     }
@@ -361,7 +345,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// `None` if entries are printed as they are read.
 fn progress(args: &Args) -> Option<Progress> {
     let what = "entries read";
     let is_mute = args.count || args.summary.is_some() || args.sort != Sort::None;
@@ -374,7 +357,6 @@ fn progress(args: &Args) -> Option<Progress> {
     })
 }
 
-/// Converts a limit to `usize`, saturating.
 fn limit(left: u64) -> usize {
     usize::try_from(left).unwrap_or(usize::MAX)
 }

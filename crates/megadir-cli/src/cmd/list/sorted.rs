@@ -1,5 +1,5 @@
-//! Sorts a listing in memory: packed names, each with a 16-byte key of eight bytes after the common prefix and
-//! the position. A million names of 32 bytes take about 60 MB, versus about 250 MB in `ls`.
+//! Sorts a listing in memory: packed names, each with a 16-byte key of eight bytes after the common prefix
+//! and the position. A million names of 32 bytes take about 60 MB, versus about 250 MB in `ls`.
 
 use megadir::{Entry, FileType};
 
@@ -11,7 +11,7 @@ use crate::ui::output::{Ended, Output};
 const CHUNK_BYTES: usize = 1 << 20;
 /// Fewer are sorted by one thread.
 const THREAD_KEYS_MIN: usize = 32 << 10;
-/// Length of the path and of its directory part, four bytes each.
+/// Path and its directory part, four bytes each.
 const HEADER_BYTES: usize = 8;
 /// Inode, offset, record length, type; if lines show more than names.
 const FIELDS_BYTES: usize = 19;
@@ -22,7 +22,6 @@ pub(super) struct Collected {
     fields_bytes: usize,
     keys: Vec<Key>,
     chunks: Vec<Vec<u8>>,
-    /// Prefix shared by all paths so far.
     common: usize,
 }
 
@@ -87,7 +86,6 @@ impl Collected {
         self.common = self.common.min(common);
     }
 
-    /// Sorts with at most `threads` threads.
     pub(super) fn sort(mut self, threads: usize) -> Self {
         let mut keys = std::mem::take(&mut self.keys);
         if !self.by_inode && self.common > 0 {
@@ -122,7 +120,6 @@ impl Collected {
     }
 }
 
-/// Four bytes.
 fn number(bytes: &[u8]) -> usize {
     bytes.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize)
 }
@@ -151,7 +148,7 @@ fn entry<'a>(name: &'a [u8], fields: &[u8]) -> Entry<'a> {
     entry
 }
 
-/// Splits at the median; each half gets half of the threads.
+/// At the median; each half gets half of the threads.
 fn sort_keys<F>(keys: &mut [Key], threads: usize, compare: &F)
 where
     F: Fn(&Key, &Key) -> std::cmp::Ordering + Sync,

@@ -20,7 +20,7 @@ fn threads_for(directory: &Dir, asked: Option<usize>, examines: bool) -> usize {
     asked.unwrap_or_else(|| threads(directory.file_system(), processors()))
 }
 
-/// Number of threads, and the most while reading waits for the device: as requested, or as many as help.
+/// And the most while reading waits for the device.
 pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> (usize, usize) {
     let file_system = root.file_system();
     match asked {
@@ -85,7 +85,6 @@ pub(super) fn choose_examined(
             (_, Strategy::Shares) => Strategy::AtOnce,
             (_, picked) => picked,
         };
-        // The policy's reason applies only to its own choice.
         choice.reason = match args.backend {
             Some(_) => "as fits the backend chosen with --backend",
             None => "as fits the listing with the buffer of --buffer",
@@ -150,7 +149,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
     )
 }
 
-/// To the hard limit: deep, wide trees need one descriptor a level.
+/// Deep, wide trees need one descriptor a level.
 pub(in crate::cmd) fn raise_descriptor_limit() {
     #[cfg(unix)]
     {
@@ -158,7 +157,6 @@ pub(in crate::cmd) fn raise_descriptor_limit() {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // The walk reports directories that it cannot open.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }

@@ -110,7 +110,6 @@ impl Args {
         self.change.json || self.dry_run
     }
 
-    /// Leftovers of an earlier run are possible.
     pub(super) fn puts_aside(&self) -> bool {
         self.detach || self.renew
     }
@@ -133,7 +132,6 @@ impl Args {
         self.cross_mounts.then_some(reason)
     }
 
-    /// Checks that clap cannot express.
     pub(super) fn check(&self) -> Result<(), CliError> {
         if let Some(reason) = self.unavailable() {
             return Err(CliError::usage(reason));
@@ -150,10 +148,8 @@ impl Args {
     }
 }
 
-/// Value of `--rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rate {
-    /// Entries per second.
     Fixed(u64),
     Auto,
 }
@@ -165,7 +161,6 @@ fn newest(text: &str) -> Result<NonZeroUsize, String> {
     }
 }
 
-/// Their times are held in memory.
 const NEWEST_MAX: u64 = 1_000_000;
 
 fn rate(text: &str) -> Result<Rate, String> {

@@ -10,7 +10,6 @@ use super::args::Args;
 use crate::cmd::body::body;
 use crate::ui::message::quoted;
 
-/// Together with leftovers of earlier runs.
 pub(super) fn remove(
     args: &Args,
     target: &Target,
@@ -19,7 +18,7 @@ pub(super) fn remove(
 ) -> Result<(), Error> {
     let (parent, name) = (&*target.parent, target.name.as_slice());
     let left = left(args, target)?;
-    // First, so that the name is free, or the directory empty, at once.
+    // The name is free, or the directory empty, at once.
     let now = match (target.is_directory, args.renew) {
         (true, true) => Some(renew(parent, name)?),
         (true, false) => Some(detach(parent, name)?),
@@ -48,7 +47,6 @@ pub(super) fn would_remove(
     Ok(())
 }
 
-/// The target itself may be gone.
 fn left<'a>(args: &Args, target: &'a Target) -> Result<Vec<Aside<'a>>, Error> {
     // If the parent cannot be listed, the target itself can still be renamed aside.
     let left = leftovers(&target.parent, &target.name).unwrap_or_default();

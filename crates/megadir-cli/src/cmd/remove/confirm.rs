@@ -18,20 +18,15 @@ use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, quoted_bytes, reason};
 
-/// Without a terminal.
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
-/// About a thousand entries.
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum number of directories that wait to be counted.
 const QUEUE_MAX: usize = 256;
 const NAMED_MAX: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     entries: u64,
-    /// In the named directories, if known.
     estimate: Option<u64>,
-    /// Removal may still succeed.
     unknown: Option<String>,
 }
 
@@ -40,7 +35,6 @@ fn needed(conditions: &Conditions) -> StatMask {
     conditions.want() | if conditions.types.is_empty() { StatMask::NOTHING } else { StatMask::TYPE }
 }
 
-/// `None` if the type or an attribute of `want` is unknown.
 fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
     let mut one = BatchBuilder::new(name.len() + 64, false);
     one.push(name, 0, FileType::Unknown, 0);
@@ -51,9 +45,7 @@ fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
     rows.first().copied().filter(|row| row.have.contains(want))
 }
 
-/// Not a directory.
 fn accepts_target(conditions: &Conditions, target: &Target) -> bool {
-    // Without attributes, assume that it is selected.
     let Some(row) = row(&target.parent, &target.name, conditions.want()) else { return true };
     conditions.accepts(&Place::TOP, &target.name, row.kind, &row)
 }
@@ -63,14 +55,12 @@ impl Counted {
         self.entries > UNASKED_MAX || self.unknown.is_some()
     }
 
-    /// A missing entry does not matter.
     fn failed(&mut self, error: &Error) {
         if error.kind() != ErrorKind::NotFound {
             self.unknown.get_or_insert_with(|| describe(error));
         }
     }
 
-    /// Records that a path could not be resolved.
     pub(super) fn unresolved(&mut self, path: &[u8], why: &NoTarget) {
         if let NoTarget::Failed(error) = why
             && error.kind() != io::ErrorKind::NotFound
@@ -79,7 +69,6 @@ impl Counted {
         }
     }
 
-    /// Stops once they are many.
     pub(super) fn add(&mut self, target: &Target, args: &Args, conditions: Option<&Arc<Conditions>>) {
         if self.is_many() {
             return;
@@ -101,7 +90,6 @@ impl Counted {
         self.add_directory(&target.parent, &target.name, args, conditions);
     }
 
-    /// They are removed with the target.
     fn add_leftovers(&mut self, target: &Target, args: &Args) {
         let left = leftovers(&target.parent, &target.name).inspect_err(|error| self.failed(error));
         for aside in left.unwrap_or_default() {
@@ -194,7 +182,6 @@ impl Counted {
         }
         for (entry, row) in batch.entries().zip(attributes) {
             self.entries += u64::from(conditions.accepts(&place, entry.name, entry.kind, row));
-            // The entry is examined again for removal.
             if row.error != 0 && conditions.accepts_name(&place, entry.name) {
                 let error = io::Error::from_raw_os_error(row.error);
                 self.failed(&Error::io("stat", &directory.join(os(entry.name)), error));
@@ -221,7 +208,7 @@ impl Counted {
         }
     }
 
-    /// Anything but yes is a no. Fails without a terminal.
+    /// Fails without a terminal.
     pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);

@@ -1,5 +1,5 @@
-//! Lists of paths (`--files0-from`), read as the work proceeds. A list is untrusted and may be truncated: only
-//! a NUL-terminated path counts, because a prefix often names a parent directory.
+//! Lists of paths (`--files0-from`), read as the work proceeds. A list is untrusted and may be truncated:
+//! only a NUL-terminated path counts, because a prefix often names a parent directory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,26 +11,22 @@ use crate::ui::output::check_input_open;
 
 /// Far more than a kernel accepts.
 const PATH_BYTES_MAX: usize = 1 << 20;
-/// Shown of an invalid path.
 const SHOWN_BYTES: usize = 80;
 
 pub(super) struct List {
     reader: Box<dyn BufRead + Send>,
     name: String,
-    /// From 1.
     number: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// Path that was NUL-terminated.
     Path(Vec<u8>),
     /// The list continues unless it is at its end.
     Bad(String),
 }
 
 impl List {
-    /// `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self, CliError> {
         let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
             check_input_open()?;
@@ -49,7 +45,6 @@ impl List {
         Ok(Self { reader, name, number: 0 })
     }
 
-    /// After an error the list is at its end.
     pub(super) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
         let mut path = Vec::new();
         self.number += 1;
@@ -75,7 +70,6 @@ impl List {
         Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; left alone", self.name, self.number))))
     }
 
-    /// Without holding it in memory.
     fn skip_to_nul(&mut self) -> Result<(), CliError> {
         loop {
             let held = match self.reader.fill_buf() {

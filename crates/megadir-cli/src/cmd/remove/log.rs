@@ -14,7 +14,7 @@ use crate::ui::escape;
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::{Ended, Output};
 
-/// A crash of the machine loses the entries of this time at most, of the log and of the removal alike.
+/// A crash of the machine loses at most the entries of this time, of the log and of the removal alike.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Receives each entry just before it is removed.
@@ -33,7 +33,6 @@ pub(super) struct Lines {
 }
 
 impl Log {
-    /// Before anything is removed.
     pub(super) fn open(args: &Args) -> Result<Self, CliError> {
         if args.list {
             let end = if args.null { 0 } else { b'\n' };
@@ -86,7 +85,6 @@ impl Log {
         }
     }
 
-    /// An entry that was announced may be among the failures.
     pub(super) fn failed(&self, error: &Error) {
         let Self::File(lines) = self else { return };
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +95,7 @@ impl Log {
         });
     }
 
-    /// Writes everything to the disk. An error means that the removal ended early.
+    /// An error means that the removal ended early.
     pub(super) fn finish(self) -> Result<(), CliError> {
         match self {
             Self::None => Ok(()),
@@ -141,7 +139,6 @@ impl Lines {
 
     fn sync(&mut self) {
         match self.file.sync_data() {
-            // A pipe or a device has nothing to sync.
             Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
                 self.failed.get_or_insert(error);
             }

@@ -1,4 +1,4 @@
-//! `megadir remove`: removes huge directories and trees. This module confirms and reports; the library removes.
+//! `megadir remove`: confirms and reports; the library removes.
 
 mod args;
 mod aside;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let conditions = Arc::new(args.conditions.conditions(named, args.keep_newest.is_some())?);
     let here = guards();
     let source = Source::open(args, &here)?;
-    // Until here Ctrl-C ends the program at once: nothing has been changed.
+    // Until here Ctrl-C ends the program at once.
     if !args.dry_run && !args.change.yes && !source.may_go(args, &here, &conditions)? {
         eprintln!("megadir: nothing was removed");
         return Ok(exit::INTERRUPTED);

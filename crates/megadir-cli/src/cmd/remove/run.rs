@@ -30,7 +30,6 @@ struct Results {
 }
 
 impl Results {
-    /// At once, and keeps it for the summary.
     fn fail(&self, failure: Failure, message: &str) {
         if lock(&self.complaints).take(failure.reason(), 1) {
             eprintln!("megadir: {message}");
@@ -38,7 +37,6 @@ impl Results {
         lock(&self.summary).failed(failure);
     }
 
-    /// Estimates the number of entries if all of one directory goes.
     fn begin(&self, args: &Args, target: &Target) {
         let is_all = !args.has_conditions() && args.files0_from.is_none() && args.paths.len() == 1;
         if self.shown.is_drawn() && is_all && target.is_directory {
@@ -50,7 +48,6 @@ impl Results {
     fn draw(&self, counts: &Counts) {
         self.shown.counter().set(counts.entries + counts.directories);
         if counts.directories > 0 {
-            // A tree, which holds more than its root.
             self.shown.counter().expect(None, false);
         }
     }
@@ -82,7 +79,6 @@ pub(super) fn run(
     interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
     let mut last = progress.counts();
     let look = || {
-        // Forwards an interrupt.
         if interrupt.asked() {
             progress.cancel();
         }

@@ -14,14 +14,11 @@ use crate::cmd::failure::Failure;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::{quoted_bytes, reason};
 
-/// Targets resolved in advance, each with a descriptor.
 const HELD_MAX: usize = 64;
-/// Divisor of the process's descriptor limit.
 #[cfg(unix)]
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
 pub(super) struct Source<'a> {
-    /// Resolved in advance.
     held: VecDeque<Result<Target, BadPath>>,
     rest: &'a [std::ffi::OsString],
     list: Option<List>,
@@ -34,7 +31,7 @@ pub(super) struct BadPath {
 }
 
 impl<'a> Source<'a> {
-    /// All paths of the command line are checked before any is touched.
+    /// Checks all paths of the command line before any is touched.
     pub(super) fn open(args: &'a Args, here: &Guards) -> Result<Self, CliError> {
         if let Some(path) = &args.files0_from {
             let list = Some(List::open(path)?);
@@ -64,7 +61,6 @@ impl<'a> Source<'a> {
         Ok(Self { held, rest, list: None, resolver })
     }
 
-    /// Fails if confirmation is needed and there is no terminal.
     pub(super) fn may_go(
         &self,
         args: &Args,
@@ -109,8 +105,7 @@ impl<'a> Source<'a> {
         counted.may_go(&[path], conditions.is_some())
     }
 
-    /// The next target, or why a path has none; `None` at the end. Fails if the list cannot be read any
-    /// further.
+    /// `None` at the end. Fails if the list cannot be read any further.
     pub(super) fn next(
         &mut self,
         args: &Args,
@@ -164,7 +159,7 @@ fn refused(path: &[u8], refusal: &Refusal) -> BadPath {
     BadPath { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
 }
 
-/// Number of targets that may be held open: each has a descriptor, of which most stay free.
+/// Each target has a descriptor, and most descriptors stay free.
 fn held_max() -> usize {
     #[cfg(unix)]
     {

@@ -12,7 +12,7 @@ use crate::exit::{self, CliError};
 use crate::ui::output::print;
 use crate::ui::sizes;
 
-/// Shorter runs are too noisy, seconds.
+/// Shorter runs are too noisy.
 const RATE_FROM_S: f64 = 0.1;
 
 #[derive(Debug)]
@@ -20,10 +20,8 @@ pub(super) struct Summary {
     json: bool,
     dry_run: bool,
     quiet: bool,
-    /// The paths are on standard output.
     listed: bool,
     rate: Option<u64>,
-    /// Every entry was examined, so its bytes are known.
     looked: bool,
     pub(super) attempted: u64,
     counts: Counts,
@@ -57,7 +55,6 @@ impl Summary {
         }
     }
 
-    /// Keeps the first [`KEPT_MAX`].
     pub(super) fn failed(&mut self, failure: Failure) {
         self.failures += 1;
         if self.kept.len() < KEPT_MAX {

@@ -13,7 +13,6 @@ use crate::plan::{Group, GroupRule, Pair};
 const ITSELF: &str = " (itself)";
 const WALL_TIME: &str = ", wall time per file";
 
-/// A plan with axes is left alone.
 pub fn complete(plan: &mut Plan) {
     if plan.arms.iter().any(|planned| !planned.axes.is_empty()) {
         return;
@@ -53,7 +52,6 @@ fn complete_pair(pair: &mut Pair, planned_arms: &[Arm]) {
     }
 }
 
-/// Removes a last part after a comma; `true` if it was present.
 fn without_suffix(text: &mut String, part: &str) -> bool {
     let rest = text.strip_suffix(part).and_then(|rest| rest.strip_suffix(", ")).map(str::to_owned);
     let found = rest.is_some();

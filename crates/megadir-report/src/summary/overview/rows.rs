@@ -15,10 +15,8 @@ pub(super) struct RowArms<'a> {
     pub(super) arms: Vec<Option<ArmId>>,
 }
 
-/// Returns the arms by kind of work, in the order in which a reader looks for them.
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
-    // Writing as a preparation is measured elsewhere.
     let counts = |planned: &&Arm| planned.role != Role::AgainstItself && !planned.groups.is_empty();
     for planned in plan.arms.iter().filter(counts) {
         let Some(on) = plan.data.get(planned.data.0 as usize).and_then(|data| data.on) else { continue };
@@ -59,11 +57,10 @@ fn order(planned: &Arm) -> (u8, Option<usize>, bool, u8, u32) {
     (operation, state, work.access != Access::Directory, sync, work.workers.count)
 }
 
-/// Returns section and name of a kind of work, and `true` if it counts in the result over all kinds: work by
-/// name repeats work by listing.
+/// Section, name, and `true` if the work counts in the result over all kinds: work by name repeats work by
+/// listing.
 pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let Work::Files(work) = &planned.work else { return (String::new(), planned.bare_name(), true) };
-    // Steps in the life of files are many, so each operation and state has a section.
     let is_of_life =
         planned.axes.workers.is_some() && planned.axes.operation.is_some_and(Operation::is_of_life);
     if !is_of_life {
@@ -72,7 +69,7 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let state = planned.axes.cache.clone();
     let parts = [Some(workers(work)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    // Cold and warm are separate: times from a device would hide times from memory.
+    // Times from a device would hide times from memory.
     let section =
         [Some(work.operation.word().to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
     (section, what, work.access == Access::Directory)

@@ -19,7 +19,6 @@ pub(super) struct Filled {
     buffer: Box<[u8]>,
     pub(super) length: usize,
     checked: Checked,
-    /// Attributes of the entries, if they are wanted.
     pub(super) rows: Vec<Attributes>,
 }
 
@@ -37,12 +36,10 @@ impl Filled {
         self.length == 0
     }
 
-    /// `true` if the longest possible record still fits.
     pub(super) fn has_room(&self) -> bool {
         self.length + RECORD_BYTES_MAX < self.buffer.len()
     }
 
-    /// The entries counted by [`Filled::keep`].
     pub(super) fn batch(&self) -> Batch<'_> {
         Batch::from_checked(self.bytes(), self.checked, true)
     }
@@ -51,7 +48,6 @@ impl Filled {
         scan(self.bytes(), before, end).map_err(|bad| malformed(path, bad))
     }
 
-    /// Truncates the buffer to the scanned share.
     pub(super) fn keep(&mut self, inside: &Scanned) {
         self.length = inside.inside_bytes;
         self.checked = inside.inside;

@@ -8,7 +8,7 @@ use megadir_sys::usage::{Waits, thread_waits};
 
 /// After these a thread decides, once.
 const ENTRIES_TO_DECIDE: usize = 4096;
-/// More than one sleep per this many entries may be contention.
+/// More sleeps may be contention.
 const ENTRIES_A_SLEEP: u64 = 8;
 /// A device read of at least this size explains one sleep.
 const SECTORS_A_READ: u64 = 8;
@@ -25,7 +25,7 @@ impl Contention {
         Self { before: None, entries: 0, contended: false }
     }
 
-    /// Records that the calling thread has read the attributes of `entries` entries.
+    /// The calling thread has read the attributes of `entries` entries.
     pub(super) fn note(&mut self, entries: usize) {
         if self.entries < ENTRIES_TO_DECIDE {
             self.note_waits(entries, thread_waits());
@@ -33,7 +33,6 @@ impl Contention {
     }
 
     fn note_waits(&mut self, entries: usize, now: Waits) {
-        // The first batch is the thread's baseline.
         let Some(before) = self.before else {
             self.before = Some(now);
             return;
@@ -63,7 +62,6 @@ const SLOWER_FROM: f64 = 1.6;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Throughput {
-    /// Nanoseconds per byte of a call made alone.
     alone_ns: f64,
     calls: u32,
     elapsed: Duration,
@@ -84,7 +82,7 @@ impl Throughput {
         }
     }
 
-    /// `true`, at the deciding call, if the thread only makes others wait.
+    /// Only at the deciding call.
     pub(super) fn is_useless(&self) -> bool {
         let together_ns = self.elapsed.as_nanos() as f64 / self.bytes.max(1) as f64;
         self.calls == CALLS_TO_DECIDE && together_ns > self.alone_ns * SLOWER_FROM

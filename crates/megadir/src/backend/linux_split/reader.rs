@@ -31,27 +31,15 @@ pub(super) struct SplitReader {
     spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
-    /// One per thread not started, and one for the caller; empty if entries are only listed.
+    /// For threads not started and the caller; empty if entries are only listed.
     stat_backends: Vec<Box<dyn Examine>>,
-    /// Overrides the measured baseline, for tests.
     throughput: Option<Throughput>,
 }
 
 enum Phase {
-    /// Read but not returned.
-    First {
-        serial: Dir,
-        options: ReadOptions,
-    },
-    /// Positions are unusable.
-    Serial {
-        directory: Dir,
-    },
-    Shares {
-        own: Box<ShareReader>,
-        filled: Receiver<Result<Filled>>,
-        empty: Sender<Filled>,
-    },
+    First { serial: Dir, options: ReadOptions },
+    Serial { directory: Dir },
+    Shares { own: Box<ShareReader>, filled: Receiver<Result<Filled>>, empty: Sender<Filled> },
     Ended,
 }
 
@@ -105,8 +93,7 @@ impl SplitReader {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
-        // Names of equal hash share a position. If the batch ends among them, leave all of them to the first
-        // share.
+        // Names of equal hash share a position: leave all of them to the first share.
         read_ahead::start(serial.as_fd(), options.read_ahead);
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
@@ -143,7 +130,6 @@ impl SplitReader {
                 let _ = empty.send(Filled::new(options.buffer_bytes));
             }
         }
-        // The last one examines the first batch.
         let examine = self.stat_backends.pop();
         let own = Box::new(ShareReader::new(Arc::clone(&self.shared), first, examine, None));
         self.spare = Some(Filled::new(options.buffer_bytes));
@@ -189,7 +175,7 @@ impl SplitReader {
         }
     }
 
-    /// Takes a buffer from another thread, or reads here if none is ready, so the caller sleeps only at the
+    /// Takes another thread's buffer, or reads here if none is ready, so that the caller sleeps only at the
     /// end; `false` at the end.
     fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
@@ -208,7 +194,6 @@ impl SplitReader {
         self.read_here(own)
     }
 
-    /// `false` if no share is left.
     fn read_here(&mut self, own: &mut ShareReader) -> Result<bool> {
         let Some(mut buffer) = self.spare.take() else { return Ok(false) };
         let more = own.step(&mut buffer)?;
@@ -253,7 +238,7 @@ impl Reader for SplitReader {
 impl Drop for SplitReader {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // Closing the channels makes each thread end at its next buffer.
+        // Closing the channels ends each thread at its next buffer.
         self.phase = Phase::Ended;
         for thread in self.threads.drain(..) {
             let _ = thread.join();

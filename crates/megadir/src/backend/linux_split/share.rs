@@ -36,9 +36,7 @@ pub(super) struct ShareReader {
     directory: Dir,
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
-    /// Present if threads may only wait for each other.
     throughput: Option<Throughput>,
-    /// Present if reading attributes may slow other threads down.
     pub(super) contention: Option<Contention>,
 }
 
@@ -52,10 +50,9 @@ impl ShareReader {
         Self { shared, directory, examine, share: None, throughput, contention: None }
     }
 
-    /// Reads until no share is left, the caller has gone, or an error occurs.
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
-            // The caller's thread stays and takes over the rest.
+            // The caller's thread takes over the rest.
             let contended = self.contention.is_some_and(|contention| contention.is_contended());
             if contended || self.throughput.is_some_and(|throughput| throughput.is_useless()) {
                 return self.shared.leave(self.share.take());
@@ -132,14 +129,13 @@ impl ShareReader {
             return Ok(None);
         }
         buffer.keep(&scanned);
-        // The next call's records lie at `last_offset` or later.
         let ended = scanned.past_end || share.is_behind(scanned.last_offset);
         let bytes = share.bytes + scanned.inside_bytes;
         let rest = Share { before: Some(scanned.last_offset), bytes, ..share };
         Ok(Some((!ended).then_some(rest)))
     }
 
-    /// `true` if the first entry of `bytes`, at most at `latest`, lies at or past `end`.
+    /// The first entry of `bytes`, at most at `latest`, lies at or past `end`.
     fn first_lies_past(&mut self, bytes: &[u8], end: i64, latest: i64) -> Result<bool> {
         let Some(ours) = Records::new(bytes).next() else { return Ok(false) };
         self.seek(end)?;
@@ -153,7 +149,7 @@ impl ShareReader {
                 return Ok(false);
             }
             for record in Records::new(&buffer[..filled]) {
-                // Compare names only: a rename over the entry changes the inode.
+                // A rename over the entry changes the inode.
                 if record.name == ours.name {
                     return Ok(true);
                 }
@@ -166,7 +162,7 @@ impl ShareReader {
         Ok(false)
     }
 
-    /// Seeks like a new descriptor: ext4 would continue among names of equal hash if it seeks to its current
+    /// Like a new descriptor: ext4 would continue among names of equal hash if it seeks to its current
     /// position.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
@@ -186,16 +182,15 @@ pub(super) struct Shared {
     /// First position of each share, ascending, then the end of the last.
     pub(super) bounds: Vec<i64>,
     pub(super) next_share: AtomicU64,
-    /// Number of regions that shares are taken from in turn.
     pub(super) regions: usize,
-    /// Rests of shares left by threads that ended early: position and end.
+    /// Left by threads that ended early: position and end.
     pub(super) left: Mutex<Vec<(i64, i64)>>,
     pub(super) stop: AtomicBool,
     pub(super) calls: AtomicU64,
 }
 
 impl Shared {
-    /// Returns the first position of an unread share, and its end.
+    /// First position of an unread share, and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);
@@ -215,15 +210,15 @@ impl Shared {
     }
 }
 
-/// Index of the share taken at a turn. Up to `regions` threads stay far from each other. The inner `None` is
-/// a turn without a share, the outer one the end.
+/// Up to `regions` threads stay far from each other. The inner `None` is a turn without a share, the outer
+/// one the end.
 fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
     let per_region = shares.div_ceil(regions);
     let share = turn % regions * per_region + turn / regions;
     (turn < per_region * regions).then(|| Some(share).filter(|share| *share < shares))
 }
 
-/// Margin beyond the expected rest of a share, and the minimum size of a call, bytes.
+/// Beyond the expected rest of a share, and the minimum size of a call.
 const LAST_BYTES: usize = 4 << 10;
 
 #[derive(Clone, Copy)]
@@ -232,7 +227,7 @@ pub(super) struct Share {
     /// Position of the next call; `None` before the first.
     pub(super) before: Option<i64>,
     pub(super) bytes: usize,
-    /// End of the share; [`i64::MAX`] for the last one.
+    /// [`i64::MAX`] for the last share.
     pub(super) end: i64,
 }
 
@@ -241,13 +236,12 @@ impl Share {
         self.end != i64::MAX && position >= self.end
     }
 
-    /// Estimated bytes of records left in the share. Anything read past its end is read twice.
+    /// Anything read past the share's end is read twice.
     pub(super) fn expected_bytes(self) -> usize {
         match self.before {
             Some(before) if self.end != i64::MAX && before > self.start => {
                 let density = self.bytes as f64 / (before - self.start) as f64;
                 let left = (self.end - before).max(0) as f64 * density;
-                // A small margin costs less than a second call for the last few entries.
                 (left * 1.05) as usize + LAST_BYTES
             }
             _ => usize::MAX,

@@ -29,10 +29,7 @@ pub(crate) enum Space {
     /// ext4: 63-bit hashes of names, uniform.
     Hashes,
     /// XFS: byte offsets divided by 8.
-    Offsets {
-        /// Size of the directory when it was opened, bytes.
-        size_bytes: u64,
-    },
+    Offsets { size_bytes: u64 },
     /// btrfs: numbers in order of creation.
     Numbers,
 }
@@ -64,8 +61,8 @@ impl Space {
 
     pub(super) fn is_plausible(self, first: &Scanned) -> bool {
         match self {
-            // Directories without the index feature keep their flag but have byte offsets, which are smaller
-            // than nearly all hashes.
+            // Directories without the index feature keep their flag but have byte offsets, smaller than
+            // nearly all hashes.
             Self::Hashes => first.last_offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }
@@ -94,7 +91,7 @@ fn has_index(directory: &Dir) -> bool {
     }
 }
 
-/// At least one but few entries follow the result; by doubling, then halving.
+/// At least one but few entries follow the result.
 fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
     let has_entry_at = |position: i64| -> Result<bool> {
         calls.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +108,6 @@ fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &Atomi
             None => return Ok(i64::MAX),
         }
     }
-    // Within 1/256 is even enough.
     while outside - inside > (outside - start.min(inside)) / 256 + 1 {
         let middle = inside + (outside - inside) / 2;
         if has_entry_at(middle)? {
@@ -123,7 +119,6 @@ fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &Atomi
     Ok(outside)
 }
 
-/// At most `shares`, the last one open-ended.
 pub(super) fn bounds(start: i64, end: i64, shares: usize) -> Vec<i64> {
     let range = i128::from(end.saturating_sub(start).max(0));
     let mut bounds: Vec<i64> = (0..shares)

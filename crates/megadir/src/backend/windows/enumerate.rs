@@ -27,12 +27,17 @@ pub(in crate::backend) struct Enumerate {
 
 #[derive(Clone, Copy)]
 enum Call {
-    /// The first call, which restarts the listing, has its own class.
-    ByHandle { first: i32, next: i32 },
-    /// `NtQueryDirectoryFile`.
-    NtQuery { class: i32 },
-    /// Missing on older systems.
-    NtQueryEx { class: i32 },
+    /// The call that restarts the listing has its own class.
+    ByHandle {
+        first: i32,
+        next: i32,
+    },
+    NtQuery {
+        class: i32,
+    },
+    NtQueryEx {
+        class: i32,
+    },
 }
 
 pub(in crate::backend) static BY_HANDLE: Enumerate = Enumerate {
@@ -152,7 +157,6 @@ impl Enumerate {
     }
 }
 
-/// The open directory, with its own position.
 enum Source {
     Own(OwnedHandle, PathBuf),
     Lent(Arc<Dir>),
@@ -202,7 +206,6 @@ impl Reader for EnumerateReader {
             return Ok(None);
         }
         let is_first = self.progress == Progress::Start;
-        // After the end or an error the reader returns nothing more.
         self.progress = Progress::Ended;
         self.calls += 1;
         let filled = match self.fill(is_first) {

@@ -15,7 +15,6 @@ use crate::directory_information::Found;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 /// 259 characters of three bytes each.
 const RECORD_BYTES_MAX: usize = 800;
@@ -117,10 +116,8 @@ impl Find {
 
 struct FindReader {
     path: PathBuf,
-    /// `None` at the end.
     search: Option<Search>,
     gathered: Gathered,
-    /// Returned after the entries read before it.
     failed: Option<Error>,
 }
 

@@ -15,7 +15,6 @@ const DEVICE_UNUSED_BYTES: u64 = 1 << 20;
 /// Default of `max_inline`.
 pub(super) const PACKED_BYTES: u64 = 2048;
 
-/// `None` without sysfs.
 pub(super) fn space(directory: &Dir) -> Option<BtrfsSpace> {
     let identifier = BtrfsDirectory::check(directory.as_fd()).and_then(file_system_identifier).ok()?;
     let mut name = String::new();

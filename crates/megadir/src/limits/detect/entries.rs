@@ -17,19 +17,17 @@ use crate::limits::sample::{Sample, Sampled};
 
 /// About 15 entries.
 const LOOK_BYTES: usize = 1 << 10;
-/// Blocks of a hollow directory after which the look ends.
+/// In a hollow directory.
 const BLOCKS_MAX: f64 = 512.0;
-/// Enough to distinguish a hollow directory from a full one.
+/// Distinguishes a hollow directory from a full one.
 const ENTRIES_ENOUGH: u64 = 64;
 /// Blocks of a hollow directory are filled less.
 const FILLED_MIN: f64 = 0.1;
 /// Without the name.
 const EXT4_ENTRY_BYTES: f64 = 10.0;
-/// Positions in an indexed directory are hashes.
 const HASHES: f64 = i64::MAX as f64;
 
 pub(super) struct Looked {
-    /// `None` without cheap evidence.
     pub(super) entries: Option<Fact<Span>>,
     hollow: Option<Sampled>,
 }
@@ -90,7 +88,6 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
             }
         }
         let entries = sampled.entries();
-        // The position after the very last entry is not a hash.
         if filled == 0 {
             let entries = Fact::new(Span::exact(entries), Known::Measured, "counted");
             sampled.is_whole = true;
@@ -103,9 +100,8 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
         if entries >= ENTRIES_ENOUGH && filled_part >= FILLED_MIN {
             return Ok(None);
         }
-        // Only the end follows, so the count is exact.
         if passed >= BLOCKS_MAX && part < 1.0 {
-            // About Poisson: a 95 % interval from the root of the count.
+            // About Poisson.
             let count = entries as f64;
             let low = (count.sqrt() - 1.0).max(0.0).powi(2) / part;
             let high = ((count + 1.0).sqrt() + 1.0).powi(2) / part;

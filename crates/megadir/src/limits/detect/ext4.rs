@@ -82,8 +82,8 @@ struct Superblock {
     legacy_hash: bool,
 }
 
-/// Free blocks including root's reserve; `None` if this process may not use it (`ext4_has_free_clusters`).
-/// ext4's own reserve is for no process.
+/// Including root's reserve; `None` if this process may not use it (`ext4_has_free_clusters`). ext4's own
+/// reserve is for no process.
 pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
     let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
     // In a user namespace IDs differ from the disk, and capabilities do not count.
@@ -112,7 +112,6 @@ fn has_sys_resource() -> bool {
     mask.is_some_and(|mask| mask & CAP_SYS_RESOURCE != 0)
 }
 
-/// A cluster is at least a block.
 fn reserved_clusters(device: u64) -> Option<u64> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let link = std::fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;

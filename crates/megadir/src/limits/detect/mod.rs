@@ -36,19 +36,15 @@ use crate::limits::facts::{Quota, QuotaOf};
 /// # }
 /// ```
 ///
-/// # Errors
-///
-/// If the directory cannot be opened or read; write permission is not needed. Other missing facts are assumed
-/// and marked as such.
+/// Errors: the directory cannot be opened or read; write permission is not needed. Other missing facts are
+/// assumed and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))
 }
 
 /// Reads the facts about a directory.
 ///
-/// # Errors
-///
-/// As [`limits`].
+/// Errors: as [`limits`].
 pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mut facts = visible(directory, asked)?;
     if let Some(stated) = asked.stated {
@@ -78,7 +74,6 @@ fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     of_layer(directory, asked, mount)
 }
 
-/// No view of another directory (overlayfs).
 fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     let io = |operation, error: rustix::io::Errno| Error::io(operation, directory.path(), error.into());
     let status = rustix::fs::fstat(directory).map_err(|error| io("stat", error))?;

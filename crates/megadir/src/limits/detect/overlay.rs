@@ -11,12 +11,10 @@ use crate::limits::facts::{Details, Facts, Mount};
 
 pub(super) struct Upper {
     pub(super) directory: Dir,
-    /// `false` if the layer's root stands in.
     is_itself: bool,
 }
 
 impl Upper {
-    /// Adapts facts of the layer's root to a new directory.
     pub(super) fn adjust(&self, facts: &mut Facts) {
         if self.is_itself {
             return;
@@ -30,7 +28,6 @@ impl Upper {
     }
 }
 
-/// The error is the reason.
 pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, String> {
     let mount = mount.ok_or("the mount table does not name it")?;
     let option = mount.option("upperdir").ok_or("it has none, and nothing can be created")?;

@@ -1,5 +1,5 @@
-//! Finds the limit behind a refused create from evidence: exhausted resources, then the mount option, then
-//! the directory's size.
+//! Finds the limit behind a refused create: exhausted resources, then the mount option, then the directory's
+//! size.
 
 #[cfg(windows)]
 mod windows;
@@ -65,19 +65,20 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Fewer free blocks count as none: file systems keep a few in reserve.
+/// File systems keep a few in reserve.
 const BLOCKS_LEFT_MAX: u64 = 16;
 /// XFS and btrfs keep this share plus some bytes in reserve.
 const PART_KEPT: f64 = 0.02;
 const BYTES_KEPT: u64 = 256 << 20;
-/// Minimum share: no fill ended below 0.85 of the full size.
+/// No fill ended below 0.85 of the full size.
 const INDEX_USED_MIN: f64 = 0.8;
-/// A directory of limited size takes no further block from this share on.
+/// From this share on, a directory of limited size takes no further block.
 const SIZE_USED_MIN: f64 = 0.97;
 /// `EXT4_LINK_MAX`.
 const EXT4_LINKS: u64 = 65_000;
 
-/// Finds the limit from the facts at the moment of the refusal. A `privileged` process may use root's reserve.
+/// Finds the limit from the facts at the moment of the refusal. A `privileged` process may use root's
+/// reserve.
 pub fn decide(limits: &Limits, refusal: Refusal, step: Step, privileged: bool) -> Explanation {
     match refusal {
         Refusal::NoSpace => no_space(limits, step, privileged),
@@ -149,7 +150,6 @@ fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     space.blocks_free.saturating_sub(reserve).max(space.blocks_available)
 }
 
-/// Contents may need more blocks than are left.
 fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
     let space = &facts.space;
     let left = blocks_left(facts, privileged);
@@ -161,7 +161,7 @@ fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
     Explanation { limit: Limit::Blocks, evidence, another_name_may_do: false, cures: vec![cure::blocks()] }
 }
 
-/// Project quotas of XFS give `ENOSPC`.
+/// XFS gives `ENOSPC` for a project quota.
 fn used_quota(facts: &Facts) -> Option<Explanation> {
     let used_up = |(used, allowed): (u64, u64), unit: u64| allowed.saturating_sub(used) < unit;
     let over = facts.quotas.iter().find(|quota| {
@@ -190,7 +190,7 @@ fn quota(facts: &Facts) -> Explanation {
     if let Some(explanation) = used_quota(facts) {
         return explanation;
     }
-    // Reserved space counts before it is used: the nearest quota may seem to have space left.
+    // Reserved space counts before it is used.
     let left = |pair: Option<(u64, u64)>| {
         pair.map_or(f64::MAX, |(used, allowed)| 1.0 - used as f64 / allowed.max(1) as f64)
     };
@@ -298,7 +298,6 @@ fn overflow(facts: &Facts) -> Explanation {
 
 #[cfg(target_os = "linux")]
 mod gather {
-    //! Explains the error of a create on Linux.
 
     use std::io;
     use std::os::fd::BorrowedFd;
@@ -329,7 +328,6 @@ mod gather {
     /// ```
     pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
         let refusal = refusal(error)?;
-        // Without evidence there is no explanation.
         let limits = limits(directory, &Asked::MORE_OF_THE_SAME).ok()?;
         Some(decide(&limits, refusal, step, rustix::process::geteuid().is_root()))
     }

@@ -22,7 +22,6 @@ const LIMITATION: i32 = 665;
 const LINKS: i32 = 1142;
 /// `ERROR_CANNOT_MAKE`: a FAT directory is full.
 const CANNOT_MAKE: i32 = 82;
-/// Fewer free clusters count as none.
 const CLUSTERS_LEFT_MAX: i64 = 16;
 
 /// Finds the limit behind a refused create or write; `None` if no limit gives this error. Call it at once:
@@ -42,7 +41,6 @@ pub fn explain_at(
     decide(code, step, volume::size(directory).ok())
 }
 
-/// `room` is `None` if unavailable.
 fn decide(code: i32, step: Step, room: Option<Size>) -> Option<Explanation> {
     if QUOTA.contains(&code) {
         return Some(quota(room));

@@ -7,9 +7,8 @@ use crate::limits::facts::{Ext4, Facts};
 use crate::limits::model::Judgement;
 use crate::sizes;
 
-/// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;
-/// A directory with less than this share of the entries that churn leaves at its size was emptied.
+/// Share of the entries that churn leaves at the directory's size.
 const HOLLOW: f64 = 0.6;
 /// Smaller hollow directories are fast to list.
 const HOLLOW_BYTES_MIN: u64 = 256 << 10;

@@ -32,10 +32,8 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
 
 /// Renames a directory to a hidden name next to it, even if another process holds its lock.
 ///
-/// # Errors
-///
-/// [`ErrorKind::NotADirectory`] (also for a symbolic link), [`ErrorKind::MountPoint`], or the error of opening
-/// or renaming it.
+/// Errors: [`ErrorKind::NotADirectory`] (also for a symbolic link), [`ErrorKind::MountPoint`], or the error
+/// of opening or renaming it.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     let aside = entry.fresh_name(Why::Detached);
@@ -49,11 +47,9 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
 
 /// Exchanges a directory for an empty one with the same metadata, and puts the old one aside.
 ///
-/// # Errors
-///
-/// As [`detach`], with the directory unchanged; [`ErrorKind::Unavailable`] without atomic exchange and for
-/// btrfs subvolumes and encrypted directories; an error of copying the metadata, or if another process holds
-/// the lock.
+/// Errors: as [`detach`], with the directory unchanged; [`ErrorKind::Unavailable`] without atomic exchange
+/// and for btrfs subvolumes and encrypted directories; an error of copying the metadata, or if another
+/// process holds the lock.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     if !entry.is_locked {
@@ -101,7 +97,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Locks it if possible: any process that may read the directory can hold the lock.
+    /// Any process that may read the directory can hold the lock.
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
         let path = parent.path().join(crate::names::to_os(name)?);
         let name = component(name, &path)?;
@@ -124,7 +120,6 @@ impl<'a> Entry<'a> {
         CString::new(aside::fresh(why, self.name.to_bytes())).unwrap_or_default()
     }
 
-    /// Another process may have replaced it.
     fn expect(&self, opened: &OwnedFd, name: &CStr) -> Result<()> {
         let found = Opener::new(false).below(self.parent, name);
         match (found.and_then(|found| system::identity(&found)), system::identity(opened)) {
@@ -141,7 +136,6 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Refuses directories that a copy cannot equal.
 pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
     let refuse = |reason| Err(Error::new("renew", path, ErrorKind::Unavailable, reason));
     let failed = |error: Errno| Error::io("renew", path, error.into());
@@ -169,7 +163,7 @@ fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
 
 fn rename(directory: &Dir, from: &CStr, to: &CStr, how: RenameFlags) -> std::result::Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, how) {
-        // Flag not supported; the name is random, so it is unused.
+        // The name is random, so it is unused.
         Err(Errno::INVAL | Errno::NOSYS) if how == RenameFlags::NOREPLACE => {
             rustix::fs::renameat(directory, from, directory, to)
         }

@@ -5,9 +5,9 @@
 //! an [`Aside`] to be removed.
 //!
 //! A killed process leaves at most one directory with a hidden name, which [`leftovers`] finds by a digest of
-//! the entry's name. A directory that another process is removing is locked and skipped. Processes that have
-//! the old directory open stay in it. Windows has no exchange, cannot put a directory with open files aside,
-//! and its lock is a mutex.
+//! the entry's name. A directory that another process is removing is locked and skipped; processes that have
+//! it open stay in it. Windows has no exchange, cannot put a directory with open files aside, and its lock is
+//! a mutex.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -74,10 +74,7 @@ impl Aside<'_> {
     }
 
     /// Removes the directory. Entries that cannot be removed stay below the hidden name for [`leftovers`].
-    ///
-    /// # Errors
-    ///
-    /// As [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run.
+    /// Errors: as [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run.
     pub fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
         if !options.removes_all() || options.keep.is_some() || options.dry_run {
             let path = self.parent.path().join(crate::names::to_os(self.name())?);
@@ -91,9 +88,7 @@ impl Aside<'_> {
 /// Finds directories that were put aside for an entry and not removed, because the process was killed or
 /// failed, except those that another process is removing.
 ///
-/// # Errors
-///
-/// If the parent directory cannot be listed.
+/// Errors: the parent directory cannot be listed.
 pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
     let options = ReadOptions::serial(128 << 10);
     let mut reader = backend::by_name(LISTED_BY)?.open(parent, &options)?;
@@ -114,7 +109,6 @@ pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
 
 // Hidden names with a digest of the original name.
 
-/// Bytes of the digest in a name.
 const CHECK_BYTES: usize = 8;
 
 fn fresh(why: Why, of: &[u8]) -> String {

@@ -15,24 +15,21 @@ use crate::remove::engine::system::{Errno, Opener, open_directory_to_rename};
 
 pub(super) type Lock = OwnedHandle;
 
-/// `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Opener::new(false).below(parent, name).ok()?;
     lock(name.to_bytes())
 }
 
 fn lock(name: &[u8]) -> Option<Lock> {
-    // For all sessions, because services have their own.
+    // Services have sessions of their own.
     let name: Vec<u16> = "Global\\".encode_utf16().chain(names::to_wide(name)?).collect();
     mutex::hold_new(&name)
 }
 
 /// Renames a directory to a hidden name next to it.
 ///
-/// # Errors
-///
-/// [`ErrorKind::NotADirectory`] (also for a reparse point), or the error of opening or renaming it: Windows
-/// refuses that while a file in it is open.
+/// Errors: [`ErrorKind::NotADirectory`] (also for a reparse point), or the error of opening or renaming it:
+/// Windows refuses that while a file in it is open.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);
     let entry = component(name, &path)?;
@@ -52,11 +49,7 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name, why: Why::Detached, _lock: lock })
 }
 
-/// Always fails: Windows cannot exchange two directories atomically.
-///
-/// # Errors
-///
-/// Always [`ErrorKind::Unavailable`].
+/// Always fails with [`ErrorKind::Unavailable`]: Windows cannot exchange two directories atomically.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);
     let reason = "Windows cannot exchange two directories atomically";

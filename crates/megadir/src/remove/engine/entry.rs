@@ -31,7 +31,6 @@ const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
 impl Worker<'_, '_, '_> {
-    /// Not known to be a directory.
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
@@ -79,7 +78,7 @@ impl Worker<'_, '_, '_> {
             // Another process removed it.
             Err(Errno::NOENT) => {}
             Err(Errno::ISDIR) => return Became::Directory,
-            // POSIX: the entry is a directory. Linux: it may not be removed.
+            // In POSIX the entry is a directory, in Linux it may not be removed.
             Err(Errno::PERM)
                 if kind == FileType::Unknown
                     && system::kind_of(directory, name.to_bytes()) == FileType::Directory =>
@@ -91,7 +90,6 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    /// `false` if the caller ends the removal.
     pub(super) fn announce(&self, node: &Node, name: &[u8], kind: FileType) -> bool {
         let Some(announce) = self.shared.options.on_removal else { return true };
         let goes = announce(&node.path(&self.shared.path, name), kind);
@@ -111,11 +109,11 @@ impl Worker<'_, '_, '_> {
         let options = self.shared.options;
         let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
             && (kind == FileType::Unknown || options.accepts_type(kind));
-        // After the wait, the name may belong to an entry that has to stay.
+        // The name may belong to another entry by now, one that has to stay.
         if may_go && !self.have_place() {
             return Examined::Stays;
         }
-        // The type matters also for entries that stay: directories are entered.
+        // Directories that stay are entered.
         let facts = if (may_go && (options.dry_run || options.needs_look())) || kind == FileType::Unknown {
             match system::facts(directory, name) {
                 Ok(facts) => Some(facts),
@@ -223,7 +221,6 @@ impl Worker<'_, '_, '_> {
         });
     }
 
-    /// It can still be removed if it is empty.
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
             if !self.take_place() {
@@ -280,7 +277,6 @@ fn unknown(lacks: StatMask) -> std::io::Error {
 #[derive(Clone, Copy, Default)]
 struct Space {
     bytes: u64,
-    /// Its blocks may stay in use.
     linked: bool,
 }
 

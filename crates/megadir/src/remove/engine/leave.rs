@@ -23,7 +23,7 @@ enum Left {
 }
 
 impl Worker<'_, '_, '_> {
-    /// Ends the part on top of the stack; the last part removes the directory.
+    /// The last part removes the directory.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
         if !system::GOES_WHILE_OPEN
@@ -64,7 +64,6 @@ impl Worker<'_, '_, '_> {
         }
     }
 
-    /// Unless something in it stays.
     fn remove_directory(&mut self, node: &Node, parent: &Node, above: &Directory) -> Left {
         let stays = node.stays();
         if stays != 0 {
@@ -73,7 +72,6 @@ impl Worker<'_, '_, '_> {
             return Left::Done;
         }
         if !self.take_place() {
-            // Its parents stay too.
             return Left::Done;
         }
         if !self.announce(parent, node.name.to_bytes(), FileType::Directory) {
@@ -127,8 +125,7 @@ impl Worker<'_, '_, '_> {
         self.push(frame);
     }
 
-    /// Reopens the directory on top of the stack if closed. On failure, which was reported, the directory is
-    /// finished.
+    /// On failure, which was reported, the directory is finished.
     pub(super) fn reopen_top(&mut self) -> Result<(), ()> {
         self.open_top(None).map(drop)
     }
@@ -203,7 +200,6 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// Records its identity first.
 fn close(node: &Node, descriptor: &mut Option<Arc<Directory>>) -> Result<(), Errno> {
     let Some(open) = descriptor.take() else { return Ok(()) };
     if node.identity().is_none() {

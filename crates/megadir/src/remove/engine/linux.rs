@@ -22,16 +22,12 @@ pub(in crate::remove) type Directory = OwnedFd;
 pub(super) const SEEKS: bool = true;
 /// Open directories can be removed, but only by name.
 pub(super) const GOES_WHILE_OPEN: bool = true;
-/// Per worker.
 pub(super) const OPEN_MAX: usize = 64;
 pub(super) const CROSSES_MOUNTS: bool = true;
 pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
-/// Opens a directory again, with a position of its own.
 pub(super) const OPEN_AGAIN: Option<OpenAgain> = Some(|directory| open(directory.as_fd(), c"."));
 pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
-/// Bytes that no entry name contains.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
-/// The directory never becomes empty.
 pub(super) const KEEPS_FILLING: &str =
     "not empty after 10 passes: another process keeps creating entries in it";
 /// A longer read would hold the directory's lock for long.
@@ -86,7 +82,6 @@ impl Opener {
         }
     }
 
-    /// Compares the two directories once both are open.
     fn below_and_compare(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
         let directory = open(parent, name)?;
         if self.cross_mounts {
@@ -96,7 +91,6 @@ impl Opener {
         if self::mount(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
     }
 
-    /// `None` if this directory was moved.
     pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
         let above = open(directory.as_fd(), c"..")?;
         Ok((identity(&above)? == *expected).then_some(above))
@@ -155,7 +149,6 @@ const WANTED: StatMask = StatMask::TYPE
     .union(StatMask::OWNER)
     .union(StatMask::LINKS);
 
-/// Follows no link.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let request = StatxRequest::new(WANTED);
@@ -167,12 +160,10 @@ pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> 
     stat(directory.as_fd(), AtFlags::empty(), request.mask()).map(|status| request.attributes(&status))
 }
 
-/// 0 if unknown.
 pub(super) fn space(directory: &Directory) -> u64 {
     rustix::fs::fstat(directory).map_or(0, |status| status.st_blocks as u64 * 512)
 }
 
-/// Unknown if the entry has vanished.
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
     crate::dir::kind_of(directory.as_fd(), name)
 }
@@ -249,6 +240,5 @@ pub(super) fn handles_max() -> usize {
 }
 
 fn own_table() {
-    // A shared table only costs the time of its lock.
     let _ = megadir_sys::descriptors::own_table();
 }

@@ -16,7 +16,6 @@ use crate::remove::RemoveOptions;
 const CALL_BYTES: usize = 128 << 10;
 
 impl Worker<'_, '_, '_> {
-    /// `true` if the entry is one of the newest of its directory that meet the conditions.
     pub(super) fn is_newest(
         &mut self,
         node: &Node,
@@ -33,12 +32,12 @@ impl Worker<'_, '_, '_> {
             let _ = node.newest.set(found);
         }
         let last = node.newest.get().copied().flatten();
-        // Newer entries have come or been written to since.
+        // Newer entries may have come since.
         last.zip(facts).is_none_or(|(last, facts)| options.by().of(facts) >= last)
     }
 }
 
-/// The earliest time among the newest entries; `None` if there are no more than `count`.
+/// `None` if there are no more than `count`.
 fn find(
     node: &Node,
     directory: &Directory,

@@ -10,38 +10,29 @@ use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
 use crate::names;
 
-/// Longer paths are printed without their beginning.
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// An entry below failed.
 pub(super) const FAILED: u8 = 1;
-/// An entry below stays, by the conditions.
 pub(super) const KEPT: u8 = 2;
 
 /// Shared by the workers that hold its descriptors.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// `None` for the root of the removal.
     pub(super) parent: Option<Arc<Node>>,
     pub(super) name: CString,
     /// Reader, subdirectories and shared jobs; the worker that ends the last part removes the directory.
     parts: AtomicUsize,
-    /// [`FAILED`] and [`KEPT`].
     stays: AtomicU8,
-    /// Read again because it was not empty.
     pub(super) passes: AtomicU8,
     /// Known for directories that a worker may return to by `..`, and their ancestors.
     identity: OnceLock<Identity>,
-    /// 0 if not examined.
     pub(super) bytes: u64,
-    /// Entries with this time or a later one stay; `None` inside if all do.
+    /// Entries from this time on stay; `None` inside if all do.
     pub(super) newest: OnceLock<Option<Time>>,
-    /// Set if conditions on paths or depths need it.
     place: OnceLock<Box<Place>>,
 }
 
 impl Node {
-    /// Has one part, the reader's.
     pub(super) fn new(parent: Option<Arc<Self>>, name: CString, stays: u8, bytes: u64) -> Self {
         if let Some(parent) = &parent {
             parent.add_part();
@@ -63,7 +54,7 @@ impl Node {
         self.parts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// `true` for the last part, which sees the effects of all others.
+    /// The last part sees the effects of all others.
     pub(super) fn end_part(&self) -> bool {
         self.parts.fetch_sub(1, Ordering::AcqRel) == 1
     }
@@ -88,7 +79,6 @@ impl Node {
 
     pub(super) fn place(&self, conditions: Option<&Conditions>) -> &Place {
         match (&self.parent, conditions.filter(|conditions| conditions.needs_places())) {
-            // The parent's is known by now: its entries were checked.
             (Some(parent), Some(conditions)) => self.place.get_or_init(|| {
                 let above = parent.place(Some(conditions));
                 Box::new(conditions.place_below(above, self.name.to_bytes()))
@@ -97,12 +87,10 @@ impl Node {
         }
     }
 
-    /// From the root of the removal.
     pub(super) fn names(&self) -> Vec<&CStr> {
         self.names_up_to(None).unwrap_or_default()
     }
 
-    /// From `above`; `None` if not below it.
     pub(super) fn names_below(&self, above: &Self) -> Option<Vec<&CStr>> {
         self.names_up_to(Some(above))
     }
@@ -124,7 +112,7 @@ impl Node {
         Some(names)
     }
 
-    /// Path for a message; of the directory itself if the name is empty.
+    /// Path of the directory itself if the name is empty.
     pub(super) fn path(&self, root: &Path, name: &[u8]) -> PathBuf {
         let mut parts = vec![name];
         let mut bytes = name.len();
@@ -146,7 +134,7 @@ impl Node {
     }
 }
 
-/// Iterative: recursion on a chain of a million directories would overflow the stack.
+/// Recursion on a chain of a million directories would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut parent = self.parent.take();

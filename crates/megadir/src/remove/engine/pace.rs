@@ -7,12 +7,9 @@ use super::worker::Worker;
 use crate::pace::interval_ns;
 use crate::remove::Progress;
 
-/// Cancellation is checked after each sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
-/// Shorter pauses are added up.
 const SLEEP_MIN: Duration = Duration::from_millis(1);
 
-/// Its slots are in [`Progress`].
 #[derive(Debug)]
 pub(super) struct Pace {
     interval_ns: u64,
@@ -23,7 +20,6 @@ impl Pace {
         Self { interval_ns: interval_ns(entries_per_second) }
     }
 
-    /// `false` if the removal is cancelled.
     #[must_use]
     pub(super) fn wait(&self, progress: &Progress) -> bool {
         #[cfg(test)]

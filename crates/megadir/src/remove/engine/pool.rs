@@ -16,10 +16,9 @@ pub(super) struct Job {
     pub(super) below: Names,
 }
 
-/// Enough to keep all busy, few enough that workers stay close to each other.
+/// All stay busy, and workers stay close to each other.
 const JOBS_EACH: usize = 2;
 
-/// Oldest first.
 #[derive(Debug)]
 pub(super) struct Pool {
     workers_max: usize,
@@ -43,13 +42,11 @@ impl Pool {
         Self { workers_max, jobs: AtomicUsize::new(0), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Fewer jobs than other workers could take.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.jobs.load(Ordering::Relaxed) < JOBS_EACH * (self.workers_max - 1)
     }
 
-    /// If the oldest belongs to `node`.
     pub(super) fn take_back(&self, node: &Arc<Node>) -> Option<Job> {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return None;
@@ -67,7 +64,7 @@ impl Pool {
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Returns the number of workers that the caller should start.
+    /// Returns the number of workers to start.
     pub(super) fn offer(&self) -> usize {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return 0;

@@ -21,20 +21,16 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// Divisor of the process's descriptor limit for all workers together.
+/// Share of the process's descriptor limit, for all workers together.
 const DESCRIPTORS_SHARE: usize = 2;
-/// Needed to start a worker.
 const DESCRIPTORS_MIN: usize = 8;
-/// For checking whether a directory is empty.
 const LOOK_BYTES: usize = 32 << 10;
 
 /// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
 ///
-/// # Errors
-///
-/// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`], even if
-/// mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also to
-/// remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
+/// Errors: the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
+/// even if mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also
+/// to remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
@@ -72,7 +68,6 @@ pub fn remove_tree(
             return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
         }
         Err(error) => {
-            // An empty directory can be removed even if it is unreadable.
             let may = !options.dry_run && options.removes_all() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
                 return Ok(finish(progress, &before));
@@ -105,9 +100,7 @@ pub fn remove_tree(
 /// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
 /// again until it is empty, at most ten times.
 ///
-/// # Errors
-///
-/// If the directory cannot be reopened, or an option is out of range. Other failures are reported to
+/// Errors: the directory cannot be reopened, or an option is out of range. Other failures are reported to
 /// [`RemoveOptions::on_failure`].
 pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
     check(options, directory.path())?;
@@ -180,7 +173,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
         }
         let left = match options.removes_all() {
             true => holds_any(root, options.keep),
-            // Only kept entries may remain: stop after a pass that removed none.
+            // Only kept entries may remain.
             false => {
                 let gone = progress.counts().since(&before);
                 Ok(gone.entries + gone.directories > 0)
@@ -208,7 +201,6 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
                     return Ok(true);
                 }
             }
-            // The directory itself was removed.
             Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -291,7 +283,6 @@ fn shared<'a>(
     }
 }
 
-/// `None` in a dry run.
 fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
     options.entries_per_second_max.filter(|_| !options.dry_run).map(Pace::new)
 }
@@ -316,7 +307,6 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     Err(Error::new("remove", path, ErrorKind::BadOption, reason))
 }
 
-/// A single component.
 pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> {
     let refuse = |reason| Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     if name.is_empty()

@@ -11,11 +11,10 @@ use crate::file_type::FileType;
 
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
-/// Space for names of subdirectories until these are entered.
+/// For names of subdirectories until these are entered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) of_one: usize,
-    /// For all directories together, and names of unknown type.
     pub(super) of_all: usize,
 }
 
@@ -40,7 +39,7 @@ pub(super) struct Window {
     reader: Reader,
     buffer: Vec<u8>,
     filled: usize,
-    /// Record offsets in removal order; unused in listing order.
+    /// In removal order; unused in listing order.
     by_inode: Vec<(u64, u32)>,
     order: Order,
     pub(super) is_last: bool,
@@ -101,7 +100,6 @@ impl Window {
         if self.order == Order::Listed {
             return;
         }
-        // Exactly, since untouched memory costs nothing.
         self.by_inode.reserve_exact(self.filled / RECORD_BYTES_MIN);
         let mut at = 0;
         for record in Records::new(&self.buffer[..self.filled]) {
@@ -128,7 +126,6 @@ impl Window {
     }
 }
 
-/// NUL-terminated; taken from the front.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,

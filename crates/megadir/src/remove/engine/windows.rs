@@ -34,18 +34,14 @@ pub(in crate::remove) type Directory = OwnedHandle;
 pub(super) const SEEKS: bool = false;
 /// Without POSIX semantics a directory goes with its last handle. Only the expected one is removed.
 pub(super) const GOES_WHILE_OPEN: bool = false;
-/// Per worker.
 pub(super) const OPEN_MAX: usize = usize::MAX;
 /// A volume mounted in a folder is a junction.
 pub(super) const CROSSES_MOUNTS: bool = false;
-/// One handle table per process.
 pub(super) const OWN_TABLE: Option<fn()> = None;
-/// Handles have no `.`.
 pub(super) const OPEN_AGAIN: Option<OpenAgain> = None;
 pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
 /// A colon leads to a stream.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
-/// The directory never becomes empty.
 pub(super) const KEEPS_FILLING: &str =
     "not empty after 10 passes: another process keeps creating entries in it, or holds removed entries open";
 
@@ -67,7 +63,6 @@ impl Opener {
         Self
     }
 
-    /// `LOOP` for a reparse point.
     pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
         let (directory, attributes) = open(parent.as_handle(), name, Purpose::List)?;
         if attributes & REPARSE_POINT != 0 {
@@ -82,7 +77,6 @@ impl Opener {
     }
 }
 
-/// Follows no link.
 fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(OwnedHandle, u32), Errno> {
     let opened = open_unasked(parent, name, purpose)?;
     let (attributes, _) = facts::tag(opened.as_handle())?;
@@ -98,7 +92,6 @@ fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Re
     Ok(opened)
 }
 
-/// `NOTDIR` for a reparse point or a file.
 pub(in crate::remove) fn open_directory_to_rename(
     parent: &impl Open,
     name: &CStr,
@@ -114,7 +107,6 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
     let handle = directory.as_handle();
     let told = match facts::identity(handle) {
         Ok((volume, file)) => Identity { volume, file },
-        // FAT has no 128-bit file IDs.
         Err(_) => {
             let told = facts::of_open(handle)?;
             Identity { volume: told.volume.into(), file: told.index.into() }
@@ -125,7 +117,7 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
     if is_none { Err(Errno::NO_IDENTITY) } else { Ok(told) }
 }
 
-/// Follows no link. The listing's copy may be outdated for a file with several links.
+/// The listing's copy may be outdated for a file with several links.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
     facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)
 }
@@ -156,18 +148,15 @@ fn kind(attributes: u32, reparse_tag: u32) -> FileType {
     Found { attributes, reparse_tag, ..Found::default() }.kind()
 }
 
-/// 0 if unknown.
 pub(super) fn space(directory: &Directory) -> u64 {
     facts::space(directory.as_handle()).map_or(0, |space| space.allocated_bytes)
 }
 
-/// Unknown if the entry has vanished.
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
     let Ok(name) = std::ffi::CString::new(name) else { return FileType::Unknown };
     facts(directory, &name).map_or(FileType::Unknown, |facts| facts.kind)
 }
 
-/// `ISDIR` for a directory to enter.
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, listed: FileType) -> Result<(), Errno> {
     let file = open_to_remove(directory.as_handle(), name, listed)?;
     remove(directory.as_handle(), name, &file)
@@ -199,7 +188,6 @@ fn open_to_remove(parent: BorrowedHandle<'_>, name: &CStr, listed: FileType) -> 
     }
 }
 
-/// `NOTDIR` unless it is the expected directory.
 pub(super) fn remove_directory(
     parent: &impl Open,
     name: &CStr,
@@ -217,7 +205,6 @@ pub(super) fn remove_directory(
     remove(parent, name, &directory)
 }
 
-/// Read-only or not.
 fn remove(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
     match change::remove(file.as_handle()).map_err(Errno::from) {
         Err(Errno::PERM) => remove_read_only(parent, name, file),
@@ -245,7 +232,6 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
     removed.map(drop).map_err(Errno::from)
 }
 
-/// Both share a position.
 pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
     directory.as_handle().try_clone_to_owned()
 }
@@ -259,7 +245,6 @@ pub(super) fn wait_for_others(pass: u8) {
     std::thread::sleep(Duration::from_millis(1 << pass.min(9)));
 }
 
-/// Higher than any process uses.
 pub(super) fn handles_max() -> usize {
     usize::MAX
 }

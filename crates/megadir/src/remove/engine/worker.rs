@@ -15,45 +15,38 @@ use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::remove::Counts;
 
-/// Smaller directories are shared several at a time ([`FEW`]).
 const SMALL_ENTRIES: u64 = 64;
 const FEW: usize = 16;
-/// Entries after which a worker offers jobs. Waking another worker takes longer than removing a few: in a
-/// chain of directories two workers would wait for each other at each level.
+/// Waking another worker takes longer than removing a few entries: in a chain of directories two workers
+/// would wait for each other at each level.
 const OFFERED_AFTER: u32 = 32;
 const TOLD_AFTER: u64 = 128;
 
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
-    /// `None` while closed.
     pub(super) descriptor: Option<Arc<Directory>>,
     pub(super) below: Names,
-    /// Read to the end.
     pub(super) ended: bool,
-    /// After the last entry read.
     pub(super) position: u64,
     pub(super) astray: bool,
-    /// The reader has a frame of this directory too.
     pub(super) is_part: bool,
 }
 
 pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) shared: &'env Shared<'a>,
     pub(super) scope: &'scope Scope<'scope, 'env>,
-    /// From the top down.
     pub(super) stack: Vec<Frame>,
     /// Frames below this one have no names to share.
     shareable: usize,
     /// Frames below are closed.
     pub(super) oldest_open: usize,
     pub(super) open: usize,
-    /// The next part is usually near. `None` where directories must be closed before removal.
+    /// Usually near the next part. `None` where directories must be closed before removal.
     pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
-    /// Directories per job: several if handing over costs more than removing.
+    /// Several if handing over costs more than removing.
     few: usize,
     waiting_bytes: usize,
     window: Option<Window>,
-    /// An unused slot of the rate limit.
     pub(super) has_place: bool,
     pub(super) owed: Duration,
     pub(super) counts: Counts,
@@ -106,7 +99,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         });
     }
 
-    /// Or until cancelled.
     fn work(&mut self) {
         while let Some(top) = self.stack.last_mut() {
             if self.shared.progress.is_cancelled() {
@@ -114,8 +106,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.stack.clear();
                 break;
             }
-            // Shared jobs first, so that workers stay close: on XFS, consecutive directories are in different
-            // allocation groups.
+            // Workers stay close: on XFS, consecutive directories are in different allocation groups.
             if !top.is_part
                 && let Some(job) = self.shared.pool.take_back(&top.node)
             {
@@ -161,7 +152,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let frame = &mut self.stack[self.oldest_open];
             self.oldest_open += 1;
             let Some(descriptor) = &frame.descriptor else { continue };
-            // Its position would be lost.
             if !system::SEEKS && !frame.ended {
                 continue;
             }
@@ -179,7 +169,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         false
     }
 
-    /// Shares the highest directories first, if other workers have few jobs.
     fn share(&mut self) {
         if self.unoffered >= OFFERED_AFTER {
             self.unoffered = 0;
@@ -209,7 +198,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 
     /// Other workers find directories up to `index` by their identities.
     fn identify_to(&self, index: usize) -> Result<(), Errno> {
-        // Ancestors of a frame with an identity have one; so do closed frames.
         for frame in self.stack[..=index].iter().rev() {
             match &frame.descriptor {
                 Some(descriptor) if frame.node.identity().is_none() => {
@@ -225,7 +213,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let number = self.shared.threads.fetch_add(1, Ordering::Relaxed);
         let (shared, scope) = (self.shared, self.scope);
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
-        // On failure, fewer threads do the same work.
         let work = move || {
             if shared.options.own_tables
                 && let Some(own_table) = system::OWN_TABLE
@@ -253,7 +240,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.window = Some(window);
     }
 
-    /// `false` if it could not be read.
     fn fill(&mut self, window: &mut Window) -> bool {
         let room = self.shared.room(self.waiting_bytes);
         let Some(Frame { node, descriptor: Some(descriptor), ended, position, astray, .. }) =
@@ -266,7 +252,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             Ok(()) => true,
             Err(error) => {
                 *ended = true;
-                // Another process removed the directory.
                 if error.raw_os_error() != Some(Errno::NOENT.raw_os_error()) {
                     let node = Arc::clone(node);
                     self.fail(&node, b"", "read", error);
@@ -276,7 +261,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Beyond the room for subdirectories, the window is read again later.
     fn note_directories(&mut self, window: &mut Window) {
         let room = self.shared.room(self.waiting_bytes).of_one;
         let Some(frame) = self.stack.last_mut() else { return };
@@ -295,7 +279,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let full = system::SEEKS && frame.below.bytes() > room && !frame.below.is_empty();
             let is_directory = match FileType::from_d_type(record.kind) {
                 FileType::Directory => true,
-                // Rare: otherwise the removal shows the type.
                 FileType::Unknown if full => system::kind_of(descriptor, record.name) == FileType::Directory,
                 _ => false,
             };
@@ -317,7 +300,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.waiting_bytes += frame.below.bytes() - before;
     }
 
-    /// Except known directories.
     fn remove_listed(&mut self, window: &Window) {
         let Some(frame) = self.stack.last() else { return };
         let Some(descriptor) = frame.descriptor.clone() else { return };
@@ -352,7 +334,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// At the directory itself if the name is empty.
     pub(super) fn fail(&mut self, node: &Node, name: &[u8], operation: &'static str, error: std::io::Error) {
         let path = node.path(&self.shared.path, name);
         self.tell_failure(node, Error::io(operation, &path, error));

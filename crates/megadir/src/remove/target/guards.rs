@@ -1,4 +1,4 @@
-//! Directories that are never removed. Checked before anything is changed.
+//! Directories that are never removed.
 
 use std::path::Path;
 
@@ -25,11 +25,8 @@ impl Guards {
         self
     }
 
-    /// Checks that a target may be removed, or with `contents` everything in it.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if its removal would harm the caller or it is a mount point.
+    /// Checks that a target may be removed, or with `contents` everything in it. Errors: its removal would
+    /// harm the caller, or it is a mount point.
     pub fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
         if target.is_missing {
             return Ok(());

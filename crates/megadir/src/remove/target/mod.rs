@@ -63,11 +63,8 @@ pub struct Resolver {
 }
 
 impl Target {
-    /// Opens the directory, to empty it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open_below`]; [`ErrorKind::NotFound`] if another directory has taken its name since.
+    /// Opens the directory, to empty it. Errors: as [`Dir::open_below`]; [`ErrorKind::NotFound`] if another
+    /// directory has taken its name since.
     pub fn open(&self) -> Result<Dir> {
         let directory = self.parent.open_below(&self.name)?;
         if system::identity(&directory)? == self.identity {
@@ -96,21 +93,14 @@ impl Resolver {
         Self { links, last: None }
     }
 
-    /// Checks the spelling of a path, without touching a file system.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if [`Resolver::resolve`] would refuse this spelling.
+    /// Checks the spelling of a path, without touching a file system. Errors: [`Resolver::resolve`] would
+    /// refuse this spelling.
     pub fn check(path: &[u8]) -> std::result::Result<(), Refusal> {
         system::parts(path).map(drop)
     }
 
     /// Opens the directory above the last name of a path and looks the name up. A trailing slash requires a
-    /// directory.
-    ///
-    /// # Errors
-    ///
-    /// The path ends in no name, leads through a link that is refused, or does not exist.
+    /// directory. Errors: the path ends in no name, leads through a link that is refused, or does not exist.
     pub fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> std::result::Result<Target, NoTarget> {
         let Parts { parent, name, is_directory } = system::parts(path)?;
         let parent = self.parent(parent)?;
@@ -152,7 +142,6 @@ impl Resolver {
     }
 }
 
-/// `ENOTDIR`, `ERROR_DIRECTORY`.
 const NOT_A_DIRECTORY: i32 = if cfg!(windows) { 267 } else { 20 };
 
 fn is_separator(byte: u8) -> bool {

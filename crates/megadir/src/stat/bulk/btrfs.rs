@@ -64,7 +64,6 @@ impl Bulk for TreeSearch {
             if let Some(inode) = item.inode() {
                 given(item.object, row(item.object, &inode));
             }
-            // The inode item comes first.
             answer = Some(Answer { last: item.object, walked: items / ITEMS_PER_INODE });
         }
         answer

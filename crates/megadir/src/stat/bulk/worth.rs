@@ -18,7 +18,7 @@ pub(super) struct Terms {
 const SINGLY_FIRST: usize = 64;
 const SINGLY_MAX: usize = 1 << 14;
 
-/// Start of an ascending list with distances of at most `gap`.
+/// Ascending, with distances of at most `gap`.
 pub(super) fn run(wanted: &[Wanted], gap: u64) -> usize {
     let far = wanted.windows(2).position(|two| two[1].inode - two[0].inode > gap);
     far.map_or(wanted.len(), |before| before + 1)
@@ -26,13 +26,12 @@ pub(super) fn run(wanted: &[Wanted], gap: u64) -> usize {
 
 #[derive(Debug, Default)]
 pub(super) struct Worth {
-    /// To be read by statx.
     singly: usize,
     singly_from: usize,
 }
 
 impl Worth {
-    /// Inodes to read by statx now; 0 if a call pays.
+    /// 0 if a call pays.
     pub(super) fn singly(&mut self, run: usize, terms: &Terms) -> usize {
         if run < terms.run_min {
             return run;

@@ -52,7 +52,7 @@ impl Bulk for Bulkstat {
     ) -> Option<Answer> {
         let on_xfs = XfsDirectory::check(directory.as_fd()).ok()?;
         let (first, last) = (run.first()?.inode, run.last()?.inode);
-        // For unwanted inodes, so that the last wanted ones need no call of their own.
+        // The last wanted inodes need no call of their own.
         let most = (run.len() + run.len() / 8 + 8).min(RECORDS_MAX);
         let count = usize::try_from(last - first + 1).map_or(most, |span| span.min(most));
         let records = self.records.fill(on_xfs, first, count).ok()?;

@@ -24,7 +24,6 @@ static VIEWS: &[View] = &[
     View { name: "print", width: 794, height: 1123, dark: false, print: true },
 ];
 
-/// Returns the defects of a page, one a line.
 const CHECK: &str = include_str!("check.js");
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
@@ -89,7 +88,6 @@ fn write_usage(binary: &Path, root: &Path, folder: &Path) -> Result<PathBuf, Str
     Ok(page)
 }
 
-/// Takes screenshots of the first screen and of the whole page, and returns the defects.
 fn check_page(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Result<Vec<String>, String> {
     browser.show(view)?;
     browser.open(page)?;
@@ -112,7 +110,6 @@ pub(crate) struct View {
     pub(crate) print: bool,
 }
 
-/// Ends when dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
@@ -138,7 +135,6 @@ impl Browser {
                 return Err("chromedriver printed no port".into());
             }
         };
-        // Root has no sandbox, and containers have little shared memory.
         let words = [
             "--headless=new",
             "--no-sandbox",
@@ -173,7 +169,6 @@ impl Browser {
         Ok(lines.iter().map(|line| line.as_str().unwrap_or_default().to_owned()).collect())
     }
 
-    /// Log messages since the last call.
     pub(crate) fn complaints(&self) -> Result<Vec<String>, String> {
         let answer = self.ask(&self.command("se/log"), &json!({ "type": "browser" }))?;
         let lines = answer.as_array().ok_or("the driver has no log")?;
@@ -235,7 +230,6 @@ fn post(port: u16, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     request(port, "POST", path, body)
 }
 
-/// HTTP/1.1; returns status and body.
 fn request(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,5 +1,5 @@
 //! Debian packages, downloaded by apt and unpacked into a folder, without root. apt checks signatures and
-//! hashes with lists of its own; scripts of packages are not run.
+//! hashes; scripts of packages are not run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,6 @@ const MIRROR: &str = "http://deb.debian.org/debian";
 
 const TOOLS: &[(&str, &str)] = &[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar")];
 
-/// Unneeded dependencies, by the beginnings of their file names.
 const UNUSED: &[&str] = &[
     "adduser",
     "base-files",
@@ -28,15 +27,12 @@ const UNUSED: &[&str] = &[
     "udev_",
 ];
 
-/// Unneeded folders of packages.
 const UNUSED_FOLDERS: &[&str] = &["doc", "info", "locale", "man"];
 
-/// Packages of one release in one folder.
 pub(super) struct Tree {
     pub(super) folder: PathBuf,
 }
 
-/// Returns a missing requirement, if any.
 pub(super) fn lacking() -> Option<String> {
     let tool = TOOLS.iter().find(|(tool, _)| process::find_tool(tool).is_none());
     let tool = tool.map(|(tool, package)| format!("no {tool} (package {package})"));
@@ -46,7 +42,7 @@ pub(super) fn lacking() -> Option<String> {
 }
 
 impl Tree {
-    /// Does nothing if an earlier run did. The error is one line, or apt's message.
+    /// Does nothing if an earlier run did.
     pub(super) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
         let contents = format!("{release}: {}", packages.join(" "));
         let mark = folder.join(".contents");
@@ -77,8 +73,7 @@ impl Tree {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns a command that runs a program of the tree with its libraries. Some programs act by the name
-    /// they are called by.
+    /// With the tree's libraries. Some programs act by the name they are called by.
     pub(super) fn command(&self, program: &str, name: &str) -> Result<Command, String> {
         let libraries = self.folder.join("usr/lib/x86_64-linux-gnu");
         let mut command = Command::new(loader(&libraries)?);
@@ -87,7 +82,7 @@ impl Tree {
     }
 }
 
-/// Loader of dynamic programs; before Debian 12 its name contains the version.
+/// Before Debian 12 its name contains the version.
 pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
     let is_loader = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -155,7 +150,6 @@ fn unpack_one(archive: &Path, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Sorted.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| cannot("read", folder, &error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));

@@ -8,14 +8,12 @@ use std::time::Duration;
 use crate::ci::emulated::debian::{Tree, cannot};
 use crate::process;
 
-/// Release with the QEMU that runs every kernel, and what it needs on this machine.
+/// Its QEMU runs every kernel.
 const RELEASE: &str = "trixie";
 const PACKAGES: &[&str] = &["qemu-system-x86", "kmod"];
 
 const MEMORY: &str = "4096M";
-/// Sparse disk for studies and tests.
 const LAB_BYTES: u64 = 64 << 30;
-/// Sparse disk for the archive of results.
 const RESULTS_BYTES: u64 = 1 << 30;
 
 const WORDS: &str =
@@ -29,7 +27,6 @@ pub(super) struct Machine<'a> {
     pub(super) tools: &'a Tree,
     pub(super) kernel: PathBuf,
     pub(super) memory_disk: PathBuf,
-    /// Removed afterwards.
     pub(super) scratch: &'a Path,
     pub(super) limit: Duration,
 }
@@ -77,7 +74,6 @@ impl Machine<'_> {
     }
 }
 
-/// `true` if the processor virtualises in hardware, and this user may use it.
 fn has_kvm() -> bool {
     let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let hardware = processor.split_whitespace().any(|word| word == "vmx" || word == "svm");

@@ -16,14 +16,12 @@ use crate::workspace::Workspace;
 use machine::Machine;
 use root::Root;
 
-/// Kernels, with the releases of Debian that contain them.
 const KERNELS: [(&str, &str); 3] = [("5.10", "bullseye"), ("6.1", "bookworm"), ("6.12", "trixie")];
 const DEFAULT: &str = "6.1";
 
-/// Suite of the crate `megadir` that runs inside.
 struct Inside {
     name: &'static str,
-    /// Selects tests that take seconds without KVM; others create up to a million files.
+    /// Tests that take seconds without KVM; others create up to a million files.
     quick: &'static str,
 }
 
@@ -38,14 +36,13 @@ const SUITES: [Inside; 4] = [
     Inside { name: "remove", quick: "aside:: conditions:: stays::" },
 ];
 
-/// Time limit of a suite; its result is then missing.
 const SUITE_S: u64 = 4 * 3600;
 const SUITE_QUICK_S: u64 = 900;
 
 /// ReiserFS left Linux in 6.13.
 const STUDY: &str = "smallfile --quick --fs ext2,ext3,ext4,xfs,jfs,reiserfs,btrfs,f2fs";
 
-/// Time limit of a run, in case the machine hangs.
+/// In case the machine hangs.
 const LIMIT: Duration = Duration::from_secs(20 * 3600);
 
 #[derive(clap::Args)]
@@ -78,8 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Uses the default kernel, with `--full` all. Left out by default, because it downloads packages and takes
-/// long.
+/// The default kernel, with `--full` all. Left out by default: it downloads packages and takes long.
 pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     if !context.named && !context.full {
         return Ok(Report::line("emulated: runs by name (--only emulated) and with --full"));
@@ -123,7 +119,7 @@ fn run_all(context: &Context, kernel: &str) -> Result<Report, String> {
     Ok(report)
 }
 
-/// The script continues after failures, so that all results are brought out.
+/// Continues after failures, so that all results are brought out.
 fn script(full: bool) -> String {
     let mut script = "export MEGADIR_NOT_RUN_LOG=/lab/out/not-run.log\n".to_owned();
     for Inside { name, quick } in SUITES {
@@ -139,7 +135,6 @@ fn script(full: bool) -> String {
     script
 }
 
-/// Brings the files out to `target/emulated/out`.
 fn run_inside(
     context: &Context,
     kernel: &str,
@@ -169,7 +164,6 @@ fn run_inside(
     machine.run(&out)
 }
 
-/// Failure that a file with an exit code records; `None` for zero.
 fn status(out: &Path, file: &str, what: &str) -> Option<String> {
     match std::fs::read_to_string(out.join(file)) {
         Ok(code) if code.trim() == "0" => None,

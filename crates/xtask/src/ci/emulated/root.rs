@@ -31,7 +31,6 @@ const PACKAGES: &[&str] = &[
     "xfsprogs",
 ];
 
-/// Folders of required modules.
 const MODULES: &[&str] =
     &["/kernel/fs/", "/kernel/lib/", "/kernel/crypto/", "/drivers/block/", "/drivers/virtio/"];
 
@@ -50,12 +49,10 @@ const C_LIBRARY: &[&str] = &[
 
 pub(super) struct Root {
     tree: Tree,
-    /// Release of the kernel: `6.1.0-50-amd64`.
     release: String,
 }
 
 impl Root {
-    /// Reuses the packages of an earlier run. `tools` has a depmod.
     pub(super) fn make(folder: &Path, debian: &str, tools: &Tree) -> Result<Self, String> {
         let tree = Tree::unpack(&folder.join(debian), debian, PACKAGES)?;
         let modules = files(&tree.folder.join("usr/lib/modules"))?;
@@ -72,7 +69,6 @@ impl Root {
         self.tree.folder.join("boot").join(format!("vmlinuz-{}", self.release))
     }
 
-    /// The archive of packages, then the files of the folder `own`.
     pub(super) fn memory_disk(&self, own: &Path, to: &Path) -> Result<(), String> {
         self.take_c_library(own)?;
         std::fs::copy(self.archive(), to).map_err(|error| cannot("write", to, &error))?;
@@ -109,7 +105,7 @@ impl Root {
         std::fs::rename(&part, self.archive()).map_err(|error| cannot("rename", &part, &error))
     }
 
-    /// Removes unneeded modules and uncompresses the others, which is slow inside.
+    /// Uncompressing modules is slow inside.
     fn keep_modules(&self, folder: &Path) -> Result<(), String> {
         for path in files(folder)? {
             if path.is_dir() {
@@ -127,7 +123,6 @@ impl Root {
         Ok(())
     }
 
-    /// Files are owned by root.
     fn pack(&self, folder: &Path, paths: &str, to: &Path) -> Result<(), String> {
         let file = File::create(to).map_err(|error| cannot("create", to, &error))?;
         let script = format!("\"$0\" find {paths} | \"$0\" cpio -o -H newc -R 0:0");
@@ -139,7 +134,7 @@ impl Root {
         process::judge(&command, status)
     }
 
-    /// Adds this machine's C library, for programs built here, if it is newer than the tree's.
+    /// For programs built here, if this machine's C library is newer.
     fn take_c_library(&self, own: &Path) -> Result<(), String> {
         let here = Path::new("/").join(LIBRARIES);
         let (ours, theirs) =

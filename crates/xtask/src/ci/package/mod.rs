@@ -14,7 +14,6 @@ use crate::package::{Packages, Release, lacking_to_link};
 use crate::process;
 use roots::{ROOT, Root, USER};
 
-/// Script for a root; ends at the first failed command.
 struct Step {
     about: &'static str,
     user: u32,
@@ -73,7 +72,7 @@ const ALONE: &[&[&str]] = &[
     &["remove", "--yes", "/data/demo"],
 ];
 
-/// Installs the tools in the long tier only, because building them takes minutes.
+/// The tools take minutes to build: the long tier installs them.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let release = Release::of(&context.workspace, if context.full { "release" } else { "ci" })?;
     if !context.full && !release.has_tools() {
@@ -140,7 +139,7 @@ fn try_alone(scratch: &Path, archive: &Path) -> Result<String, String> {
     Ok(format!("{} steps in an empty root as root and as a user, {program}, packed {archive}", ALONE.len()))
 }
 
-/// In the short tier cargo only resolves all crates, because building takes minutes.
+/// Building takes minutes: in the short tier cargo only resolves all crates.
 fn try_source(scratch: &Path, packages: &Packages, full: bool) -> Result<String, String> {
     let folder = unpack(&packages.source, scratch)?;
     let words: &[&str] =

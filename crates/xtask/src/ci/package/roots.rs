@@ -1,5 +1,5 @@
 //! Root directories to try packages in: a new Debian, and an empty one. Processes have their own namespaces,
-//! so nothing stays mounted however a run ends.
+//! so nothing stays mounted.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use crate::process;
 
-/// Users of steps, by number: an ordinary user needs no account.
+/// An ordinary user needs no account.
 pub(super) const ROOT: u32 = 0;
 pub(super) const USER: u32 = 1000;
 
-/// Beside the essential packages: readers of manuals, and the shells that complete.
+/// In addition to the essential packages: readers of manuals, and the shells that complete.
 const PACKAGES: &str = "--include=man-db,mandoc,bash-completion,zsh,fish";
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// Limits for installing a Debian, a minute on an idle machine, and for a step, a few seconds.
+/// A Debian takes a minute on an idle machine, a step a few seconds.
 const DEBIAN_LIMIT: Duration = Duration::from_secs(600);
 const STEP_LIMIT: Duration = Duration::from_secs(120);
 
@@ -25,7 +25,6 @@ const OF_THE_SYSTEM: &[&str] = &["./tmp/", "./var/lib/dpkg/", "./var/log/", "./v
 
 const FOR_DEBIAN: &[&str] = &["mmdebstrap", "dpkg", "unshare", "chroot"];
 
-/// Returns a missing requirement, if any.
 pub(super) fn lacking() -> Option<String> {
     lacking_of(FOR_DEBIAN)
 }
@@ -38,8 +37,7 @@ fn lacking_of(tools: &[&str]) -> Option<String> {
     tool.map(|tool| format!("no {tool}"))
 }
 
-/// Returns the archive of a new Debian of this machine's release, because the package needs its C library.
-/// Later runs reuse it.
+/// Archive of this machine's release, because the package needs its C library. Later runs reuse it.
 pub(super) fn debian(scratch: &Path) -> Result<PathBuf, String> {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let release = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
@@ -61,7 +59,6 @@ pub(super) fn of_the_system(file: &str) -> bool {
     OF_THE_SYSTEM.iter().any(|start| file.starts_with(start))
 }
 
-/// Removed at the end.
 pub(super) struct Root {
     folder: tempfile::TempDir,
 }
@@ -85,7 +82,6 @@ impl Root {
     fn create(scratch: &Path) -> Result<Self, String> {
         let folder = tempfile::tempdir_in(scratch);
         let root = Self { folder: folder.map_err(|error| format!("cannot create a folder: {error}"))? };
-        // Users other than root pass through it.
         process::output(Command::new("chmod").arg("755").arg(root.folder.path()))?;
         Ok(root)
     }
@@ -98,12 +94,10 @@ impl Root {
             .map_err(|error| format!("cannot copy {} to {}: {error}", file.display(), to.display()))
     }
 
-    /// Returns the output.
     pub(super) fn run(&self, user: u32, program: &str, words: &[&str]) -> Result<String, String> {
         self.inside(user, None, program, words)
     }
 
-    /// Has `/proc`; ends at the first failed command.
     pub(super) fn sh(&self, user: u32, script: &str) -> Result<String, String> {
         let proc = self.folder.path().join("proc");
         self.inside(user, Some(&proc), "/bin/sh", &["-euc", script])

@@ -1,8 +1,7 @@
 //! Linux: a fresh process each time, started by a launcher of its own.
 //!
-//! Everything around the program is untimed: the launcher's start, preparation, reading a file of output, removing
-//! what the program made. After a drop of caches the program first runs on an empty directory, so that its own
-//! files are cached and only the data set is cold.
+//! Everything around the program is untimed. After a drop of caches the program first runs on an empty
+//! directory, so that its own files are cached and only the data set is cold.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -25,20 +24,17 @@ use crate::measure::Stopwatch;
 use crate::os::removal::remove_directory;
 use crate::os::{self, At};
 
-/// Names in the run's own directory: an argument `{out}`, a file of output, an empty directory.
+/// In the run's own directory: `{out}`, the output file, an empty directory.
 const OUT: &str = "out";
 const OUTPUT: &str = "output";
 const EMPTY: &str = "empty";
-/// Lines that are kept to find the first that differs.
 const LINES_MAX: usize = 5_000_000;
 
 pub(crate) struct Program<'a> {
     work: CommandWork,
     entries: u64,
-    /// `true` if the data set's parent is the run's own directory.
     own: bool,
     worker: Option<&'a WorkerCommand>,
-    /// `true` if the next block is to be cold.
     cold: bool,
     taken: Option<BlockUsage>,
 }
@@ -46,7 +42,6 @@ pub(crate) struct Program<'a> {
 struct Paths {
     directory: OsString,
     out: OsString,
-    /// The run's own directory.
     parent: Option<OwnedFd>,
 }
 
@@ -61,7 +56,6 @@ impl<'a> Program<'a> {
         Self { work: work.clone(), entries: data.entries, own, worker, cold: false, taken: None }
     }
 
-    /// Runs the program once with its output read, wherever it goes later.
     pub(crate) fn try_once(
         &mut self,
         directory: &Dir,
@@ -74,7 +68,6 @@ impl<'a> Program<'a> {
         self.once(directory, to, control, &mut |_| ())
     }
 
-    /// Runs the program between its untimed preparation and cleaning.
     fn once(
         &mut self,
         directory: &Dir,
@@ -132,7 +125,6 @@ impl<'a> Program<'a> {
         control: RunControl<'_>,
     ) -> Result<(u64, u64), WorkError> {
         match self.work.same {
-            // It is read before the run only.
             SameWork::Lines | SameWork::Count if to == OutputTo::Null => {
                 Ok(self.work.expected.map_or((0, 0), |expected| (expected.lines, expected.hash)))
             }
@@ -167,7 +159,7 @@ impl<'a> Program<'a> {
         Ok(Paths { out: beside(&path, OUT), directory: path, parent })
     }
 
-    /// Runs the program on an empty directory, so that its own files are cached. How it ends does not matter.
+    /// Runs the program on an empty directory, so that its own files are cached; its result does not matter.
     fn touch(&self, paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
         let Some(parent) = &paths.parent else { return Ok(()) };
         if !CommandLine::parse(&self.work.line, self.work.shell).is_ok_and(|line| line.names("{dir}")) {
@@ -207,7 +199,6 @@ impl<'a> Program<'a> {
         let launcher = Launcher::start(worker, &words, environment, output, own).map_err(failed)?;
         let ended = launcher.run(Duration::from_nanos(self.work.timeout_ns), control, read)?;
         if ended.status.code() != Some(self.work.exit_code) {
-            // The path is another in every run.
             let how = describe(ended.status, &errors);
             let path = paths.directory.to_string_lossy();
             return Err(WorkError::Program(how.replace(&*path, "{dir}")));
@@ -252,8 +243,8 @@ fn beside(directory: &OsStr, name: &str) -> OsString {
     Path::new(directory).parent().unwrap_or(Path::new("/")).join(name).into_os_string()
 }
 
-/// Path of the running executable for all processes of the run, even if its file was replaced. `/proc/self/exe`
-/// would be the shell if a shell interprets the line.
+/// Path of the running executable for all processes of the run, even if its file was replaced.
+/// `/proc/self/exe` would be the shell if a shell interprets the line.
 fn itself() -> OsString {
     format!("/proc/{}/exe", std::process::id()).into()
 }
@@ -277,7 +268,6 @@ fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()
     }
 }
 
-/// Removes what earlier runs left in the run's own directory.
 fn clean(paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
     let Some(parent) = &paths.parent else { return Ok(()) };
     for name in [OUT, OUTPUT, EMPTY] {
@@ -295,7 +285,7 @@ fn clean(paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
     Ok(())
 }
 
-/// Runs two programs, each with its name, and describes the first line in byte order that only one of them prints.
+/// Runs two programs and describes the first line, in byte order, that only one prints.
 pub(crate) fn printed_otherwise(
     (reference, one): (&mut Program<'_>, &str),
     (other, two): (&mut Program<'_>, &str),
@@ -329,7 +319,6 @@ pub(crate) fn printed_otherwise(
     Ok(Some(format!("{differs} ({counts})")))
 }
 
-/// `true` if lines do not count.
 fn hides_lines(program: &Program<'_>) -> bool {
     !matches!(program.work.same, SameWork::Lines | SameWork::Count)
 }

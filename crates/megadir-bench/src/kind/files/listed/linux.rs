@@ -10,7 +10,7 @@ const KIND_DIRECTORY: u8 = 4;
 
 pub(crate) struct Stream(DirStream);
 
-/// An entry, valid until the next one.
+/// Valid until the next entry.
 pub(crate) struct Entry<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) is_directory: bool,

@@ -14,13 +14,13 @@ pub(crate) struct Stream {
     directory: Arc<Dir>,
     reader: Box<dyn Reader>,
     names: Vec<u8>,
-    /// End of each name, and whether it is a directory.
+    /// End of each name, and `true` for a directory.
     entries: Vec<(usize, bool)>,
     next: usize,
     begins: usize,
 }
 
-/// An entry, valid until the next one.
+/// Valid until the next entry.
 pub(crate) struct Entry<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) is_directory: bool,

@@ -19,15 +19,13 @@ use super::{LOOK, Lines, say};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
-/// The run's end of the connection to all workers of a block.
 #[derive(Debug)]
 pub(crate) struct Host {
     waits: PipeReader,
-    /// Write end of the barrier pipe; closing it releases all workers.
+    /// Closing the write end of the barrier pipe releases all workers.
     lets_go: Option<PipeWriter>,
 }
 
-/// The run's end of the connection to one worker.
 #[derive(Debug)]
 pub(crate) struct Link(Lines<UnixStream>);
 
@@ -68,13 +66,12 @@ impl Link {
         say(&mut self.0.from, message)
     }
 
-    /// Returns the next message; `None` if none arrives within [`LOOK`].
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         self.0.hear()
     }
 }
 
-/// Sends descriptors with one byte of data, which `SCM_RIGHTS` requires.
+/// `SCM_RIGHTS` requires a byte of data.
 fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -85,7 +82,6 @@ fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<
     Ok(())
 }
 
-/// A worker's end of the connection to its run.
 #[derive(Debug)]
 pub(crate) struct Guest(Lines<UnixStream>);
 
@@ -93,7 +89,7 @@ pub(crate) struct Guest(Lines<UnixStream>);
 pub(crate) struct Barrier(OwnedFd);
 
 impl Guest {
-    /// Connects to the run that started this process, and makes this process die with it.
+    /// Makes this process die with the run that started it.
     pub(crate) fn join() -> io::Result<Self> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -111,7 +107,7 @@ impl Guest {
         take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was passed"))
     }
 
-    /// Checks that the run is still the parent: it may have died before the death signal was set up.
+    /// The run may have died before the death signal was set up.
     pub(crate) fn check_parent(&self, run: u32) -> io::Result<()> {
         let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
         if parent == Some(run) { Ok(()) } else { Err(io::Error::other("the run that started it has exited")) }
@@ -133,7 +129,6 @@ impl Barrier {
     }
 }
 
-/// Receives the descriptors that come with one byte.
 fn take_over(socket: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -44,15 +44,13 @@ pub(crate) use windows::{Barrier, Guest, Host, Link};
 //
 // The data directory is not held in between: its file system may be remounted.
 
-/// First message of the run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
-    /// Process ID of the run; a worker with another parent has outlived its run.
+    /// A worker with another parent has outlived its run.
     pub(crate) parent: u32,
     pub(crate) task: Task,
 }
 
-/// Message of the run once all workers are ready.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Go {
     pub(crate) ns_per_tick: Option<f64>,
@@ -73,7 +71,6 @@ pub(crate) enum Said {
 /// fewer.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// Interval at which the run checks for cancellation while workers work.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
@@ -93,7 +90,6 @@ impl<R: Read> Lines<R> {
         Self { from, pending: Vec::new() }
     }
 
-    /// Returns the next message; `None` if the connection's timeout expires.
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {

@@ -16,12 +16,11 @@ use super::{LOOK, Lines, say};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
-/// `CREATE_NEW_PROCESS_GROUP`: disables Ctrl-C for the new group.
+/// Disables Ctrl-C for the new group.
 const NEW_PROCESS_GROUP: u32 = 0x200;
 
 #[derive(Debug)]
 pub(crate) struct Host {
-    /// Ends the workers with this process.
     job: Job,
     gate: Gate,
 }
@@ -29,8 +28,8 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Link {
     says: Option<ChildStdin>,
-    /// Write end of the answer pipe until it is passed: then only the worker has it, so that its exit closes
-    /// the pipe.
+    /// Write end of the answer pipe. Once it is passed, only the worker has it, so that its exit closes the
+    /// pipe.
     answers: Option<PipeWriter>,
     /// Handles passed since the worker's last answer; after an answer the worker owns its duplicates.
     given: Vec<Given>,
@@ -54,7 +53,7 @@ impl Host {
         Ok(Self { job: Job::new()?, gate: Gate::new()? })
     }
 
-    /// Starts a worker, which waits for its task and exits if none comes.
+    /// The worker waits for its task and exits if none comes.
     pub(crate) fn start(&self, command: &WorkerCommand) -> io::Result<(Child, Link)> {
         let (hears, answers) = io::pipe()?;
         let mut child = Command::new(&command.program)
@@ -68,7 +67,6 @@ impl Host {
         Ok((child, Link { says, answers: Some(answers), given: Vec::new(), lines }))
     }
 
-    /// Puts the worker into the job, then passes the data directory, the barrier and the answer pipe.
     pub(crate) fn hand_all(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let Some(answers) = link.answers.take() else {
             return Err(io::Error::other("it already has all it needs"));
@@ -94,7 +92,6 @@ impl Host {
 }
 
 impl Link {
-    /// Duplicates a handle into the worker; returns its number there, valid until the worker answers.
     fn give(&mut self, open: Borrowed<'_>, to: Borrowed<'_>) -> io::Result<u64> {
         let given = give(open, to)?;
         let number = given.number();
@@ -118,7 +115,7 @@ impl Link {
     }
 }
 
-/// A worker's answers in pieces, read by a thread because reads from a pipe have no timeout.
+/// A worker's answers, read by a thread because reads from a pipe have no timeout.
 #[derive(Debug)]
 struct Answers {
     pieces: Receiver<io::Result<Vec<u8>>>,
@@ -126,7 +123,6 @@ struct Answers {
 }
 
 impl Answers {
-    /// Reads until the worker closes its end of the pipe, at the latest by exiting.
     fn listen(mut from: PipeReader) -> Self {
         let (to, pieces) = channel();
         std::thread::spawn(move || {
@@ -169,7 +165,7 @@ pub(crate) struct Guest {
 pub(crate) struct Barrier(Gate);
 
 impl Guest {
-    /// Connects to the run that started this process. The run's job ends this process with the run.
+    /// The run's job ends this process with the run.
     pub(crate) fn join() -> io::Result<Self> {
         let says = io::stdin().as_handle().try_clone_to_owned()?;
         Ok(Self { lines: Lines::new(says.into()), answers: None })
@@ -206,7 +202,6 @@ impl Guest {
 
 impl Barrier {
     pub(crate) fn wait(self) {
-        // An error here does not hold up the other workers.
         let _ = self.0.wait();
     }
 }

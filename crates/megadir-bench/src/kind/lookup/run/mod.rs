@@ -1,7 +1,6 @@
 //! Look-ups: `fstatat` relative to the directory on Linux, the plan's call on Windows, never following links.
 //! At most [`NAMES_MAX`] names are drawn before a block. Random absent names all differ, because the kernel
-//! answers a repeated one from a negative entry in its cache; they have the length and randomness of present
-//! ones.
+//! answers a repeated one from a negative entry; they have the length and randomness of present ones.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -22,11 +21,10 @@ use linux as system;
 #[cfg(windows)]
 use windows as system;
 
-/// Maximum number of names in a block: 4096 of 32 bytes and their pointers fit in the L2 cache.
+/// 4096 names of 32 bytes and their pointers fit in the L2 cache.
 pub(crate) const NAMES_MAX: u64 = 4096;
-/// Number of absent names to draw from, 2^38: far more than a run uses, and within the range of all schemes.
+/// Absent names to draw from: far more than a run uses, and within the range of all schemes.
 pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
-/// Number of names sampled from an existing directory, unless an arm needs more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
 pub(crate) struct Lookup<'a> {
@@ -53,8 +51,7 @@ impl<'a> Lookup<'a> {
     fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
         let entries = self.source.entries().max(1);
         let mut random = SplitMix64::new(self.seed ^ block.number());
-        // The constant name and the popularity of names are the same in all blocks, and independent of the
-        // files' age.
+        // The popularity of names is the same in all blocks, and independent of the files' age.
         let shuffled = Permutation::new(entries, self.seed);
         let at = |rank| shuffled.get(rank).unwrap_or(0);
         match self.keys {
@@ -64,7 +61,6 @@ impl<'a> Lookup<'a> {
                 let mut fresh = SplitMix64::new(random.next_u64() ^ self.blocks.rotate_left(32));
                 (0..count).map(|_| entries + fresh.below(ABSENT_NAMES).unwrap_or(0)).collect()
             }
-            // The first ranks of a permutation specific to the block.
             Keys::Random if block.distinct => {
                 let own = Permutation::new(entries, random.next_u64());
                 (0..count.min(entries)).map(|rank| own.get(rank).unwrap_or(0)).collect()
@@ -136,7 +132,6 @@ struct Ask<'a> {
 impl Operation for Ask<'_> {
     type Error = WorkError;
 
-    /// Returns 1 for a name that exists.
     #[inline]
     fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
         // A division would take longer than the rest of this function.
@@ -177,7 +172,6 @@ impl rand_core::TryRng for Source {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! Linux: one `fstatat` per look-up, relative to the directory, without following symbolic links.
 
     use std::ffi::CString;
     use std::io;
@@ -219,8 +213,8 @@ mod linux {
 
 #[cfg(windows)]
 mod windows {
-    //! Windows: `GetFileAttributesExW` by whole path, or `NtQueryFullAttributesFile` relative to the directory's
-    //! handle. Neither opens a handle in this process, nor follows a link that is the last component.
+    //! Windows: `GetFileAttributesExW` by whole path, or `NtQueryFullAttributesFile` relative to the
+    //! directory's handle. Neither opens a handle in this process, nor follows a link.
 
     use std::ffi::{CString, OsString};
     use std::io;
@@ -233,10 +227,10 @@ mod windows {
 
     use crate::os::{self, At, Borrowed};
 
-    /// UTF-16 name in the call's format: whole path with NUL, or the name alone.
+    /// In the call's format: whole path with NUL, or the name alone.
     pub(crate) type Name = Box<[u16]>;
 
-    /// Paths up to this length, in UTF-16 units with NUL, need no `\\?\` prefix (`MAX_PATH`).
+    /// Longer paths, in UTF-16 units with NUL, need the prefix `\\?\` (`MAX_PATH`).
     const PLAIN_UNITS_MAX: usize = 260;
     /// `ERROR_FILE_NOT_FOUND`; a missing directory gives another error.
     const NOT_FOUND: i32 = 2;
@@ -270,8 +264,7 @@ mod windows {
         names.map(|name| Ok(whole(&top, &wide(&name)?).into_boxed_slice())).collect()
     }
 
-    /// Returns the whole path of a name in its usual form: with `\\?\` only if it is too long or would be
-    /// misparsed.
+    /// With `\\?\` only if the path is too long or would be misparsed.
     fn whole(top: &[u16], name: &[u16]) -> Vec<u16> {
         let text = OsString::from_wide(name);
         let plain_name = text.to_str().is_some_and(|text| refused_by_windows(text).is_none());

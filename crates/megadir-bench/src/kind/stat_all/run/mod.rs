@@ -1,7 +1,6 @@
-//! Name, size and modification time of every regular file of a directory, by one of the methods of `method.rs`.
-//! Each operation opens the directory, fills a vector (or visits each file once) and frees everything. Files
-//! are hashed alike in every method; the oracle (Rust's standard library) gives the expected hash of what the
-//! method reports.
+//! Name, size and modification time of every regular file of a directory, by a method of `method.rs`. Each
+//! operation opens the directory, fills a vector (or visits each file once) and frees everything. The oracle,
+//! Rust's standard library, gives the expected hash of the reported values.
 
 use megadir::policy::Choice;
 use megadir::{
@@ -17,9 +16,8 @@ use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
 const WANT: StatMask = StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED);
-/// Buffer passed to backends that use their own, bytes: the smallest allowed.
+/// For backends that use their own, bytes: the smallest allowed.
 const NO_BUFFER: u64 = 4 << 10;
-/// Entries between two heartbeats.
 const STEP: u64 = 4096;
 
 pub(crate) struct FileAttributes {
@@ -29,16 +27,13 @@ pub(crate) struct FileAttributes {
     keeps: bool,
 }
 
-/// Files of a directory: a vector of names and times, and the hashes of the reported values.
 #[derive(Debug, Default)]
 struct Files {
-    /// The vector, if files are kept.
     rows: Option<Vec<(Box<[u8]>, Time)>>,
     files: u64,
     times: u64,
     all: u64,
     seen: u64,
-    /// Number of attribute calls, if the method counts them.
     calls: Option<u64>,
 }
 
@@ -60,7 +55,6 @@ impl Files {
         if self.seen.is_multiple_of(STEP) { Ok(control.check()?) } else { Ok(()) }
     }
 
-    /// Returns count and hash; for a method that reports whole seconds the hash has the times in seconds.
     fn expected(&self, tells: Tells) -> ExpectedFiles {
         let hash = match tells {
             Tells::SizesAndTimes => self.all,
@@ -69,7 +63,6 @@ impl Files {
         ExpectedFiles { files: self.files, hash }
     }
 
-    /// Returns the hash of names and times in whole seconds.
     fn in_seconds(&self) -> ExpectedFiles {
         let rows = self.rows.iter().flatten();
         let hashes = rows.map(|(name, modified)| time_hash(name, Time { nanoseconds: 0, ..*modified }));
@@ -89,7 +82,6 @@ fn fold(hash: u64, number: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(17)
 }
 
-/// The oracle's results on a directory: for methods that report sizes, times, or whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     with_sizes: ExpectedFiles,
@@ -98,7 +90,6 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Reads every regular file of a directory with Rust's standard library.
     pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
         let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
         let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
@@ -198,7 +189,6 @@ impl FileAttributes {
     }
 }
 
-/// Lists and reads attributes with Rust's standard library.
 fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
     for entry in std::fs::read_dir(directory.path()).map_err(WorkError::at("read_dir"))? {
         files.check(control)?;
@@ -215,7 +205,6 @@ fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result
     Ok(())
 }
 
-/// Has C++ list and examine into a vector of its own, and hashes the vector.
 fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
     let mut row = |name: &[u8], seconds, nanoseconds| {
         let times = Time { seconds, nanoseconds };
@@ -255,7 +244,6 @@ mod system {
     use super::Files;
     use crate::control::{RunControl, WorkError};
 
-    /// Lists by readdir and reads the attributes of each entry by path, as the programs under study do.
     pub(crate) fn by_path(
         directory: &Dir,
         options: &ReadOptions,
@@ -285,7 +273,7 @@ mod system {
                             files.add(entry.name, status.st_size as u64, modified);
                         }
                     }
-                    // Vanished entries are missing from the count, so the block counts as unequal.
+                    // Vanished entries make the block unequal.
                     Err(Errno::NOENT) => {}
                     Err(error) => return Err(WorkError::at("lstat")(error.into())),
                 }
@@ -312,7 +300,7 @@ mod system {
     use super::Files;
     use crate::control::{RunControl, WorkError};
 
-    /// Unused on Windows: a stat backend of the library reads attributes by path.
+    /// Unused: on Windows a stat backend reads attributes by path.
     pub(crate) fn by_path(
         _directory: &Dir,
         _options: &ReadOptions,

@@ -1,4 +1,4 @@
-//! Bars of block characters, with a resolution of an eighth if the terminal supports Unicode.
+//! Bars of block characters, in eighths if the terminal supports Unicode.
 
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 

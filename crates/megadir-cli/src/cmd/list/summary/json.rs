@@ -88,7 +88,6 @@ fn sizes(text: &mut Vec<u8>, sizes: &Sizes) {
     });
 }
 
-/// Directory if paths are printed.
 fn named<V: Copy>(
     text: &mut Vec<u8>,
     key: &str,

@@ -26,7 +26,6 @@ pub(super) struct Summarizing {
     /// Each was reported as a failure.
     complaints: u64,
     failures_before: u64,
-    /// A summary has been printed.
     printed: bool,
 }
 
@@ -47,11 +46,8 @@ enum Gathered {
 }
 
 struct Gaps {
-    /// Entries counted without attributes.
     unexamined: u64,
-    /// Conditions could not be checked.
     undecided: u64,
-    /// At least in part.
     unread: u64,
 }
 
@@ -61,7 +57,6 @@ struct Directories {
 }
 
 impl Directories {
-    /// Not shown.
     fn others(&self) -> (u64, Total) {
         let shown = self.rows.iter().map(|row| row.totals.total);
         let mut others = self.all.total();
@@ -90,7 +85,6 @@ impl Summarizing {
         Some(Self { how, gathered, unexamined: 0, complaints: 0, failures_before: 0, printed: false })
     }
 
-    /// `failures` counts the failures so far.
     pub(super) fn begin(&mut self, failures: u64) {
         self.gathered = Gathered::new(&self.how);
         (self.unexamined, self.complaints, self.failures_before) = (0, 0, failures);
@@ -128,7 +122,6 @@ impl Summarizing {
         self.unexamined += entries;
     }
 
-    /// `failures` counts the failures so far.
     fn write(&mut self, text: &mut Vec<u8>, lines: &Lines, path: &Path, failures: u64) {
         let counted = if self.how.conditional { 0 } else { self.unexamined };
         let gaps = Gaps {
@@ -174,7 +167,6 @@ impl Run<'_> {
             Err(Stop::Directory(_)) if self.began => 1,
             Err(_) => return Ok(()),
         };
-        // The caller reports the failure.
         summary.write(&mut self.output.text, &self.lines, path, self.failures + failed);
         self.output.pause()
     }

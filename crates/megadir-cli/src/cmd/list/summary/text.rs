@@ -13,14 +13,11 @@ use crate::ui::{is_unicode, sizes};
 
 const BAR_MAX: usize = 30;
 const BAR_MIN: usize = 4;
-/// Longer runs of empty rows are omitted.
 const GAP_MAX: usize = 2;
-/// Width if the terminal does not report one, characters.
 const WIDTH: usize = 80;
 
 #[derive(Clone, Copy)]
 pub(in crate::cmd) struct Look {
-    /// `None` if the output is not a terminal.
     pub(in crate::cmd) terminal: Option<Terminal>,
     pub(super) human: bool,
 }
@@ -157,7 +154,6 @@ impl Gaps {
 }
 
 impl How {
-    /// By default to the second.
     pub(super) fn time(&self, time: Time) -> String {
         match self.times {
             None => self.exact_time(Time { nanoseconds: 0, ..time }).replace(".000000000", ""),
@@ -244,7 +240,6 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
     }
 }
 
-/// `None` if the run is too short to omit.
 fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     let is_empty = |row: &(String, Total)| row.1.entries == 0;
     if !is_empty(&rows[at]) {
@@ -300,7 +295,6 @@ pub(in crate::cmd) fn age_label(from_s: Option<i64>, to_s: Option<i64>) -> Strin
     }
 }
 
-/// In the unit that divides it.
 fn age_bound(age_s: i64) -> String {
     const UNITS: [(i64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3600, "h"), (60, "min")];
     let (unit_s, unit) = UNITS.into_iter().find(|(unit_s, _)| age_s % unit_s == 0).unwrap_or((1, "s"));

@@ -10,7 +10,6 @@ use super::Directory;
 use crate::directory_information::{Layout, Records};
 use crate::{decode, names};
 
-/// As converted by [`Reader::read`].
 pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
 
 /// Records of 80 bytes plus two per character become at most 27 plus three.

@@ -17,7 +17,7 @@ use crate::remove::target::{Links, NoTarget, Refusal};
 const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// `PATH_MAX`, with the NUL.
 const PATH_BYTES_MAX: usize = 4096;
-/// Longer chains above the current directory are taken for a loop.
+/// Above the current directory; longer chains are taken for a loop.
 const LEVELS_MAX: usize = 100_000;
 
 impl Identity {
@@ -29,7 +29,7 @@ impl Identity {
     }
 }
 
-/// Rejects paths without a name and names that are always protected.
+/// Refuses paths without a name and names that are always protected.
 pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
@@ -72,7 +72,6 @@ fn open(at: impl AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(&at, path, LOOK_UP | more, Mode::empty()))
 }
 
-/// Works for paths of any length, and can reject links.
 fn step_by_step(path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     let mut directory = open(CWD, if path.starts_with(b"/") { b"/" } else { b"." }, OFlags::empty())?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")) {
@@ -101,7 +100,6 @@ pub(in crate::remove::target) fn look(parent: &Dir, name: &[u8]) -> io::Result<L
     })
 }
 
-/// Before Linux 5.8 by its device.
 fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
     if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
         return Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
@@ -117,7 +115,7 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
         .map_err(|error| Error::io("stat", directory.path(), error.into()))
 }
 
-/// By descriptors, because a path may be outdated.
+/// A path may be outdated, descriptors are not.
 pub(in crate::remove::target) fn find_protected() -> Protected {
     let look = |directory: &OwnedFd| {
         let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
@@ -136,7 +134,7 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
         let mut below = None;
         while directories.len() < LEVELS_MAX {
             let here = look(&directory)?;
-            // The root is its own parent; a directory bind-mounted on itself differs in the mount ID.
+            // A directory bind-mounted on itself differs in the mount ID.
             if below == Some(here) {
                 return Ok(());
             }

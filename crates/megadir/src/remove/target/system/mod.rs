@@ -39,24 +39,19 @@ pub(super) struct Look {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// Empty for the current directory.
     pub(super) parent: Vec<u8>,
-    /// Never `.` or `..`.
     pub(super) name: Vec<u8>,
-    /// A trailing slash requires a directory.
     pub(super) is_directory: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// From the directory up to the root.
     directories: Vec<Identity>,
     itself: &'static str,
     above: &'static str,
 }
 
 impl Chain {
-    /// Links are resolved if possible. `None` for a relative path.
     pub(super) fn of(folder: &Path, itself: &'static str, above: &'static str) -> Option<Self> {
         let folder = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.into()))?;
         let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
@@ -64,7 +59,6 @@ impl Chain {
         Some(Self { directories, itself, above })
     }
 
-    /// If the directory is in the chain.
     pub(super) fn refusal(&self, directory: Identity) -> Option<Refusal> {
         // A directory that could not be opened cannot be emptied.
         if directory == Identity::NONE {
@@ -82,7 +76,7 @@ impl Chain {
 pub(super) struct Protected {
     pub(super) chains: Vec<Chain>,
     pub(super) root: Option<Identity>,
-    /// If the chain ends before the root.
+    /// The chain ends before the root.
     pub(super) broken: Option<i32>,
 }
 

@@ -11,7 +11,6 @@ use crate::names;
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
 use crate::remove::target::{Links, NoTarget, Refusal};
 
-/// Rejects paths without a name and names that are always protected.
 pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     windows_paths::parts(path)
 }
@@ -26,7 +25,6 @@ impl From<Error> for NoTarget {
     }
 }
 
-/// The path may be empty.
 fn open(path: &[u8]) -> Result<Dir, Error> {
     let (path, shown): (&[u8], &[u8]) = match path {
         b"" => (b".", b""),

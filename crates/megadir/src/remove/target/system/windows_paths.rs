@@ -7,7 +7,6 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')
 }
 
-/// Rejects paths without a name and roots of volumes and shares.
 pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
