@@ -40,7 +40,6 @@ pub struct CompareOptions {
     pub gains: Option<Counted>,
 }
 
-/// Cancellation flag and progress of a comparison.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Set to cancel.
@@ -133,10 +132,8 @@ impl Compared {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Errors
-///
-/// [`ErrorKind::BadOption`] if a root is not the directory that was scanned, or the number of roots differs.
-/// Failures below a root are in [`Compared::failures`].
+/// Errors: [`ErrorKind::BadOption`] if a root is not the directory that was scanned, or the number of roots
+/// differs. Failures below a root are in [`Compared::failures`].
 pub fn compare<R: Rows + Send>(
     rows: R,
     roots: Vec<Result<Dir>>,
