@@ -116,8 +116,8 @@ impl Replacement {
         }
     }
 
-    /// Syncs the file and moves it into place; returns its size, bytes. Errors: the old file remains. If only
-    /// the rename failed, the error names the complete temporary file.
+    /// Syncs the file and moves it into place; returns its size, bytes. On an error the old file remains. If
+    /// only the rename failed, the error names the complete temporary file.
     pub fn finish(mut self) -> Result<u64> {
         self.put()
     }

@@ -105,7 +105,8 @@ impl Lists {
         })
     }
 
-    /// Writes the lists, syncs them and moves the directory into place. Errors: nothing is left at the path.
+    /// Writes the lists, syncs them and moves the directory into place. On an error nothing is left at the
+    /// path.
     pub fn finish(self) -> Result<Split> {
         let Self { path, spill_directory, limits, directory, directories, sorter, work, mut done, .. } = self;
         let failed = |error| Error::io("write", &path, error);

@@ -89,7 +89,7 @@ struct Thread {
 
 impl Writer {
     /// Begins an inventory at `path`; `roots` are the absolute paths of the trees, in order. Errors:
-    /// [`ErrorKind::BadOption`] if Zstandard does not support the level; errors of [`Replacement::create`].
+    /// [`ErrorKind::BadOption`] if Zstandard does not support the level, or as [`Replacement::create`].
     pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
@@ -124,8 +124,8 @@ impl Writer {
         self.file.inner().excluded()
     }
 
-    /// Writes the remaining rows, syncs the file and moves it into place; returns its size, bytes. Errors:
-    /// the old file remains in place.
+    /// Writes the remaining rows, syncs the file and moves it into place; returns its size, bytes. On an
+    /// error the old file remains in place.
     pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {
         if self.gathered.rows > 0 {
             self.group()?;

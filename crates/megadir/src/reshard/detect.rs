@@ -34,7 +34,7 @@ pub struct Detected {
 /// Determines the layout of a tree from a sample, within milliseconds. Files that fit `besides` do not count:
 /// they were moved there.
 ///
-/// Errors: if the directory cannot be read.
+/// Errors: the directory cannot be read.
 pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     let mut sample = Sample::default();
     sample.add(directory.again()?, &mut Vec::new(), 0)?;
@@ -139,7 +139,7 @@ pub struct Fit {
 /// Compares the path of every file with a layout. `on_misfit` gets the relative paths of files and
 /// directories that do not fit.
 ///
-/// Errors: if the directory cannot be read. Failures below it are reported to `on_failure`.
+/// Errors: the directory cannot be read. Failures below it are reported to `on_failure`.
 pub fn verify(
     directory: &Dir,
     layout: &Layout,

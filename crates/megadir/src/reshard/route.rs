@@ -27,8 +27,8 @@ pub(super) enum Place<'a> {
 }
 
 impl Route {
-    /// Combines two layouts. Errors: the reason if a path in the same directory may belong to both layouts
-    /// with different names: both put files on the same level, and one of them shortens names.
+    /// Combines two layouts. Errors: a path in the same directory may belong to both layouts with different
+    /// names: both put files on the same level, and one of them shortens names.
     pub fn new(from: &Layout, way: &Way) -> Result<Self, String> {
         let Way::Inside(placer) = way else { return Ok(Self { from: *from, way: *way }) };
         let to = placer.layout();
