@@ -20,7 +20,7 @@ use crate::names::Naming;
 
 /// The entries of one buffer stay together.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
-/// Of one column; offsets have 31 bits.
+/// Limit of one column; offsets have 31 bits.
 const BATCH_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,7 @@ pub struct CompareOptions {
     pub gains: Option<Counted>,
 }
 
+/// Cancellation flag and progress of a comparison.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Set to cancel.

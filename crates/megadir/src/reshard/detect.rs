@@ -59,7 +59,7 @@ pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess })
 }
 
-/// Of most paths' directories: layouts that a path can contradict, and layouts that any path fits.
+/// Layouts with most paths' directories: one list that a path can contradict, and one that any path fits.
 fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
     let mut widths: BTreeMap<Vec<u16>, usize> = BTreeMap::new();
     for path in paths {
