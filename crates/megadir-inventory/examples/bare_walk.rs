@@ -1,6 +1,5 @@
-//! The least that scanning a tree can cost: its walk, with the attributes that a scan asks for, and nothing
-//! made of them. `bare_walk DIRECTORY [THREADS]` prints the number of entries. What a scan
-//! takes beyond this is sorting, encoding and writing; docs/speed.md has the command that compares them.
+//! Lower bound for scanning a tree: its walk, with the attributes that a scan asks for. `bare_walk DIRECTORY
+//! [THREADS]` prints the number of entries. docs/speed.md has the command that compares them.
 
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 
@@ -17,7 +16,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let directory = Dir::open(Path::new(&path))?;
     let stat_backend = attribute_policy::choose(&directory, Facts::WANT, 1)?.stat_backend;
-    // As `megadir scan` has them.
     let options = WalkOptions {
         buffer_bytes: 32 << 10,
         threads,

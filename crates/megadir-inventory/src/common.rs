@@ -1,7 +1,6 @@
 //! Common prefixes of byte strings.
 
 const PAGE_BYTES: usize = 4096;
-/// Longer than most names.
 const LINE_BYTES: usize = 256;
 
 #[inline]
@@ -23,7 +22,7 @@ pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     at
 }
 
-/// Compares long paths in chunks. Out of line, to keep the code for names small.
+/// Out of line, to keep the code for names small.
 #[cold]
 #[inline(never)]
 fn common_chunks_bytes(one: &[u8], other: &[u8]) -> usize {

@@ -95,11 +95,8 @@ impl Selected {
         })
     }
 
-    /// The recorded conditions, without those on attributes.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Malformed`] if a recorded glob or type is invalid.
+    /// The recorded conditions, without those on attributes. Errors: [`ErrorKind::Malformed`] if a recorded
+    /// glob or type is invalid.
     pub fn conditions(&self) -> Result<Conditions> {
         let malformed = |what: String| Error::new("read", "".as_ref(), ErrorKind::Malformed, what);
         let globs =
@@ -168,7 +165,6 @@ impl From<RootText> for Root {
     }
 }
 
-/// Stops at the first invalid digit.
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         hex.chars().map_while(|digit| digit.to_digit(16)).map(|digit| digit as u8).collect();

@@ -14,7 +14,6 @@ use self::columns::Columns;
 use crate::row::{Facts, Key, NUMBERS, Row, device_number, nanoseconds};
 
 const HEAD_BYTES: usize = 5;
-/// At most ten bytes each.
 const FIELDS_BYTES_MAX: usize = NUMBERS * 10;
 const MODIFIED: usize = 1;
 const CHANGED: usize = 2;
@@ -24,9 +23,7 @@ const ERRNO: usize = 11;
 const ACCESSED: usize = 13;
 /// Stored as differences to mtime.
 const OTHER_TIMES: [usize; 3] = [CHANGED, BORN, ACCESSED];
-/// Index of the upper half of an inode number.
 const INODE_HIGH: usize = 5;
-/// If all of [`Facts::WANT`] is known.
 const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
 /// Rows of one directory, sorted by name, without errors and hashes.
@@ -83,13 +80,11 @@ impl<'a> PackedRows<'a> {
     }
 }
 
-/// In the order of [`Facts::numbers`]; unknown ones are 0.
+/// Unknown numbers are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) values: [i64; NUMBERS],
-    /// Mask of the known numbers.
     pub(crate) have: u16,
-    /// Index in [`FileType::ALL`].
     pub(crate) kind: u8,
 }
 
@@ -104,7 +99,6 @@ impl Numbers {
         Self { values, have, kind: facts.kind as u8 }
     }
 
-    /// As [`Facts::new`], fast if everything requested is present.
     #[inline]
     pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
         let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, .. } = *attributes;
@@ -177,7 +171,6 @@ fn facts(kind: u8, numbers: &[Option<i64>; NUMBERS]) -> Facts {
     Facts::from_numbers(FileType::ALL[usize::from(kind)], numbers)
 }
 
-/// `None` at the end.
 #[inline]
 pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
     let (kind, numbers, name) = unpack_numbers(bytes)?;

@@ -2,7 +2,6 @@
 
 pub use megadir::TreePath;
 
-/// Sort key of a directory.
 pub(crate) type Place = (u32, TreePath);
 
 pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {

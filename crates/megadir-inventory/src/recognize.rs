@@ -16,7 +16,6 @@ pub const CSV_HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,
 /// Columns missing in older files, in the order in which they were added.
 pub(crate) const ADDED: [&str; 2] = ["allocated", "atime_ns"];
 
-/// First bytes of Parquet, JSON lines and CSV.
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
 const HEAD_BYTES: usize = 16;
 /// A line contains the path twice, escaped or as hex digits.
@@ -56,7 +55,7 @@ impl FileKind {
         }
     }
 
-    /// `true` for the leftover of a killed process: empty, or begins like one of the kind.
+    /// Leftover of a killed process: empty, or begins like one of the kind.
     pub(crate) fn may_be_partial(self, file: &mut File) -> io::Result<bool> {
         match self {
             Self::Inventory => may_be_partial(file),
@@ -71,8 +70,8 @@ fn begins(file: &mut File, bytes: usize) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// `true` for Parquet with the metadata of an inventory, CSV with the complete header, or JSON lines whose
-/// first line has every column.
+/// Parquet with the metadata of an inventory, CSV with the complete header, or JSON lines whose first line
+/// has every column.
 fn is_inventory(file: &mut File) -> io::Result<bool> {
     let head = begins(file, HEAD_BYTES)?;
     let Some(format) = HEADS.iter().position(|known| head.starts_with(known)) else { return Ok(false) };
@@ -100,21 +99,18 @@ fn has_metadata(file: &File) -> bool {
     })
 }
 
-/// Includes its end.
 fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     BufReader::new(file.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
     Ok(line)
 }
 
-/// `parent` and `name` that are not UTF-8 have other keys, see `scan --jsonl`.
 fn is_json_row(line: &[u8]) -> bool {
     let Ok(serde_json::Value::Object(row)) = serde_json::from_slice(line) else { return false };
     let has = |column: &str| row.contains_key(column) || row.contains_key(&format!("{column}_hex"));
     header(0).trim_end().split(',').all(has)
 }
 
-/// Has only the first `present` of [`ADDED`].
 fn header(present: usize) -> String {
     let missing = &ADDED[present..];
     missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!("{name},"), ""))

@@ -43,12 +43,9 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a file that will replace `path`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BadOption`] if `path` is a directory or another program's file; [`ErrorKind::Unavailable`]
-    /// if another process is writing it or a foreign file has the temporary name.
+    /// Begins a file that will replace `path`. Errors: [`ErrorKind::BadOption`] if `path` is a directory or
+    /// another program's file; [`ErrorKind::Unavailable`] if another process is writing it or a foreign file
+    /// has the temporary name.
     pub fn create(path: &Path, kind: FileKind) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
         let made = |file, rename| Self {
@@ -64,7 +61,6 @@ impl Replacement {
             let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
             return Ok(made(file, None));
         }
-        // Replaces the target of a link, not the link.
         let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&target) {
             Ok(status) if status.is_dir() => {
@@ -75,7 +71,7 @@ impl Replacement {
                 let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
                 return Ok(made(file, None));
             }
-            // Fail now rather than after everything is written.
+            // Not only after everything is written.
             Ok(status) => may_replace((path, &target), kind, &status)?,
             Err(_) => {}
         }
@@ -120,16 +116,13 @@ impl Replacement {
         }
     }
 
-    /// Syncs the file and moves it into place; returns its size, bytes.
-    ///
-    /// # Errors
-    ///
-    /// The old file remains. If only the rename failed, the error names the complete temporary file.
+    /// Syncs the file and moves it into place; returns its size, bytes. On an error the old file remains. If
+    /// only the rename failed, the error names the complete temporary file.
     pub fn finish(mut self) -> Result<u64> {
         self.put()
     }
 
-    /// Others may hold the file open; nothing may be written afterwards.
+    /// Others may hold the file open.
     pub(crate) fn put(&mut self) -> Result<u64> {
         self.sync_and_rename().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self.written_bytes)
@@ -148,7 +141,6 @@ impl Replacement {
         }
         system::sync_name(file, target);
         self.rename = None;
-        // Releases the lock so that others can read the file.
         self.file = None;
         Ok(())
     }
@@ -170,7 +162,6 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.rename {
-            // The lock is still held, so the file is ours.
             let _ = std::fs::remove_file(partial);
         }
     }
@@ -191,7 +182,6 @@ fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>)
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         if !system::is_at(&file, partial) {
-            // Its owner moved it into place meanwhile.
             continue;
         }
         if !is_ours((&mut file, partial), kind, old).map_err(failed)? {

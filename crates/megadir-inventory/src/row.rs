@@ -52,14 +52,13 @@ impl Key<'_> {
     }
 }
 
-/// Unless `text` ends with one.
 pub(crate) fn push_separator(text: &mut Vec<u8>) {
     if !text.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
         text.push(std::path::MAIN_SEPARATOR as u8);
     }
 }
 
-/// On Windows slashes become backslashes: behind `\\?\` slashes do not separate.
+/// Behind `\\?\` slashes do not separate.
 pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
     let start = text.len();
     push_text(text, path);
@@ -68,7 +67,6 @@ pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
     }
 }
 
-/// Bytes that are not UTF-8 become `\xff`.
 #[inline]
 pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
     if std::str::from_utf8(bytes).is_ok() {
@@ -279,7 +277,6 @@ pub fn nanoseconds(time: Time) -> i64 {
     let whole = time.seconds.checked_mul(1_000_000_000);
     match whole.and_then(|whole| whole.checked_add(time.nanoseconds.into())) {
         Some(total) => total.max(-i64::MAX),
-        // Nanoseconds may bring a negative sum back into range.
         None => {
             let total = i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
             total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64

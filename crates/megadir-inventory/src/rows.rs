@@ -78,7 +78,6 @@ pub struct SeenRows<R> {
     conditions: Arc<Conditions>,
     current: OwnedRow,
     place: megadir::Place,
-    /// A directory above the current one is excluded.
     hidden: bool,
 }
 
@@ -146,11 +145,9 @@ impl Rows for SliceRows<'_> {
     }
 }
 
-/// Block under construction.
 #[derive(Debug, Default)]
 pub struct Building {
     block: Option<BlockBuilder>,
-    /// The previous directory, once rows of the next follow.
     done: Option<Block>,
     examined_ns: i64,
 }
@@ -202,12 +199,10 @@ impl<R: Rows> Blocks<R> {
         Self { rows, building: Building { block: None, done: None, examined_ns } }
     }
 
-    /// `None` after the last block.
     pub(crate) fn position(&self) -> Option<Place> {
         self.building.block.as_ref().map(BlockBuilder::place)
     }
 
-    /// In the order of the inventory.
     pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
         while self.rows.build(&mut self.building)? {
             if let Some(done) = self.building.take() {
@@ -218,14 +213,12 @@ impl<R: Rows> Blocks<R> {
     }
 }
 
-/// Checks that keys ascend without duplicates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ascending {
     last: Option<(u32, Vec<u8>, Vec<u8>)>,
 }
 
 impl Ascending {
-    /// The rows are sorted among themselves.
     pub(crate) fn admits_packed(&mut self, rows: &PackedRows<'_>) -> bool {
         let Some((first, last)) = rows.ends() else { return true };
         let admits = self.admits(&Key { root: rows.root, parent: rows.parent, name: first });
@@ -243,7 +236,7 @@ impl Ascending {
         }
     }
 
-    /// `true` if the key follows the previous one, which it replaces.
+    /// Replaces the previous key.
     #[inline]
     pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {
         let Some((root, parent, name)) = &mut self.last else {

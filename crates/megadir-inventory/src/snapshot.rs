@@ -30,7 +30,6 @@ use crate::rows::{Blocks, Building, Rows, Sink};
 pub struct Snapshot {
     pub(crate) metadata: Metadata,
     pub(crate) roots: Vec<(Facts, Option<Box<str>>)>,
-    /// In the order of an inventory.
     pub(crate) blocks: Vec<Arc<Block>>,
 }
 

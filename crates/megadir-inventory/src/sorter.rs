@@ -17,7 +17,6 @@ use crate::common::common_bytes;
 const PLACE_BYTES: usize = size_of::<Place>();
 /// Each run of a merge needs a descriptor and a buffer.
 const RUNS_MAX: usize = 64;
-/// Fewer are merged only at the end.
 const RUNS_MIN: usize = 8;
 const RUN_BUFFER_BYTES: usize = 64 << 10;
 
@@ -61,7 +60,6 @@ impl RunWriter {
         Ok(Self { file, last: Vec::new(), largest_bytes: 0 })
     }
 
-    /// Keys must ascend.
     pub(crate) fn put(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
         let same = common_bytes(&self.last, key);
         let rest = &key[same..];
@@ -83,7 +81,7 @@ impl RunWriter {
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// After the common prefix of all keys; decides most comparisons.
+    /// Decides most comparisons.
     leading: u64,
     offset: usize,
     key_bytes: u32,
@@ -120,14 +118,10 @@ impl Sorter {
         (self.memory_bytes_max / (RUN_BUFFER_BYTES + self.largest_bytes)).clamp(RUNS_MIN, RUNS_MAX)
     }
 
-    /// Adds an item.
-    ///
-    /// # Errors
-    ///
-    /// Writing to a temporary file failed; the items are lost.
+    /// Adds an item. Errors: writing to a temporary file failed; the items are lost.
     pub fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
         let held = self.bytes.len() + self.places.len() * PLACE_BYTES;
-        // The buffer grows by doubling, so spill at half the limit.
+        // The buffer grows by doubling.
         if held + key.len() + item.len() > self.memory_bytes_max / 2 && !self.places.is_empty() {
             self.write_run()?;
         }
@@ -162,7 +156,6 @@ impl Sorter {
         if !self.places.is_empty() {
             self.write_run().map_err(&failed)?;
         }
-        // Free the buffers before the merge.
         (self.bytes, self.places) = (Vec::new(), Vec::new());
         merge(&mut self.runs, &failed, write)
     }
@@ -171,7 +164,6 @@ impl Sorter {
         let bytes = &self.bytes;
         let key = |place: &Place| &bytes[place.offset..place.offset + place.key_bytes as usize];
         if let [first, rest @ ..] = &mut self.places[..] {
-            // Keys share prefixes, e.g. paths below one root.
             let start = key(first);
             let common = |common: usize, place: &Place| {
                 let same = start.iter().zip(key(place)).take(common);
@@ -212,7 +204,6 @@ fn length(bytes: usize) -> io::Result<u32> {
     u32::try_from(bytes).map_err(|_| io::Error::other("an item is longer than 4 GiB"))
 }
 
-/// A number with the same order.
 fn leading(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = key.len().min(8);
@@ -227,7 +218,6 @@ struct Head {
     item: Vec<u8>,
 }
 
-/// `None` at the end.
 fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     let mut lengths = [0; 12];
     match run.read_exact(&mut lengths) {
@@ -238,7 +228,6 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
         let bytes = [lengths[at], lengths[at + 1], lengths[at + 2], lengths[at + 3]];
         u32::from_ne_bytes(bytes) as usize
     });
-    // `head` still has the previous key, which shares the prefix.
     head.key.resize(same + rest, 0);
     head.item.resize(item, 0);
     run.read_exact(&mut head.key[same..])?;

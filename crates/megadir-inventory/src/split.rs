@@ -16,7 +16,6 @@ use crate::row::Row;
 use crate::rows::Sink;
 use crate::sorter::Sorter;
 
-/// Device, both halves of the inode number.
 const IDENTITY_BYTES: usize = 24;
 const DIRECTORIES: &str = "directories";
 
@@ -31,7 +30,7 @@ pub struct ListLimits {
 }
 
 impl ListLimits {
-    /// Work of an entry; a list takes [`ListLimits::of_list`] units of work.
+    /// In units, of which a list takes [`ListLimits::of_list`].
     fn of_entry(self, size_bytes: u64) -> u128 {
         match (self.entries, self.bytes) {
             (_, None) => 1,
@@ -80,11 +79,8 @@ pub struct Lists {
 
 impl Lists {
     /// Begins lists in `path`, which must not exist or be an empty directory. Beyond `memory_bytes`, sorts in
-    /// unlinked files in `spill_directory`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BadOption`](megadir::ErrorKind::BadOption) if `path` exists and is not an empty directory;
+    /// unlinked files in `spill_directory`. Errors: [`ErrorKind::BadOption`](megadir::ErrorKind::BadOption)
+    /// if `path` exists and is not an empty directory;
     /// [`ErrorKind::Unavailable`](megadir::ErrorKind::Unavailable) if another process is writing it.
     pub fn create(
         path: &Path,
@@ -109,16 +105,12 @@ impl Lists {
         })
     }
 
-    /// Writes the lists, syncs them and moves the directory into place.
-    ///
-    /// # Errors
-    ///
-    /// Nothing is left at the path.
+    /// Writes the lists, syncs them and moves the directory into place. On an error nothing is left at the
+    /// path.
     pub fn finish(self) -> Result<Split> {
         let Self { path, spill_directory, limits, directory, directories, sorter, work, mut done, .. } = self;
         let failed = |error| Error::io("write", &path, error);
         sync(directories).map_err(failed)?;
-        // Lists of nearly equal work instead of a small last one.
         let lists = work.div_ceil(limits.of_list().max(1)).max(1);
         let list_work = work.div_ceil(lists).max(1);
         let (mut place, mut current, mut identity) = (0u128, None, [0; IDENTITY_BYTES]);

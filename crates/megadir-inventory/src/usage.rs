@@ -12,7 +12,6 @@ use crate::metadata::Metadata;
 use crate::row::{Facts, Key, Row};
 use crate::rows::{Rows, SeenRows};
 
-/// Rows between two calls of `watch`.
 const WATCH_ROWS: u64 = 1 << 14;
 
 /// Parts of the trees that are missing in the inventory.
@@ -29,9 +28,7 @@ pub struct Lacking {
 ///
 /// Memory is bounded as in [`megadir::usage::read`], and by the directories recorded as unreadable.
 ///
-/// # Errors
-///
-/// Those of [`Rows::next_row`].
+/// Errors: those of [`Rows::next_row`].
 pub fn usage(
     rows: impl Rows,
     conditions: Option<&Arc<Conditions>>,
@@ -82,17 +79,15 @@ fn count(
 struct Reading<'c> {
     tally: Tally,
     conditions: Option<&'c Conditions>,
-    /// Deepest level whose entries have rows.
     depth_max: Option<u32>,
     place: Place,
     root: u32,
     path: Vec<u8>,
     shared_path: TreePath,
-    /// The current directory last, preceded by those that may still get entries below them. Each path begins
+    /// The current directory last, after directories that may still get entries below them. Each path begins
     /// with the one before, because `a-b` comes before `a/b`.
     open: Vec<(usize, Subtree)>,
     has_entries: bool,
-    /// Not read completely.
     unread: HashSet<(u32, Vec<u8>)>,
     unread_directories: u64,
     directories: u64,

@@ -22,15 +22,11 @@ pub(crate) fn of_stub(facts: &Facts) -> Facts {
     Facts { device: None, modified_ns: None, changed_ns: None, born_ns: None, ..*facts }
 }
 
-/// Translates current device numbers into the inventory's.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
-    /// By id.
     recorded: BTreeMap<String, u64>,
-    /// Number in the inventory and id, by current number.
     learned: HashMap<u64, (u64, Option<String>)>,
     taken: HashSet<u64>,
-    /// Numbers of the inventory with a current device.
     assigned: HashSet<u64>,
 }
 
@@ -45,7 +41,6 @@ impl Volumes {
         Self { recorded, taken, ..Self::default() }
     }
 
-    /// The inventory's number.
     pub(crate) fn before(&self, now: u64) -> Option<u64> {
         self.learned.get(&now).map(|learned| learned.0)
     }
@@ -56,7 +51,7 @@ impl Volumes {
         self.learned.insert(now, (before, fsid));
     }
 
-    /// The inventory's number of the device. A new device keeps its number unless the inventory uses that.
+    /// A new device keeps its number unless the inventory uses that.
     pub(crate) fn learn(&mut self, now: u64, fsid: Option<String>) -> u64 {
         if let Some(before) = self.before(now) {
             return before;
@@ -76,7 +71,7 @@ impl Volumes {
         self.learned.len()
     }
 
-    /// Volumes for the next inventory; `keep_unseen` adds recorded ones that were not seen.
+    /// `keep_unseen` adds recorded volumes that were not seen.
     pub(crate) fn record(self, keep_unseen: bool) -> Vec<Volume> {
         let mut by_device = BTreeMap::new();
         if keep_unseen {
@@ -90,7 +85,6 @@ impl Volumes {
 
 pub(crate) struct Devices {
     root: Option<u64>,
-    /// One directory for each device.
     pub(crate) first: HashMap<u64, PathBuf>,
 }
 
@@ -99,7 +93,6 @@ impl Devices {
         Self { root, first: HashMap::new() }
     }
 
-    /// For another thread of the same tree.
     pub(crate) fn beside(&self) -> Self {
         Self::new(self.root)
     }
@@ -117,7 +110,6 @@ impl Devices {
     }
 }
 
-/// Id of the file system or subvolume, if it has one.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid(directory: impl rustix::fd::AsFd) -> Option<String> {
     let id = rustix::fs::fstatvfs(directory).ok()?.f_fsid;

@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// Between two looks.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Functions of the caller for errors and for progress.
 pub(crate) type Callbacks = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
 /// Looks for signals and reports progress, at most every 50 ms.
@@ -23,7 +21,7 @@ impl Attention {
         Self { progress, next: Instant::now() + EVERY }
     }
 
-    /// Looks if it is time. `done` is the number of entries so far.
+    /// `done` is the number of entries so far.
     pub(crate) fn pay(&mut self, done: u64) -> PyResult<()> {
         if Instant::now() < self.next {
             return Ok(());
@@ -32,7 +30,6 @@ impl Attention {
         self.look(done)
     }
 
-    /// Looks for signals and reports `done`.
     pub(crate) fn look(&self, done: u64) -> PyResult<()> {
         Python::attach(|py| {
             py.check_signals()?;
@@ -44,18 +41,17 @@ impl Attention {
     }
 }
 
-/// Raises an interrupt again where the exception itself cannot pass: consumers of C streams get its text only.
+/// The exception itself cannot pass: consumers of C streams get its text only.
 pub(crate) fn repeat_interrupt(error: &PyErr) {
     Python::attach(|py| {
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-            // Fails without a handler for the signal; the stream's error is then all there is.
             let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
         }
     });
 }
 
-/// Does work in another thread while the calling one pays attention. `done` returns the number of entries so far. The first
-/// exception, of a signal or of the callback, is the result; `stop` then requests the end of the work.
+/// `done` returns the number of entries so far. The first exception, of a signal or of the callback, is the
+/// result; `stop` then requests the end of the work.
 pub(crate) fn attentive<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -67,7 +63,6 @@ pub(crate) fn attentive<T: Send>(
         std::thread::scope(|scope| {
             let (ended, end) = channel();
             let task = scope.spawn(move || {
-                // Dropped at the end, also by a panic.
                 let _ended = ended;
                 task()
             });

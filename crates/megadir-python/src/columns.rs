@@ -18,12 +18,11 @@ use pyo3::prelude::*;
 
 use crate::names::Naming;
 
-/// Rows after which a batch ends; the entries of one buffer stay together.
+/// The entries of one buffer stay together.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
-/// Bytes of one column after which a batch ends; offsets have 31 bits.
+/// Limit of one column; offsets have 31 bits.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     Name,
@@ -44,7 +43,6 @@ pub(crate) enum Column {
     Errno,
 }
 
-/// Each column, its name, and the attributes it needs.
 const COLUMNS: [(Column, &str, StatMask); 16] = [
     (Column::Name, "name", StatMask::NOTHING),
     (Column::Path, "path", StatMask::NOTHING),
@@ -76,7 +74,6 @@ impl Column {
         COLUMNS[self as usize].1
     }
 
-    /// Attributes to read for it.
     pub(crate) fn want(self) -> StatMask {
         COLUMNS[self as usize].2
     }
@@ -102,7 +99,6 @@ pub(crate) fn text_type(naming: Naming) -> DataType {
     }
 }
 
-/// The nine types by name.
 pub(crate) fn type_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
 }
@@ -111,7 +107,7 @@ pub(crate) fn time_type() -> DataType {
     DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
 }
 
-/// Names as bytes or text; not every name is text.
+/// Not every name is text.
 pub(crate) fn texts(mut bytes: BinaryBuilder, naming: Naming) -> PyResult<ArrayRef> {
     let bytes = bytes.finish();
     match naming {
@@ -178,7 +174,6 @@ impl Values {
     }
 }
 
-/// Rows of a batch under construction.
 pub(crate) struct Rows {
     columns: Vec<(Column, Values)>,
     schema: SchemaRef,
@@ -206,7 +201,7 @@ impl Rows {
         self.len >= BATCH_ROWS || self.bytes >= BATCH_BYTES
     }
 
-    /// Appends the entries of one directory, whose path below the root is `parent`.
+    /// `parent` is the path of the directory below the root.
     pub(crate) fn add(&mut self, parent: &[u8], entry: &Entry<'_>, row: &Attributes) {
         let has = |mask| row.have.contains(mask);
         let time = |mask, time: Time| has(mask).then(|| nanoseconds(time));
@@ -252,7 +247,6 @@ impl Rows {
         self.len += 1;
     }
 
-    /// Counts entries of a listing without columns.
     pub(crate) fn count(&mut self, entries: usize) {
         self.len += entries;
     }
@@ -262,7 +256,6 @@ impl Rows {
         self.columns.is_empty()
     }
 
-    /// Ends the batch and begins the next one.
     pub(crate) fn take(&mut self) -> PyResult<RecordBatch> {
         let (naming, len) = (self.naming, self.len);
         let mut arrays = Vec::with_capacity(self.columns.len());

@@ -1,4 +1,4 @@
-//! Conditions on entries, as keyword arguments: those of the commands, with the same names and meaning.
+//! Conditions on entries, as keyword arguments with the names and meaning of the commands' options.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -68,7 +68,6 @@ fn bad(name: &str, reason: &str) -> PyErr {
     PyValueError::new_err(format!("{name}: {reason}"))
 }
 
-/// One string or several.
 fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     match value.cast::<PyString>() {
         Ok(text) => Ok(vec![text.extract()?]),
@@ -99,7 +98,7 @@ fn time_kind(text: &str) -> PyResult<TimeKind> {
     })
 }
 
-/// An age in seconds, as `datetime.timedelta`, or as text such as `30d`.
+/// Seconds, `datetime.timedelta`, or text such as `30d`.
 fn ago(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
     let age_s = if let Ok(text) = value.cast::<PyString>() {
         quantity::age_s(&text.extract::<String>()?).map_err(|reason| bad(name, &reason))? as f64
@@ -125,7 +124,6 @@ pub(crate) fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     }
 }
 
-/// A number, or a name that the system knows.
 fn owner(value: &Bound<'_, PyAny>) -> PyResult<u32> {
     match value.cast::<PyString>() {
         Ok(name) => value.py().import("pwd")?.call_method1("getpwnam", (name,))?.getattr("pw_uid")?.extract(),

@@ -44,7 +44,6 @@ pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
     })
 }
 
-/// The exception of an entry that could not be examined.
 pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, naming: Naming) -> PyErr {
     let path = match megadir::names::to_os(name) {
         Ok(name) => directory.join(&*name),
@@ -53,7 +52,6 @@ pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, n
     exception(&Error::io("stat", &path, std::io::Error::from_raw_os_error(errno)), naming)
 }
 
-/// Converts an exception for the C stream interface, which knows numbers and texts only.
 pub(crate) fn for_stream(error: &PyErr) -> ArrowError {
     Python::attach(|py| {
         let text = error.to_string();

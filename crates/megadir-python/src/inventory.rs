@@ -28,7 +28,7 @@ use crate::stream::{Source, Stream};
 
 /// Rows waiting to be sorted, bytes; what exceeds it waits in temporary files beside the output.
 const MEMORY_BYTES: usize = 256 << 20;
-/// Level of Zstandard. Higher levels take longer than the scan itself and save little: most of the data is names.
+/// Higher levels take longer than the scan and save little: most of the data is names.
 const LEVEL: i32 = 1;
 
 /// Rows, failed, unread directories, bytes of the file.
@@ -62,7 +62,7 @@ pub(crate) fn scan(
         };
         write(&paths, &output, cross_mounts, conditions, &mut watch)
     })?;
-    // Without a result the work was stopped, whose reason was raised before.
+    // Stopped work raised its reason before.
     let scanned = scanned.map_err(|error| exception(&error, naming))?;
     scanned.ok_or_else(|| PyValueError::new_err("the scan was stopped; nothing was written"))
 }
@@ -144,7 +144,6 @@ pub(crate) fn changes(
     Ok(Stream::new(rows.schema.clone(), Box::new(rows)))
 }
 
-/// Compares an inventory with the trees, with one tree, or with a newer inventory.
 fn compared(
     inventory: &Path,
     now: Option<PathBuf>,

@@ -18,7 +18,6 @@ use crate::failure::{exception, unexamined};
 use crate::names::{Named, Naming};
 use crate::stream::{Source, Stream};
 
-/// Options of a walk below `root`.
 pub(crate) fn walk_options(
     root: &Dir,
     want: Option<StatMask>,
@@ -41,7 +40,6 @@ enum Reading {
     Tree(Walk),
 }
 
-/// Entries that are still to be read.
 pub(crate) struct Entries {
     reading: Reading,
     root: Dir,
@@ -51,16 +49,13 @@ pub(crate) struct Entries {
     ended: bool,
 }
 
-/// Which entries become rows.
 struct Filter {
     conditions: Arc<Conditions>,
     accepts_all: bool,
-    /// Position of the directory being read.
     place: Place,
     parent: Vec<u8>,
 }
 
-/// Failures and progress.
 struct Reports {
     on_error: Option<Py<PyAny>>,
     naming: Naming,
@@ -79,7 +74,7 @@ impl Reports {
 }
 
 impl Filter {
-    /// Adds the accepted ones of some entries; returns the first that could not be examined.
+    /// Returns the first accepted entry that could not be examined.
     fn add<'e>(
         &self,
         rows: &mut Rows,
@@ -87,7 +82,6 @@ impl Filter {
     ) -> Option<(Vec<u8>, i32)> {
         let mut failed = None;
         for (entry, row) in entries {
-            // Removed after it was listed: treated as removed before.
             if row.has_vanished() || !self.conditions.may_accept(&self.place, entry.name, entry.kind, row) {
                 continue;
             }
@@ -115,7 +109,6 @@ impl Filter {
     }
 }
 
-/// Keyword arguments of a listing.
 pub(crate) struct Asked<'a> {
     pub(crate) columns: &'a [Column],
     pub(crate) recursive: bool,
@@ -164,7 +157,6 @@ impl Entries {
         })
     }
 
-    /// Reads one buffer of entries; `false` at the end.
     fn step(&mut self) -> PyResult<bool> {
         let Self { reading, root, rows, filter, reports, .. } = self;
         let naming = reports.naming;
@@ -206,7 +198,6 @@ impl Entries {
         if self.rows.len() == 0 { Ok(None) } else { self.rows.take().map(Some) }
     }
 
-    /// Reads everything and returns the number of accepted entries.
     pub(crate) fn count(mut self) -> PyResult<usize> {
         while self.step()? {}
         self.reports.attention.look(self.reports.read)?;
@@ -214,7 +205,6 @@ impl Entries {
     }
 }
 
-/// Adds the entries of a tree; returns the number read.
 fn tree_item(
     item: WalkItem<'_>,
     root: &Dir,

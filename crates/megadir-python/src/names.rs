@@ -7,7 +7,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Form of the names that a caller gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Naming {
     Text,
@@ -35,14 +34,12 @@ impl Naming {
     }
 }
 
-/// Path argument.
 pub(crate) struct Named {
     pub(crate) path: PathBuf,
     pub(crate) naming: Naming,
 }
 
 impl Named {
-    /// Takes `str`, `bytes` and `os.PathLike`.
     pub(crate) fn from(path: &Bound<'_, PyAny>) -> PyResult<Self> {
         let path = path.py().import("os")?.call_method1("fspath", (path,))?;
         if let Ok(bytes) = path.cast::<PyBytes>() {
@@ -53,7 +50,6 @@ impl Named {
         Ok(Self { path: path.extract()?, naming: Naming::Text })
     }
 
-    /// Takes one path or a sequence of paths.
     pub(crate) fn several(paths: &Bound<'_, PyAny>) -> PyResult<Vec<Self>> {
         match Self::from(paths) {
             Ok(one) => Ok(vec![one]),

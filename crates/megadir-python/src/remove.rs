@@ -13,7 +13,6 @@ use crate::conditions::conditions;
 use crate::failure::exception;
 use crate::names::Named;
 
-/// Failures that are kept for the caller.
 const FAILURES_MAX: usize = 1000;
 
 /// Entries, directories, bytes, failures, mounts, directories kept, complete.
@@ -61,7 +60,7 @@ pub(crate) fn remove(
     Ok((entries, directories, bytes, failures, mounts, directories_kept, removed.complete))
 }
 
-/// Resolves a path once, and refuses the current directory and those above it.
+/// Refuses the current directory and the directories above it.
 fn resolve(path: &Path, contents: bool) -> megadir::Result<Target> {
     let target = Resolver::new(Links::Followed).resolve(names::from_os(path.as_os_str()), false);
     let checked = target.and_then(|target| {

@@ -14,7 +14,6 @@ use crate::names::{Named, Naming};
 #[pyclass(module = "megadir")]
 pub(crate) struct ScandirIterator {
     listing: Option<Mutex<Listing>>,
-    /// As the caller named the directory.
     directory: Py<PyAny>,
     naming: Naming,
     names: Vec<u8>,
@@ -51,7 +50,6 @@ pub(crate) fn scandir(py: Python<'_>, path: Option<&Bound<'_, PyAny>>) -> PyResu
 }
 
 impl ScandirIterator {
-    /// Reads the next buffer; `false` at the end.
     fn refill(&mut self, py: Python<'_>) -> PyResult<bool> {
         let Self { listing, names, entries, .. } = self;
         let Some(reading) = listing else { return Ok(false) };
@@ -121,7 +119,6 @@ impl ScandirIterator {
 /// Entry of a directory, in the manner of `os.DirEntry`.
 #[pyclass(module = "megadir", frozen)]
 pub(crate) struct DirEntry {
-    /// Name of the entry, without path.
     #[pyo3(get)]
     name: Py<PyAny>,
     directory: Py<PyAny>,

@@ -119,7 +119,6 @@ impl Batch {
     }
 }
 
-/// A stream in the hands of its consumer.
 struct Consumed {
     schema: SchemaRef,
     source: Box<dyn Source>,

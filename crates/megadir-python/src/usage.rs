@@ -66,7 +66,6 @@ pub(crate) fn usage(
 struct Shared {
     done: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
-    /// Exception of the caller's function.
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 
@@ -154,7 +153,6 @@ impl Shared {
     }
 }
 
-/// The trees first, then the directories in their order.
 fn table(report: &Report, naming: Naming) -> PyResult<Stream> {
     let root_path = Vec::new();
     let roots = report.roots.iter().zip(0..).map(|(root, index)| (index, root_path.clone(), 0, &root.sum));

@@ -14,11 +14,8 @@ const NAMES_BYTES_MAX: usize = u32::MAX as usize;
 pub(super) const UNKNOWN_NS: i64 = i64::MIN;
 
 pub(crate) enum Whole<'a> {
-    /// No row has a value.
     Nothing,
-    /// All rows have the same value.
     Same(i64),
-    /// One value per row.
     Each(&'a [i64]),
 }
 
@@ -27,15 +24,12 @@ pub(crate) struct PlainRows<'a> {
     /// The first name begins at `names_start`.
     pub(crate) ends: &'a [usize],
     pub(crate) names_start: usize,
-    /// Indices into `kinds`.
     pub(crate) kind: Whole<'a>,
     pub(crate) kinds: &'a [FileType],
-    /// As [`Facts::numbers`].
     pub(crate) numbers: [Whole<'a>; NUMBERS],
 }
 
 impl Whole<'_> {
-    /// 0 if it has none.
     #[inline]
     fn get(&self, index: usize) -> i64 {
         match self {
@@ -125,7 +119,6 @@ impl BlockBuilder {
         self.root_row = Some(Box::new((facts, error.map(Into::into))));
     }
 
-    /// Exactly.
     pub(crate) fn reserve(&mut self, rows: usize, name_bytes: usize) {
         self.rows.reserve_exact(rows);
         self.names.reserve_exact(name_bytes);
@@ -174,7 +167,7 @@ impl BlockBuilder {
         Ok(())
     }
 
-    /// Much faster than one by one. `false`, with nothing added, if some rows need individual treatment.
+    /// `false`, with nothing added, if some rows need individual treatment.
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, rest @ ..] = numbers;

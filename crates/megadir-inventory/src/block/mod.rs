@@ -18,7 +18,6 @@ use crate::row::{Facts, Key, Row, nanoseconds};
 pub(crate) struct Block {
     pub(crate) root: u32,
     pub(crate) path: TreePath,
-    /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) examined_ns: i64,
     pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
@@ -113,7 +112,7 @@ impl Block {
         self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
     }
 
-    /// `true` if a row of these facts would be identical, ignoring space on disk, access time and hash.
+    /// Ignores space on disk, access time and hash.
     #[inline]
     pub(crate) fn is_same(&self, index: usize, facts: &Facts) -> bool {
         let row = &self.rows[index];
@@ -134,7 +133,7 @@ impl Block {
             && self.rows[index].have & !bit::ALLOCATED | bit::BORN == bit::ALL
     }
 
-    /// Compares a plain file without building facts, since nearly every entry ends here.
+    /// Builds no facts, since nearly every entry ends here.
     #[inline]
     pub(crate) fn is_but_for_birth(
         &self,
@@ -156,20 +155,17 @@ impl Block {
             && self.device == device
     }
 
-    /// Or mtime.
     #[inline]
     pub(crate) fn changed_ns(&self, index: usize) -> Option<i64> {
         self.rows[index].time_ns()
     }
 
-    /// `parent` is the path in bytes.
     pub(crate) fn row<'a>(&'a self, index: usize, parent: &'a [u8]) -> Row<'a> {
         debug_assert!(self.path == *parent);
         let key = Key { root: self.root, parent, name: self.name(index) };
         Row { key, facts: self.facts(index), error: self.error(index) }
     }
 
-    /// Without shared parts of the path.
     pub(crate) fn heap_bytes(&self) -> usize {
         let errors =
             self.odd.iter().map(|(_, odd)| if let Odd::Error(error) = odd { error.len() } else { 0 });

@@ -17,9 +17,8 @@ pub(super) mod bit {
     pub(in crate::block) const DEVICE: u16 = 1 << 9;
     /// All values but the space on disk and the access time are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
-    /// Some values are in `Block::odd`.
     pub(in crate::block) const ODD: u16 = 1 << 10;
-    /// The space on disk is present, here or in `Block::odd`; not compared.
+    /// Not compared.
     pub(in crate::block) const ALLOCATED: u16 = 1 << 11;
 }
 
@@ -42,7 +41,6 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// ctime, else mtime.
     #[inline]
     pub(super) fn time_ns(&self) -> Option<i64> {
         match self.have {
@@ -52,14 +50,12 @@ impl Packed {
         }
     }
 
-    /// Unless it is in `Block::odd`.
     #[inline]
     pub(super) fn allocated_bytes(&self) -> Option<u64> {
         let units = self.size_bytes.div_ceil(UNIT_BYTES).wrapping_add_signed(self.more_units.into());
         (self.have & bit::ALLOCATED != 0).then(|| units.wrapping_mul(UNIT_BYTES))
     }
 
-    /// `false` if it does not fit.
     #[inline]
     pub(super) fn set_allocated(&mut self, bytes: Option<u64>) -> bool {
         let Some(bytes) = bytes else { return true };
@@ -82,7 +78,6 @@ pub(super) fn fits(allocated_bytes: u64, size_bytes: Option<u64>) -> bool {
     more_units(allocated_bytes, size_bytes.unwrap_or(0)).is_some()
 }
 
-/// Stores the type as its index in [`FileType::ALL`].
 #[inline]
 pub(super) fn mode_and_kind(mode: u16, kind: FileType) -> u16 {
     mode & 0xfff | (kind as u16) << 12
@@ -99,7 +94,6 @@ pub(super) enum Odd {
     Hash([u8; 32]),
 }
 
-/// Also returns if some values did not fit.
 #[inline]
 pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_bytes: u16) -> (Packed, bool) {
     let mut have = 0;

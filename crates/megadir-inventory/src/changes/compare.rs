@@ -133,10 +133,8 @@ impl Compared {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Errors
-///
-/// [`ErrorKind::BadOption`] if a root is not the directory that was scanned, or the number of roots differs.
-/// Failures below a root are in [`Compared::failures`].
+/// Errors: [`ErrorKind::BadOption`] if a root is not the directory that was scanned, or the number of roots
+/// differs. Failures below a root are in [`Compared::failures`].
 pub fn compare<R: Rows + Send>(
     rows: R,
     roots: Vec<Result<Dir>>,

@@ -29,15 +29,11 @@ impl Kept {
         &self.metadata
     }
 
-    /// Passes the rows to `sink` in the order of their keys, as [`scan()`](crate::scan()) does. Returns `None` if
-    /// `watch` requested a stop.
-    ///
-    /// # Errors
-    ///
-    /// Reading a temporary file failed, or the sink's.
+    /// Passes the rows to `sink` in the order of their keys, as [`scan()`](crate::scan()) does. Returns
+    /// `None` if `watch` requested a stop. Errors: reading a temporary file failed, or the sink's.
     pub fn write(self, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> Result<Option<Metadata>> {
         let Self { mut metadata, sorter, spill_directory } = self;
-        // An entry with an old row instead of an error counts as failed too.
+        // An entry with an old row instead of an error failed too.
         let failed = metadata.failed;
         let flow = emit(sorter, &spill_directory, watch, sink, &mut metadata)?;
         metadata.failed = failed;
@@ -75,7 +71,6 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         root.granule_ns = granule_ns(directory.file_system(), &tree.facts);
     }
     let (stat_backend, threads) = (comparing.stat_backend.name().to_owned(), comparing.threads);
-    // Old rows still have their old devices.
     let keep_unseen = found.failed > 0 || found.unread > 0 || !found.other_mounts.is_empty();
     Metadata {
         version: FORMAT_VERSION,

@@ -80,7 +80,7 @@ fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// Type, inode, device and, if inode numbers are reused, birth time agree as far as known.
+/// As far as known: type, inode, device and, if inode numbers are reused, birth time.
 pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
     old.kind == new.kind
         && !differ(old.inode, new.inode)
@@ -155,19 +155,13 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Birth {
     Known(i64),
-    /// The inode number suffices.
     Needless,
-    Unknown {
-        size_bytes: Option<u64>,
-        modified_ns: Option<i64>,
-    },
+    Unknown { size_bytes: Option<u64>, modified_ns: Option<i64> },
 }
 
 impl Identity {
-    /// `None` without an inode number.
     pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
         let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
-        // The size of a directory changes with its entries.
         let size_bytes = size_bytes.filter(|_| kind != FileType::Directory);
         let birth = match facts.born_ns {
             _ if proof.unique_numbers => Birth::Needless,

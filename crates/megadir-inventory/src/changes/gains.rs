@@ -64,7 +64,6 @@ struct Sums<'a> {
 
 impl Sums<'_> {
     fn add(&mut self, root: u32, path: &TreePath, facts: &Facts, sign: i8) {
-        // The root is below no directory.
         if path.is_empty() || !(self.counted.0)(path, facts) {
             return;
         }
@@ -79,7 +78,7 @@ impl Sums<'_> {
 }
 
 impl Gains {
-    /// Memory is bounded by the directories with changes and those above.
+    /// Memory is bounded by the directories with changes and their parents.
     pub(super) fn of(seen: &Seen, counted: &Counted) -> Self {
         let mut sums = Sums { counted, by_directory: BTreeMap::new(), has_allocated: true };
         for old in &seen.gone {
@@ -100,7 +99,7 @@ impl Gains {
         }
         let Sums { mut by_directory, has_allocated, .. } = sums;
         let mut directories = Vec::new();
-        // A directory comes before those below it, so the last one is complete.
+        // A directory comes before the directories below it, so the last one is complete.
         while let Some(((root, path), sum)) = by_directory.pop_last() {
             if !path.is_empty() {
                 let above = by_directory.entry((root, path.parent())).or_default();

@@ -12,7 +12,6 @@ use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
 use crate::rows::Sink;
 
-/// Bytes.
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// Hashes suspects that have a recorded hash; drops unchanged ones and marks others as modified. Returns the
@@ -44,7 +43,6 @@ pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     undecided
 }
 
-/// `false` if no change is left.
 fn decide(change: &mut Change, is_same: bool) -> bool {
     change.suspect = false;
     if !is_same {
@@ -70,17 +68,13 @@ pub struct Hashing<S> {
 
 impl<S: Sink> Hashing<S> {
     /// Wraps `sink` for a scan that began at `started_ns` (nanoseconds since 1970-01-01 UTC) or later;
-    /// `roots` in the order of the scan.
-    ///
-    /// # Errors
-    ///
-    /// The attributes of a root cannot be read.
+    /// `roots` in the order of the scan. Errors: the attributes of a root cannot be read.
     pub fn new(sink: S, roots: Vec<Option<Dir>>, started_ns: i64) -> Result<Self> {
         let roots = roots.into_iter().map(|root| {
             let Some(root) = root else { return Ok(None) };
             let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
             let granule_ns = crate::scan::granule_ns(root.file_system(), &facts);
-            // With a server's clock the newest time is unknown yet; use this machine's.
+            // A server's newest time is not known yet.
             let racy = Racy::new(started_ns, granule_ns, Some(started_ns));
             Ok(Some((root, racy)))
         });
@@ -113,7 +107,6 @@ impl<S: Sink> Sink for Hashing<S> {
             && matches!(row.facts.kind, FileType::File | FileType::Symlink)
         {
             match self.open.hash(root, row.key.root, (row.key.parent, row.key.name), row.facts.kind) {
-                // A later change will show in the times.
                 Ok((hash, now)) if now.is_none_or(|now| now == row.facts.size_bytes.unwrap_or(now)) => {
                     self.hashed += 1;
                     row.facts.sha256 = Some(hash);
@@ -125,7 +118,6 @@ impl<S: Sink> Sink for Hashing<S> {
     }
 
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
-        // Few directories have recent changes.
         match self.roots.get(rows.root as usize) {
             Some(Some((_, racy))) if rows.iter().any(|row| racy.is_suspect(&row.facts)) => {
                 rows.iter().try_for_each(|row| self.add(&row))
@@ -173,7 +165,6 @@ impl Parents {
     }
 }
 
-/// Does not follow symbolic links.
 pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
     let mut directory = root.again()?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {

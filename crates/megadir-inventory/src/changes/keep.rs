@@ -70,7 +70,6 @@ impl Keeping {
 }
 
 impl Keeper<'_> {
-    /// In the order of names.
     pub(crate) fn add(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
         if facts.sha256.is_some() {
             self.end(root, path)?;
@@ -83,7 +82,6 @@ impl Keeper<'_> {
         if self.rows.bytes() > self.keeping.thread_bytes / 2 { self.end(root, path) } else { Ok(()) }
     }
 
-    /// Also ends a part of a directory's names.
     pub(crate) fn end(&mut self, root: u32, path: &TreePath) -> Result<()> {
         let ended = self.collector.rows(root, path, &mut self.rows);
         self.rows.failed = 0;
@@ -104,8 +102,8 @@ impl Keeper<'_> {
         self.collector.error(root, &parent, &name, error).map_err(|error| self.failed(error))
     }
 
-    /// Adds the old rows of a directory whose entries are unknown now. Suspects remain suspects in the new
-    /// inventory: they count as not examined.
+    /// For a directory whose entries are unknown now. Suspects remain suspects in the new inventory: they
+    /// count as not examined.
     pub(crate) fn old(&mut self, block: &Block, racy: Racy) -> Result<()> {
         for index in 0..block.len() {
             let (name, mut facts) = (block.name(index), block.facts(index));

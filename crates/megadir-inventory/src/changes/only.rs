@@ -23,9 +23,7 @@ type Old = Option<Facts>;
 /// Compares selected paths, given by root and relative path; a directory without its entries and times. A
 /// path missing on both sides is a failure.
 ///
-/// # Errors
-///
-/// As [`compare`](super::compare()).
+/// Errors: as [`compare`](super::compare()).
 pub fn compare_only<R: Rows>(
     mut rows: R,
     roots: Vec<Result<Dir>>,
@@ -150,7 +148,6 @@ impl Only<'_> {
             names.iter().filter(|(name, _)| batch.push(name, 0, FileType::Unknown, 0)).collect();
         let mut rows: Vec<Attributes> = Vec::new();
         self.examine.examine(&directory, batch.batch(), &mut rows)?;
-        // `.` and `..` are no entries and get no row.
         let asked = asked.into_iter().filter(|(name, _)| *name != b"." && *name != b"..");
         for ((name, old), attributes) in asked.zip(&rows) {
             let new = Facts::new(FileType::Unknown, attributes);

@@ -4,9 +4,9 @@ use megadir::FileSystem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
-    /// Inode numbers are never reused, so birth times are not needed. True for NTFS under Windows: numbers
-    /// include a sequence number, and birth times can be set and are inherited by a new file of the same name
-    /// ("tunneling"). False for ReFS, whose listed 64 bits need not be unique, and FAT.
+    /// Birth times are not needed. True for NTFS under Windows: numbers include a sequence number, and birth
+    /// times can be set and are inherited by a new file of the same name ("tunneling"). False for ReFS, whose
+    /// listed 64 bits need not be unique, and FAT.
     pub(crate) unique_numbers: bool,
     /// Directory times are current wherever they are read. Listings on Windows may have older ones.
     pub(crate) directory_times: bool,
@@ -15,7 +15,6 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    /// Assumption without knowledge of the file system.
     pub(crate) const COMMON: Self =
         Self { unique_numbers: false, directory_times: !cfg!(windows), stubs: false };
 

@@ -4,7 +4,6 @@
 //! The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted
 //! machine, and the stored precision (up to two seconds on FAT). If a server's clock stamps the files (NFS,
 //! SMB), it counts from the newest time in the tree.
-//! which no file was changed.
 
 use megadir::FileType;
 
@@ -16,7 +15,6 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// For a server's clock of unknown precision.
 const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 
-/// Times from here on are racy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Racy {
     from_ns: i64,
@@ -28,19 +26,17 @@ impl Racy {
         let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
         let from_ns = match granule_ns {
             Some(ns) => started_ns.saturating_sub(granule(ns)),
-            // The server's clock is unknown: everything is suspect.
             None => newest_ns.map_or(i64::MIN, |newest| newest.min(started_ns).saturating_sub(UNKNOWN_NS)),
         };
         Self { from_ns }
     }
 
-    /// `true` if a later change may have left the times equal.
+    /// A later change may have left the times equal.
     pub(crate) fn is_racy(self, facts: &Facts) -> bool {
-        // A write sets both; ctime cannot be set back.
+        // A write sets both, and ctime cannot be set back.
         self.is_racy_at(facts.changed_ns.or(facts.modified_ns))
     }
 
-    /// By ctime, else mtime.
     #[inline]
     pub(crate) fn is_racy_at(self, time_ns: Option<i64>) -> bool {
         match time_ns {
@@ -62,7 +58,6 @@ fn has_contents(facts: &Facts) -> bool {
     }
 }
 
-/// Precision of a stored time.
 fn stored_granule_ns(time_ns: i64) -> i64 {
     match (time_ns % SECOND_NS, time_ns / SECOND_NS % 2) {
         (0, 0) => 2 * SECOND_NS,

@@ -1,4 +1,4 @@
-//! Snapshots of trees: made by a scan, and refreshed by a comparison.
+//! Snapshots of trees: made by a scan, refreshed by a comparison.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,16 +14,11 @@ use crate::snapshot::{Collected, Snapshot};
 /// A snapshot is in memory anyway.
 const MEMORY_BYTES: usize = usize::MAX;
 const BUFFER_BYTES: usize = 32 << 10;
-/// Directories that wait while others are read.
 const QUEUE_DIRECTORIES_MAX: usize = 4096;
 
 impl Snapshot {
     /// Scans trees with `threads` threads. A directory that cannot be read has no entries, see
-    /// [`Metadata::is_complete`](crate::Metadata::is_complete).
-    ///
-    /// # Errors
-    ///
-    /// A root cannot be opened.
+    /// [`Metadata::is_complete`](crate::Metadata::is_complete). Errors: a root cannot be opened.
     pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
         let options = ScanOptions {
             threads,
@@ -45,11 +40,8 @@ impl Snapshot {
     }
 
     /// Reads the trees again and returns the changes. Unreadable entries stay; a renamed directory that
-    /// cannot be read has no entries ([`Compared::lost`] counts both). On an error nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// As [`changes::compare`](crate::changes::compare()).
+    /// cannot be read has no entries ([`Compared::lost`] counts both). On an error nothing changes. Errors:
+    /// as [`changes::compare`](crate::changes::compare()).
     pub fn refresh(&mut self, options: &CompareOptions, watch: &Watch) -> Result<Compared> {
         let roots = self.metadata.roots.iter();
         let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();

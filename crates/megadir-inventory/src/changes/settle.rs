@@ -24,7 +24,6 @@ pub(crate) struct Entry {
     pub(crate) root: u32,
     pub(crate) path: TreePath,
     pub(crate) facts: Facts,
-    /// Old times prove nothing about the contents.
     pub(crate) suspect: bool,
 }
 
@@ -33,11 +32,8 @@ pub(crate) struct Seen {
     pub(crate) settled: Vec<Change>,
     pub(crate) gone: Vec<Entry>,
     pub(crate) came: Vec<Entry>,
-    /// Paths with another file.
     pub(crate) replaced: Vec<(Entry, Facts)>,
-    /// Same file in a replaced directory.
     pub(crate) stayed: Vec<(Entry, Facts)>,
-    /// Unlisted directories and unexamined entries.
     pub(crate) unread: HashSet<Place>,
 }
 
@@ -52,7 +48,6 @@ impl Seen {
     }
 }
 
-/// Sorted by root and path.
 pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
     let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], proofs));
@@ -64,7 +59,7 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     let implied: Vec<bool> =
         pairs.targets.iter().enumerate().map(|pair| sides.is_along(pair, &pairs)).collect();
     let stirred = Stirred::new(&sides, &pairs, &implied);
-    // One change for a directory that was both renamed and compared in place.
+    // The directory was both renamed and compared in place.
     let renamed_in_place: HashSet<Place> =
         stayed.iter().map(|(old, _)| (old.root, old.path.clone())).collect();
     settled.retain(|change| !renamed_in_place.contains(&(change.root, change.path.clone())));
@@ -82,7 +77,6 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
         // Replacing a file is one change, unless its directory was renamed away.
         let is_told = source.shared.is_none() || moved.is_some_and(|to| *to != above.1);
         if is_hidden {
-            // Moved with its directory, to where it could not be examined.
             lost.insert(&source.place);
         } else if is_told {
             settled.push(removed(source));
@@ -96,7 +90,6 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
             _ => added(target),
         });
     }
-    // At one path the removal comes first.
     let key = |change: &Change| (change.root, change.kind != ChangeKind::Removed, change.kind);
     settled.sort_unstable_by(|a, b| (a.root, &a.path, key(a)).cmp(&(b.root, &b.path, key(b))));
     settled
@@ -145,7 +138,6 @@ fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Opti
     Some(Change { from: Some(old.place.1.clone()), fields, ..change(kind, old, new) })
 }
 
-/// Directories are compared elsewhere.
 fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change> {
     if new.kind == FileType::Directory {
         return None;
@@ -161,7 +153,6 @@ fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change
     Some(Change { kind, root, path, from: None, old: Some(old.facts), new: Some(*new), fields, suspect })
 }
 
-/// A rename changes the ctime.
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
     let fields = match new.facts.kind == FileType::Directory {
         true => fields::of_directory(old.facts, new.facts, false, new.proof),

@@ -11,7 +11,6 @@ use crate::rows::{Blocks, Rows};
 #[derive(Clone, Debug)]
 pub(crate) struct Both {
     pub(crate) before: Arc<Block>,
-    /// In the newer of two inventories, if the directory has rows there.
     pub(crate) now: Option<Arc<Block>>,
 }
 
@@ -26,7 +25,6 @@ impl Both {
 }
 
 pub(crate) trait Source: Send {
-    /// `None` after the last directory.
     fn next_block(&mut self) -> Result<Option<Both>>;
 
     fn position(&self) -> Option<Place>;

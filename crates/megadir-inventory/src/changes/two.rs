@@ -14,10 +14,8 @@ use crate::rows::{Rows, SeenRows};
 /// Compares an inventory with a newer one, with the result that [`compare`](super::compare()) would have had
 /// when the newer one was written. `keep` must be `None`, and `skip_unchanged` has no effect.
 ///
-/// # Errors
-///
-/// [`ErrorKind::BadOption`] for other trees (unless `any_root`), other conditions or mounts, or if the second
-/// inventory is older.
+/// Errors: [`ErrorKind::BadOption`] for other trees (unless `any_root`), other conditions or mounts, or if
+/// the second inventory is older.
 pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
     before: A,
     now: B,
@@ -84,7 +82,7 @@ fn check(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<
     if before.scanned.cross_mounts != *cross_mounts {
         return refuse("only one was made with --cross-mounts: repeat the scan as the first".to_owned());
     }
-    // On Windows, listings may be older than the files' own attributes.
+    // Listings on Windows may be older than the files' own attributes.
     if cfg!(windows) && before.scanned.stat_backend != *stat_backend {
         let old = &before.scanned.stat_backend;
         return refuse(format!(
@@ -109,7 +107,6 @@ fn check(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<
     }
 }
 
-/// Whole seconds or coarser.
 fn is_coarse(granule_ns: u64) -> bool {
     granule_ns >= 1_000_000_000
 }

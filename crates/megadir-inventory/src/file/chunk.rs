@@ -17,14 +17,13 @@ pub(super) enum Values {
     Nothing,
     Same(i64),
     Each(Vec<i64>),
-    /// Rows marked `true` have a value.
     Some(Vec<i64>, Vec<bool>),
 }
 
 #[derive(Default)]
 pub(super) struct Strings {
     pub(super) bytes: Bytes,
-    /// Ends; the first string begins at 0.
+    /// The first string begins at 0.
     pub(super) ends: Vec<usize>,
 }
 
@@ -38,7 +37,6 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    /// `None` behind the current row or beyond the end.
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         while self.made <= row {
             let common = usize::try_from(*self.common.get(self.made)?).ok()?;
@@ -57,7 +55,7 @@ impl Prefixes {
         &self.current
     }
 
-    /// `true` if `row` repeats the current string, provided that all rows between do.
+    /// All rows between must repeat the current string too.
     pub(super) fn is_same(&self, row: usize) -> bool {
         self.common.get(row).is_some_and(|common| usize::try_from(*common) == Ok(self.current.len()))
             && self.rest.get(row).is_some_and(<[u8]>::is_empty)
@@ -116,17 +114,15 @@ impl Strings {
 pub(super) struct Chunk<'c> {
     column: &'c Column,
     rows: usize,
-    /// Rows whose definition levels are kept as runs.
     read: usize,
     present: Vec<runs::Run>,
-    /// Value of each row, or its index in `texts`; kept as runs while there are few.
+    /// Or its index in `texts`; kept as runs while there are few.
     same: Vec<(i64, u32)>,
     values: Vec<i64>,
     /// The dictionary, followed by values outside it.
     dictionary: Vec<i64>,
     texts: Vec<Bytes>,
     strings: Strings,
-    /// Lengths of the shared prefixes of `strings`, if they are suffixes.
     common: Vec<i64>,
     spare: &'c RefCell<Vec<Vec<i64>>>,
 }
@@ -210,7 +206,6 @@ impl<'c> Chunk<'c> {
                 delta::decode(&mut rest, count, &mut self.values)
             }
             Encoding::DELTA_LENGTH_BYTE_ARRAY if self.is_text() => self.lengths(rest, bytes, count),
-            // Our writer stores this encoding as a single page.
             Encoding::DELTA_BYTE_ARRAY if self.is_text() && self.read == rows && rows == self.rows => {
                 delta::decode(&mut rest, count, &mut self.common)?;
                 self.lengths(rest, bytes, count)
@@ -250,7 +245,6 @@ impl<'c> Chunk<'c> {
             }
             Some(())
         })?;
-        // Runs are kept only while there may be a single one.
         if self.same.len() > 1 || !self.values.is_empty() {
             self.spread();
         }
@@ -320,13 +314,11 @@ impl<'c> Chunk<'c> {
         Ok(Values::Some(values, has))
     }
 
-    /// Distinct byte strings, and each row's index.
     pub(super) fn texts(mut self) -> Result<(Values, Vec<Bytes>)> {
         let texts = std::mem::take(&mut self.texts);
         Ok((self.values()?, texts))
     }
 
-    /// For other encodings the result of [`Chunk::texts`].
     pub(super) fn prefixes(self) -> Result<std::result::Result<Prefixes, (Values, Vec<Bytes>)>> {
         if self.common.is_empty() {
             return self.texts().map(Err);
@@ -334,7 +326,6 @@ impl<'c> Chunk<'c> {
         Ok(Ok(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
     }
 
-    /// For a required column.
     pub(super) fn strings(mut self) -> Result<Strings> {
         if !self.common.is_empty() {
             return Err(malformed());
@@ -370,6 +361,5 @@ fn number(bytes: &[u8], kind: Kind) -> i64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
     let number = i64::from_le_bytes(eight);
-    // Sign-extends.
     if bytes.len() == 4 && kind == Kind::Int32 { (number as i32).into() } else { number }
 }

@@ -11,7 +11,6 @@ use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 /// Larger dictionaries use a hash table.
 const FEW: usize = 16;
 
-/// In the order of [`COLUMNS`].
 pub(super) struct Columns {
     pub(super) rows: usize,
     pub(super) root: Dictionary<i64>,
@@ -26,7 +25,7 @@ pub(super) struct Columns {
     pub(super) has_hash: Present,
 }
 
-/// Definition levels: runs of 1 (has a value) and 0.
+/// Runs of 1 (has a value) and 0.
 #[derive(Default)]
 pub(super) struct Present {
     pub(super) runs: Vec<Run>,
@@ -56,31 +55,24 @@ pub(super) struct Texts {
 }
 
 pub(super) enum Parents {
-    /// Each path once, and the index of each row's path.
     Dictionary(Dictionary<Box<[u8]>>),
     /// As length of the shared prefix and suffix: a dictionary would be quadratic in the depth of the tree.
     Prefixes(Paths),
 }
 
-/// Full paths as length of the shared prefix and suffix.
 #[derive(Default)]
 pub(super) struct Paths {
     pub(super) common: Vec<i64>,
     pub(super) rest: Texts,
-    /// Begins with the directory's path and a slash.
     pub(super) last: Vec<u8>,
     pub(super) directory_bytes: usize,
-    /// Length of the root's text with a separator.
     root_bytes: usize,
-    /// Length of the beginning of the last directory's path that is its own text.
     verbatim_bytes: usize,
-    /// Length of the prefix shared by the next directory's path.
     shared_bytes: usize,
     scratch: Vec<u8>,
 }
 
 impl Present {
-    /// All have a value, or all have none.
     #[inline]
     pub(super) fn push(&mut self, is_present: bool, rows: u32) {
         runs::push(&mut self.runs, u32::from(is_present), rows);
@@ -136,8 +128,8 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
 }
 
 impl Dictionary<Box<[u8]>> {
-    /// Does not search for an earlier equal value: paths ascend within a root, and hashing takes time
-    /// quadratic in the depth of a tree.
+    /// Paths ascend within a root, and hashing for earlier equal values takes time quadratic in the depth of
+    /// a tree.
     fn push_next(&mut self, path: &[u8], count: u32) {
         match self.runs.last_mut() {
             Some((last, length)) if *self.values[*last as usize] == *path => *length += count,
@@ -200,7 +192,7 @@ impl Paths {
         self.replace_end(0, path, 0);
     }
 
-    /// Begins a directory whose path shares `shared_bytes` with the last one below the same root.
+    /// `shared_bytes` are shared with the last path below the same root.
     pub(super) fn enter(&mut self, shared_bytes: usize) {
         self.shared_bytes = shared_bytes;
     }
@@ -208,7 +200,6 @@ impl Paths {
     pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut end = std::mem::take(&mut self.scratch);
         end.clear();
-        // Whole names shared by both paths are present already.
         let shared = &parent[..self.verbatim_bytes.min(self.shared_bytes).min(parent.len())];
         let kept = shared.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let mut from = self.root_bytes + kept;
@@ -260,7 +251,7 @@ impl Paths {
         self.last.extend_from_slice(&name[same - self.directory_bytes..]);
     }
 
-    /// `common` bytes are those of the last path.
+    /// `common` bytes are shared with the last path.
     fn same(&mut self, path: &[u8], common: usize, rows: u32) {
         self.common.push(common as i64);
         self.rest.push(&path[common..]);
@@ -318,7 +309,7 @@ impl Columns {
         self.has_hash.clear();
     }
 
-    /// `common` bytes of the path are those of the last directory's.
+    /// `common` bytes are shared with the last directory's path.
     pub(super) fn directory(&mut self, root: u32, (parent, common): (&[u8], usize), rows: u32) {
         self.root.push(&i64::from(root), rows);
         match &mut self.parent {
@@ -327,7 +318,6 @@ impl Columns {
         }
     }
 
-    /// `name` is empty for the root itself.
     pub(super) fn first_name(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         self.name.push(name);
         match name.is_empty() {

@@ -28,11 +28,9 @@ struct Level {
     path_bytes: usize,
     names: Vec<u8>,
     ends: Vec<usize>,
-    /// First subdirectory that may still have rows.
     next: usize,
 }
 
-/// The error is the reason.
 type Checked = Result<(), String>;
 
 impl Contained {
@@ -64,7 +62,6 @@ impl Contained {
         }
     }
 
-    /// `true` if an earlier row lists the current path as a directory.
     fn is_directory(&mut self) -> bool {
         let (above, name) = split(&self.path);
         // An absolute path also has an empty ancestor.
@@ -127,7 +124,6 @@ impl Contained {
 }
 
 impl Level {
-    /// Also drops the names before it.
     fn take(&mut self, name: &[u8]) -> bool {
         while let Some(&end) = self.ends.get(self.next) {
             let start = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);

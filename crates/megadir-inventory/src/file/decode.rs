@@ -14,10 +14,10 @@ use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
 use crate::row::{Facts, Key, NUMBERS, Row};
 
-/// [`WriteOptions::group_rows`](super::WriteOptions::group_rows) at its limit, plus rows added in one call.
+/// The limit of a row group, plus rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 
-/// The `path` column is redundant and not read.
+/// The `path` column is redundant.
 pub(super) struct Decoded {
     pub(super) rows: usize,
     root: Values,
@@ -133,7 +133,6 @@ impl Decoded {
         row + 1 + more
     }
 
-    /// `None` if a column has values in only some of the rows.
     pub(super) fn plain(&self, rows: &Range<usize>) -> Option<PlainRows<'_>> {
         let numbers: [Option<Whole<'_>>; NUMBERS] = std::array::from_fn(|at| self.numbers[at].whole(rows));
         if numbers.iter().any(Option::is_none) {

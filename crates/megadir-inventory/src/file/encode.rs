@@ -25,14 +25,13 @@ use crate::packed::{self, unpack_numbers};
 /// Longer values are no column bounds.
 const BOUND_BYTES_MAX: usize = 256;
 
-/// Larger directory paths share prefixes, because readers load a dictionary as a whole.
+/// Readers load a dictionary as a whole.
 const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 
 pub(super) struct Group {
     pub(super) bytes: Bytes,
     pub(super) columns: Vec<ColumnCloseResult>,
     pub(super) checksum: u64,
-    /// For reuse.
     pub(super) spare: Gathered,
 }
 
@@ -110,7 +109,6 @@ impl Encoder {
                     true => columns.first_name(root, parent, name),
                     false => columns.next_name(name),
                 }
-                // The root itself has no parent directory.
                 is_first = name.is_empty();
                 columns.push(kind, &numbers);
                 match odd.next_if(|odd| odd.row == row) {
@@ -274,7 +272,6 @@ impl Chunks<'_> {
         self.column(Told { dictionary: None, statistics })
     }
 
-    /// As the schema says: the dictionary, then the page in `plain`.
     fn column(&mut self, told: Told) -> Result<()> {
         self.column_as(told, COLUMNS[self.written.len()].stored.encoding())
     }
@@ -331,7 +328,6 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// Returns the uncompressed size, bytes.
     fn page(&mut self, plain: &[u8], page: impl FnOnce(Bytes) -> Page) -> Result<i64> {
         let compressed = self.compressor.compress(plain)?;
         let page = CompressedPage::new(page(compressed.into()), plain.len());

@@ -9,8 +9,8 @@ use super::open::Inventory;
 use crate::row::OwnedRow;
 use crate::rows::{Blocks, Rows};
 
-/// Checks for no panic, ascending rows, one-line errors, equal blocks and rows. Checksums are not verified,
-/// because no mutated input would get past them.
+/// No panic, ascending rows, one-line errors, equal blocks and rows. Checksums are not verified, because no
+/// mutated input would get past them.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     encoding::fuzz(bytes);
@@ -40,7 +40,6 @@ fn read(
     Ok(rows)
 }
 
-/// No row may escape its tree.
 fn assert_contained(rows: &[OwnedRow]) {
     let mut directories = std::collections::HashSet::new();
     let mut path = Vec::new();

@@ -26,10 +26,8 @@ pub(super) struct Directory {
     pub(super) root: u32,
     /// Bytes shared with the previous directory's path.
     pub(super) common: usize,
-    /// In [`Gathered::paths`].
     pub(super) rest: Range<usize>,
     pub(super) rows: u32,
-    /// The rows are packed as columns.
     pub(super) in_columns: bool,
 }
 

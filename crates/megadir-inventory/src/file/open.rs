@@ -41,7 +41,6 @@ pub struct Inventory {
     path: PathBuf,
     file: SerializedFileReader<Window>,
     held: Held,
-    /// Off only in the fuzzer.
     is_checked: bool,
     checksums: String,
     metadata: Metadata,
@@ -55,12 +54,8 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Opens an inventory and reads its metadata.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Malformed`] if it is damaged or no inventory, [`ErrorKind::Unavailable`] if its version is
-    /// newer.
+    /// Opens an inventory and reads its metadata. Errors: [`ErrorKind::Malformed`] if it is damaged or no
+    /// inventory, [`ErrorKind::Unavailable`] if its version is newer.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         // On Windows opening a directory fails with a misleading "access denied".
@@ -352,7 +347,6 @@ fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-/// `None` for a column missing in older files.
 fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<Option<usize>>, String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let place = |column: &super::schema::Column| {

@@ -29,9 +29,8 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
-    /// Few distinct values, each stored once a row group.
+    /// Stored once a row group.
     Dictionary,
-    /// Differences of consecutive values.
     Differences,
     /// All lengths as differences, then all values.
     Lengths,
@@ -60,7 +59,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
     Column { name, kind, required: false, stored }
 }
 
-/// In file order. Those from [`NUMBERS_AT`] on match [`Facts::numbers`](crate::Facts::numbers).
+/// From [`NUMBERS_AT`] on they match [`Facts::numbers`](crate::Facts::numbers).
 pub(super) static COLUMNS: [Column; 21] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),

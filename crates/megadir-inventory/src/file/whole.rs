@@ -5,7 +5,7 @@ use crate::common::common_bytes as common;
 use crate::packed::columns::{Column, Columns as Rows};
 
 impl Columns {
-    /// Adds rows without errors and hashes, after [`Columns::directory`].
+    /// Without errors and hashes, after [`Columns::directory`].
     pub(super) fn add_whole(&mut self, root: &[u8], parent: &[u8], rows: &Rows<'_>) {
         let count = rows.len() as u32;
         self.rows += rows.len();
@@ -50,7 +50,6 @@ impl Paths {
         if !rows.names.is_ascii() {
             return names.for_each(|name| self.next(name));
         }
-        // Each name is compared with its predecessor in place.
         let mut before = first;
         for name in names {
             let same = common(before, name);

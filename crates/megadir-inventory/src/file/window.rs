@@ -1,4 +1,4 @@
-//! File with one part in memory, so that checksum and decoding read it from disk only once.
+//! File with one part in memory: checksum and decoding read it from disk once.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -41,7 +41,6 @@ impl Held {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-        // Reuses the buffer unless a slice of it is still alive.
         let mut bytes = Vec::from(std::mem::take(&mut part.bytes));
         bytes.clear();
         read(file, &range, &mut bytes)?;
@@ -49,7 +48,6 @@ impl Held {
         Ok(part.bytes.clone())
     }
 
-    /// `None` if out of range.
     fn slice(&self, start: u64, bytes: Option<usize>) -> Option<Bytes> {
         let part = self.0.part.lock().unwrap_or_else(PoisonError::into_inner);
         let from = usize::try_from(start.checked_sub(part.start)?).ok()?;

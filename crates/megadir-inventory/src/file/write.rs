@@ -25,10 +25,10 @@ use crate::scan::Excluded;
 /// Recommended number of rows in a row group, which takes about 20 MB while it is encoded.
 pub const GROUP_ROWS: usize = 1 << 16;
 
-/// Path bytes that end a row group, because other readers load them whole.
+/// Other readers load a row group's paths whole.
 const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 
-/// Bytes of packed rows that end a row group. Encoding takes several times as much.
+/// Encoding takes several times as much.
 const GROUP_BYTES_MAX: usize = 8 << 20;
 
 /// Rows that were added in one call may exceed it.
@@ -81,7 +81,6 @@ enum Encoders {
 
 type Encoded = parquet::errors::Result<Group>;
 
-/// Ends when its channel closes.
 struct Thread {
     tasks: Option<Sender<Gathered>>,
     encoded: Receiver<Encoded>,
@@ -89,11 +88,8 @@ struct Thread {
 }
 
 impl Writer {
-    /// Begins an inventory at `path`; `roots` are the absolute paths of the trees, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BadOption`] if Zstandard does not support the level; errors of [`Replacement::create`].
+    /// Begins an inventory at `path`; `roots` are the absolute paths of the trees, in order. Errors:
+    /// [`ErrorKind::BadOption`] if Zstandard does not support the level, or as [`Replacement::create`].
     pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
@@ -128,11 +124,8 @@ impl Writer {
         self.file.inner().excluded()
     }
 
-    /// Writes the remaining rows, syncs the file and moves it into place; returns its size, bytes.
-    ///
-    /// # Errors
-    ///
-    /// The old file remains in place.
+    /// Writes the remaining rows, syncs the file and moves it into place; returns its size, bytes. On an
+    /// error the old file remains in place.
     pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {
         if self.gathered.rows > 0 {
             self.group()?;
@@ -172,7 +165,6 @@ impl Writer {
         }
     }
 
-    /// `false` if none is outstanding.
     fn take(&mut self) -> Result<bool> {
         let Encoders::Threads { threads, sent, taken } = &mut self.encoders else { return Ok(false) };
         if taken == sent {
@@ -263,7 +255,6 @@ impl Thread {
         match self.encoded.recv() {
             Ok(encoded) => encoded,
             Err(_) => {
-                // The thread ends before its channel closes only if it panicked.
                 self.join();
                 Err(ParquetError::General("a thread that encodes has ended".to_owned()))
             }

@@ -11,11 +11,9 @@ use crate::row::NUMBERS;
 const NOTHING: u8 = u8::MAX;
 const LEAST_BYTES: usize = 8;
 
-/// Fields that are equal in all rows of a directory.
 #[derive(Default)]
 pub(crate) struct Alike {
     first: Option<Numbers>,
-    /// Bits in which any row differs from the first.
     differ: [i64; NUMBERS],
     kind_differs: bool,
     lacking: u16,
@@ -99,7 +97,6 @@ fn values<const WIDTH: usize>(out: &mut Vec<u8>, numbers: impl ExactSizeIterator
 
 pub(crate) struct Columns<'a> {
     pub(crate) kind: Column<'a>,
-    /// As [`Facts::numbers`](crate::Facts::numbers).
     pub(crate) numbers: [Column<'a>; NUMBERS],
     lengths: &'a [[u8; 2]],
     pub(crate) names: &'a [u8],
@@ -109,7 +106,7 @@ pub(crate) struct Columns<'a> {
 pub(crate) enum Column<'a> {
     Nothing,
     Same(i64),
-    /// Minimum, and each row's offset above it.
+    /// Minimum, and offsets above it.
     Each(i64, Above<'a>),
 }
 
@@ -122,7 +119,6 @@ pub(crate) enum Above<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// `None` if the bytes are too short.
     pub(crate) fn take(bytes: &mut &'a [u8], rows: usize) -> Option<Self> {
         let kind = Column::take(bytes, rows)?;
         let mut numbers = [Column::Nothing; NUMBERS];

@@ -7,12 +7,11 @@ use std::path::Path;
 
 use crate::scan::Excluded;
 
-/// Devices are files, not reserved names.
 pub(super) fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// Private until [`permit_as`] if it replaces a file.
+/// Private until [`permit_as`].
 pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -34,7 +33,6 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Write access to the directory is enough.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn may_replace(_path: &Path, _status: &Metadata) -> io::Result<()> {
     Ok(())

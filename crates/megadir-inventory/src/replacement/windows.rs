@@ -29,7 +29,6 @@ pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> 
     options.open(partial)
 }
 
-/// Has no other links.
 pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
     asked(partial, StatMask::LINKS).is_some_and(|row| row.links == 1)
 }
@@ -73,11 +72,10 @@ fn open_with(path: &Path, access: u32) -> io::Result<File> {
     OpenOptions::new().access_mode(access | ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path)
 }
 
-/// On NTFS flushing a file also flushes its name.
+/// NTFS flushes a file's name with it.
 pub(super) fn sync_name(file: &File, _path: &Path) {
     // Windows locks prevent others from reading.
     let _ = file.unlock();
-    // The file is in place even if this fails.
     let _ = file.sync_all();
 }
 
@@ -90,7 +88,6 @@ pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     })
 }
 
-/// `None` unless everything in `want` is present.
 fn asked(path: &Path, want: StatMask) -> Option<Attributes> {
     let name = megadir::names::from_os(path.file_name()?);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -4,9 +4,8 @@ use megadir::FileSystem;
 
 use crate::row::Facts;
 
-/// Interval after which two changes always have different times, nanoseconds; `None` for a server's clock or
-/// if unknown. Linux stamps files at the timer tick (finer since 6.13 only after a query), truncated to the
-/// stored precision.
+/// After this interval two changes have different times; `None` for a server's clock or if unknown. Linux
+/// stamps files at the timer tick (finer since 6.13 only after a query), truncated to the stored precision.
 pub(crate) fn granule_ns(file_system: FileSystem, root: &Facts) -> Option<u64> {
     let tick_ns = tick_ns()?;
     let stored_ns = match file_system {

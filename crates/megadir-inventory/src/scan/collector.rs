@@ -26,13 +26,9 @@ pub(super) const ROWS: u8 = 1;
 
 const HEAD_BYTES: usize = 6;
 const HASH_BYTES: usize = 32;
-/// Flag: some rows could not be examined.
 const FAILED: u32 = 1 << 31;
-/// Stored as columns.
 const COLUMNS: u32 = 1 << 30;
-/// One row with a hash.
 const HASHED: u32 = 1 << 29;
-/// Fewer rows are smaller one by one.
 const COLUMN_ROWS_MIN: usize = 8;
 
 pub(crate) struct Collector<'o> {
@@ -63,7 +59,6 @@ impl<'o> Collector<'o> {
         Self { shared, cursor: Cursor::default(), key: ItemKey::default(), item: Vec::new() }
     }
 
-    /// For another thread.
     pub(crate) fn beside(&self) -> Self {
         Self::new(self.shared)
     }
@@ -73,7 +68,6 @@ impl<'o> Collector<'o> {
         let DirRows { rows, names, places, alike, failed } = of;
         let name = |place: &Place| &names[place.name as usize..place.name_end as usize];
         places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| name(a).cmp(name(b))));
-        // A changing directory may list a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
         self.key.enter(root, path, ROWS);
@@ -107,7 +101,6 @@ impl<'o> Collector<'o> {
         Ok(())
     }
 
-    /// The name of a root is empty.
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> io::Result<()> {
         self.key.enter(root, path, ROWS);
         self.key.set_name(name);
@@ -140,7 +133,6 @@ impl DirRows {
         self.alike.add(row);
         let start = self.names.len();
         self.names.extend_from_slice(name);
-        // Far fewer than 4 GiB wait.
         let (name_at, name_end, index) = (start as u32, self.names.len() as u32, self.rows.len() as u32);
         self.rows.push(*row);
         self.places.push(Place { leading: leading(name), row: index, name: name_at, name_end });
@@ -162,7 +154,6 @@ impl DirRows {
     }
 }
 
-/// The order of numbers is the order of names.
 #[inline]
 fn leading(name: &[u8]) -> u64 {
     let mut first = [0; 8];
@@ -184,7 +175,6 @@ fn head(rows: usize, flags: u32, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
 
 pub(super) struct Item<'a> {
     pub(super) rows: PackedRows<'a>,
-    /// Some rows could not be examined.
     pub(super) some_failed: bool,
     pub(super) hash: Option<[u8; HASH_BYTES]>,
 }
@@ -205,7 +195,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Root, directory, kind of item and name. `last` is the path of the previous key, often the same.
+/// `last` is the path of the previous key, often the same.
 pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8], u8, &'k [u8])> {
     let (root, rest) = key.split_first_chunk()?;
     let is_last = rest.get(last.len()) == Some(&0) && rest.starts_with(last);

@@ -17,7 +17,6 @@ pub(super) struct Deep {
     memory_bytes_max: usize,
     nodes: Vec<Node>,
     names: Vec<u8>,
-    /// By hash of parent and name.
     by_hash: HashMap<u64, u32>,
     hasher: RandomState,
     items: Vec<Item>,
@@ -28,7 +27,6 @@ pub(super) struct Deep {
 /// The name of a root is its number in bytes.
 struct Node {
     parent: u32,
-    /// Next node with this hash.
     before: u32,
     name: Range<usize>,
 }
@@ -39,7 +37,6 @@ struct Item {
     end: usize,
 }
 
-/// The next path often has the same beginning.
 #[derive(Default)]
 pub(super) struct Cursor {
     generation: u64,
@@ -64,7 +61,6 @@ impl Deep {
         }
     }
 
-    /// `tail` is the key after the path.
     pub(super) fn add(
         &mut self,
         cursor: &mut Cursor,
@@ -115,7 +111,6 @@ impl Deep {
         cursor.path.push_from(shared, &mut before);
         path.push_from(shared, &mut rest);
         let common = common_bytes(&before, &rest);
-        // Only whole names are shared: a slash or the end follows.
         let is_whole = |end: usize| {
             end < shared + common || end == shared + common && matches!(rest.get(common), None | Some(b'/'))
         };
@@ -141,7 +136,6 @@ impl Deep {
         node
     }
 
-    /// Adds the child if it is missing.
     fn child(&mut self, parent: u32, name: &[u8]) -> u32 {
         let new = self.nodes.len() as u32;
         let before = match self.by_hash.entry(self.hasher.hash_one((parent, name))) {

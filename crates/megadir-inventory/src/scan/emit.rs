@@ -15,10 +15,8 @@ use crate::row::{Facts, Key, Row};
 use crate::rows::Sink;
 use crate::sorter::Sorter;
 
-/// Rows between checks for cancellation.
 const ROWS_PER_LOOK: u64 = 4096;
 
-/// Also counts them in `metadata`.
 pub(crate) fn emit(
     sorter: Sorter,
     spill: &Path,
@@ -51,7 +49,6 @@ struct Emitter<'s> {
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
     parent: Vec<u8>,
-    /// Last row, if it was a single item.
     last_alone: Option<Vec<u8>>,
     sink: &'s mut dyn Sink,
     metadata: &'s mut Metadata,
@@ -106,7 +103,6 @@ impl Emitter<'_> {
         self.add(&Row { error: error.as_deref(), ..row })
     }
 
-    /// Entries with only an error, up to a name.
     fn alone(&mut self, before: Option<&[u8]>) -> Result<()> {
         while self.errors.front().is_some_and(|(name, _)| before.is_none_or(|before| &name[..] < before))
             && let Some((name, words)) = self.errors.pop_front()

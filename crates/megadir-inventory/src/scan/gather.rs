@@ -1,4 +1,4 @@
-//! Collects the rows of a walk for the sorter. A finished directory is sorted by name and becomes one item.
+//! Collects the rows of a walk for the sorter. A finished directory becomes one item, sorted by name.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +26,7 @@ pub(super) struct Gather<'o> {
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
     pub(super) conditions: Option<&'o Conditions>,
-    /// By path relative to the root; few at a time.
+    /// Few at a time.
     blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
     held_bytes: usize,
@@ -36,9 +36,7 @@ pub(super) struct Gather<'o> {
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) rows: DirRows,
-    /// Row by row.
     large: bool,
-    /// Name and errno of the first entry that was not examined.
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
 }
 
@@ -80,7 +78,6 @@ impl<'o> Gather<'o> {
         }
     }
 
-    /// Makes a collector for another thread of the same walk.
     pub(super) fn beside(&self) -> Self {
         Self {
             collector: self.collector.beside(),
@@ -98,7 +95,6 @@ impl<'o> Gather<'o> {
         self.collector.row(self.root, &TreePath::root(), b"", facts)
     }
 
-    /// Returns the number of rows.
     pub(super) fn batch(
         &mut self,
         directory: &DirPath,
@@ -116,7 +112,6 @@ impl<'o> Gather<'o> {
         let (before, mut added) = (block.rows.bytes(), 0);
         let place = self.conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (entry, attributes) in batch.entries().zip(attributes) {
-            // Removed since the listing.
             if attributes.has_vanished() {
                 if entry.kind == FileType::Directory {
                     self.rowless.add(path, entry.name);
@@ -126,7 +121,6 @@ impl<'o> Gather<'o> {
             if self.conditions.is_some_and(|conditions| !has_row(conditions, &place, &entry, attributes)) {
                 continue;
             }
-            // Build facts only for a matching name.
             let is_excluded = |excluded: &Excluded| {
                 excluded.name == entry.name && excluded.is(entry.name, &Facts::new(entry.kind, attributes))
             };
@@ -187,7 +181,6 @@ impl<'o> Gather<'o> {
         }
     }
 
-    /// A block with failures is returned instead.
     fn recycle(&mut self, mut block: Block) -> Option<Block> {
         if block.rows.failed > 0 {
             return Some(block);
@@ -201,7 +194,6 @@ impl<'o> Gather<'o> {
     }
 }
 
-/// Uses `/` between names.
 fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     let rest = path.strip_prefix(prefix).unwrap_or(path);
     let separators: &[u8] = if cfg!(windows) { b"\\/" } else { b"/" };

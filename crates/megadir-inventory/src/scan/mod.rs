@@ -112,10 +112,8 @@ pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Errors
-///
-/// An option that is unsupported, a root that cannot be opened, or errors of temporary files and the sink.
-/// Failures below a root are rows with an error, and events.
+/// Errors: an option that is unsupported, a root that cannot be opened, or errors of temporary files and the
+/// sink. Failures below a root are rows with an error, and events.
 pub fn scan(
     roots: &[PathBuf],
     options: &ScanOptions,
@@ -123,7 +121,6 @@ pub fn scan(
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
     let mut run = Run::new(options);
-    // Open all roots first, so that a missing one fails at once.
     let opened: Vec<Dir> = roots.iter().map(Dir::open).collect::<Result<_>>()?;
     for (path, directory) in roots.iter().zip(opened) {
         if run.tree(path, directory, watch)?.is_break() {
@@ -145,9 +142,7 @@ pub fn scan(
 
 /// Returns the absolute path of a tree, below the working directory and otherwise as given.
 ///
-/// # Errors
-///
-/// An empty path, or no working directory.
+/// Errors: an empty path, or no working directory.
 pub fn root_path(path: &Path) -> Result<Vec<u8>> {
     let absolute = std::path::absolute(path).map_err(|error| Error::io("open", path, error))?;
     Ok(megadir::names::from_os(absolute.as_os_str()).to_vec())
@@ -159,7 +154,6 @@ struct Run<'o> {
     rowless: rowless::Rowless,
     pace: Option<Arc<Pace>>,
     metadata: Metadata,
-    /// Device numbers by volume id.
     volumes: BTreeMap<String, u64>,
     read: u64,
 }

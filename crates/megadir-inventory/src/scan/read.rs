@@ -20,7 +20,6 @@ use super::{Run, ScanWatch};
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
-/// Between progress events.
 const LOOK: Duration = Duration::from_millis(20);
 
 enum Told {
@@ -61,8 +60,7 @@ impl Run<'_> {
         let shared = Shared { read, stop, pace };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
-        // A root without search permission cannot be reopened; none of its subdirectories can be opened
-        // either.
+        // Without search permission the root cannot be reopened, and none of its subdirectories opened.
         let (root, device) = (directory.again(), device(&directory)?);
         self.volumes.extend(device.and_then(|device| Some((fsid(&directory)?, device))));
         let parts = Walk::parts(directory, options)?;
@@ -105,7 +103,6 @@ fn device(directory: &Dir) -> Result<Option<u64>> {
     Ok(Facts::new(FileType::Directory, &directory.attributes(StatMask::DEVICE)?).device)
 }
 
-/// `None` if the root is not on this device.
 fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
     let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
     let mut directory = root.again().ok()?;
@@ -153,7 +150,6 @@ impl Watched<'_, '_> {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             for reader in readers {
-                // Dropping the unstarted readers ends the walk.
                 threads.push(reader.start(scope)?);
             }
             let mut flow = ControlFlow::Continue(());
@@ -214,7 +210,6 @@ impl<'r> Reader<'r> {
         named.spawn_scoped(scope, move || self.run(scope))
     }
 
-    /// Or until cancelled. Returns the result of the readers that it starts, too.
     fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Ended>
     where
         'r: 's,
@@ -239,7 +234,6 @@ impl<'r> Reader<'r> {
         Ok(ended)
     }
 
-    /// `false` at the end.
     fn step(&mut self) -> io::Result<bool> {
         let Some(item) = self.part.next_item() else { return Ok(false) };
         let told = match item {
@@ -268,7 +262,6 @@ impl<'r> Reader<'r> {
             WalkItem::OtherMount(path) => Some(Told::OtherMount(path)),
         };
         if let Some(told) = told {
-            // The receiver is gone only after a cancellation.
             let _ = self.tell.send(told);
         }
         Ok(true)

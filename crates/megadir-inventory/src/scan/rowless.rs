@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::path::TreePath;
 
-/// Directories whose row is missing or outdated, because they vanished or were replaced and came back. Their
-/// entries are left out.
+/// Their row is missing or outdated: they vanished or were replaced and came back. Their entries are left
+/// out.
 #[derive(Default)]
 pub(super) struct Rowless {
     paths: Mutex<Vec<Vec<u8>>>,
@@ -20,7 +20,6 @@ impl Rowless {
         self.any.store(true, Ordering::Release);
     }
 
-    /// These directories and all below.
     pub(super) fn has(&self, directory: &TreePath) -> bool {
         if !self.any.load(Ordering::Acquire) {
             return false;

@@ -10,13 +10,11 @@ use crate::sorter::Sorter;
 /// No system call takes longer paths, bytes.
 const LONG_PATH_BYTES: usize = 4096;
 
-/// Reused key of an item.
 #[derive(Default)]
 pub(super) struct ItemKey {
     root: u32,
     path: TreePath,
     bytes: Vec<u8>,
-    /// Start of the entry's name in `bytes`.
     name_at: usize,
 }
 
@@ -50,13 +48,12 @@ impl ItemKey {
 
 pub(crate) struct Shared {
     sorter: Sorter,
-    /// Created on first use, with half of the sorter's memory.
     deep: Option<Deep>,
     memory_bytes: usize,
 }
 
 impl Shared {
-    /// Sorts in three quarters of `memory_bytes`; the rest is for rows held by threads.
+    /// The last quarter of `memory_bytes` is for rows held by threads.
     pub(crate) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
         let memory_bytes = memory_bytes - memory_bytes / 4;
         Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }

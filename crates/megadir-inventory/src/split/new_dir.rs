@@ -1,4 +1,4 @@
-//! Directory that appears complete or not at all: written under another name beside it, locked, then renamed.
+//! Directory that appears complete or not at all: written under a hidden name, locked, then renamed.
 //!
 //! The next run takes over the leftover of a killed process if it is unlocked, belongs to this user and has
 //! nothing but lists. All names are relative to open directories.
@@ -58,10 +58,8 @@ impl NewDir {
         Ok(rustix::fs::openat(&self.directory, name, flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// The files must have been synced.
     pub(super) fn finish(mut self) -> io::Result<()> {
         rustix::fs::fsync(&self.directory)?;
-        // Replaces an empty directory, and fails on any other.
         rustix::fs::renameat(&self.parent, &self.partial, &self.parent, &self.name)?;
         self.is_done = true;
         // The rename is done; some file systems do not support fsync of a directory.
@@ -72,14 +70,12 @@ impl NewDir {
 
 impl Drop for NewDir {
     fn drop(&mut self) {
-        // The lock is still held, so the directory is ours.
         if !self.is_done && clear(&self.directory).is_ok() {
             let _ = rustix::fs::unlinkat(&self.parent, &self.partial, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// Empty and locked.
 fn take(path: &Path, parent: &OwnedFd, partial: &OsStr) -> Result<OwnedFd> {
     let failed = |error: Errno| Error::io("write", path, error.into());
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
@@ -105,7 +101,6 @@ fn take(path: &Path, parent: &OwnedFd, partial: &OsStr) -> Result<OwnedFd> {
             rustix::fs::statat(parent, partial, AtFlags::SYMLINK_NOFOLLOW),
         );
         if !named.is_ok_and(|named| (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino)) {
-            // Its owner moved it into place meanwhile.
             continue;
         }
         let is_own = open.st_uid == rustix::process::geteuid().as_raw();
@@ -118,7 +113,7 @@ fn take(path: &Path, parent: &OwnedFd, partial: &OsStr) -> Result<OwnedFd> {
     Err(refused("other processes keep taking its temporary directory: try later".to_owned()))
 }
 
-/// Fails before removing anything if the directory has more than lists.
+/// Removes nothing if the directory has more than lists.
 fn clear(directory: &OwnedFd) -> io::Result<()> {
     let names = names(directory)?;
     for name in &names {

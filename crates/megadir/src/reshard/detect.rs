@@ -10,7 +10,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::layout::{Layout, NameBuffer, PRESETS, Source};
 
-/// Files of the top and of each other directory.
 const FILES: [usize; 2] = [1000, 40];
 /// Subdirectories of the top, of its subdirectories, and of each deeper directory.
 const BELOW: [usize; 3] = [32, 4, 2];
@@ -35,9 +34,7 @@ pub struct Detected {
 /// Determines the layout of a tree from a sample, within milliseconds. Files that fit `besides` do not count:
 /// they were moved there.
 ///
-/// # Errors
-///
-/// If the directory cannot be read.
+/// Errors: the directory cannot be read.
 pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     let mut sample = Sample::default();
     sample.add(directory.again()?, &mut Vec::new(), 0)?;
@@ -62,8 +59,7 @@ pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess })
 }
 
-/// Layouts with the directories of most paths: those that a path can contradict, and those that any path
-/// fits.
+/// Layouts with most paths' directories: one list that a path can contradict, and one that any path fits.
 fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
     let mut widths: BTreeMap<Vec<u16>, usize> = BTreeMap::new();
     for path in paths {
@@ -94,7 +90,6 @@ impl Sample {
         self.directories += 1;
         let directory = std::sync::Arc::new(directory);
         let (mut files, mut below) = (Vec::new(), Vec::new());
-        // One batch is the sample of a directory.
         let mut reader = backend::by_name("getdents")?.open_once(&directory, &READ)?;
         if let Some(batch) = reader.next_batch()? {
             for entry in batch {
@@ -113,7 +108,6 @@ impl Sample {
             if self.directories >= DIRECTORIES_MAX || level > crate::layout::LEVELS_MAX {
                 break;
             }
-            // Directories that vanish or are unreadable are left out.
             let Ok(Some(child)) = directory.open_below_on_this_mount(name) else { continue };
             let length = path.len();
             path.extend_from_slice(name);
@@ -125,7 +119,6 @@ impl Sample {
     }
 }
 
-/// At most `most` items, evenly spread.
 fn spread(items: &[Vec<u8>], most: usize) -> impl Iterator<Item = &Vec<u8>> {
     items.iter().step_by(items.len().div_ceil(most).max(1))
 }
@@ -146,9 +139,7 @@ pub struct Fit {
 /// Compares the path of every file with a layout. `on_misfit` gets the relative paths of files and
 /// directories that do not fit.
 ///
-/// # Errors
-///
-/// If the directory cannot be read. Failures below it are reported to `on_failure`.
+/// Errors: the directory cannot be read. Failures below it are reported to `on_failure`.
 pub fn verify(
     directory: &Dir,
     layout: &Layout,

@@ -54,7 +54,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Returns the new path of a file that moves. `name` is the last component of `path`.
+    /// `name` is the last component of `path`.
     pub(super) fn look(
         &mut self,
         level: usize,

@@ -90,11 +90,9 @@ impl<'a> ReshardOptions<'a> {
 /// Files that appear meanwhile may or may not be moved. Symbolic links, devices and other entries stay,
 /// because a relative link would lead elsewhere.
 ///
-/// # Errors
-///
-/// [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`] if
-/// another process holds the directory's lock (flock), or the file system cannot rename without replacing; if
-/// the directory cannot be read. Other failures are reported to [`ReshardOptions::on_failure`].
+/// Errors: [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`]
+/// if another process holds the directory's lock (flock), or the file system cannot rename without replacing;
+/// if the directory cannot be read. Other failures are reported to [`ReshardOptions::on_failure`].
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
@@ -127,7 +125,6 @@ pub fn reshard(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progres
     mover.finish()
 }
 
-/// Fixes the depth of the new layout.
 fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Way> {
     if options.to.growth().is_none() {
         return Ok(match options.into {
@@ -158,7 +155,7 @@ fn check_mount(from: &Dir, into: &Dir) -> Result<()> {
     Err(Error::new("reshard into", into.path(), ErrorKind::BadOption, reason))
 }
 
-/// Two runs at a time would remove each other's new directory.
+/// Two runs would remove each other's new directory.
 fn lock(directory: &Dir) -> Result<()> {
     use rustix::fs::FlockOperation;
     match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {

@@ -19,11 +19,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::pace::Pace;
 
-/// Directories with files in the window stay open, and as many target directories.
+/// As many source as target directories.
 const OPEN_MAX: usize = 256;
-/// Divisor of the process's descriptor limit.
 const DESCRIPTORS_SHARE: u64 = 4;
-/// Directories known to exist, 8 bytes each.
+/// 8 bytes each.
 const KNOWN_MAX: usize = 1 << 18;
 
 pub(super) struct Mover<'a> {
@@ -36,9 +35,9 @@ pub(super) struct Mover<'a> {
     sources: Vec<Arc<Dir>>,
     open: Vec<Result<Arc<Dir>>>,
     open_max: usize,
-    /// Old directories to remove once the window is empty, the deepest first: parent and name.
+    /// The deepest first: parent and name.
     left: Vec<(Arc<Dir>, Box<[u8]>)>,
-    /// Digests of the paths of target directories that exist.
+    /// Digests of paths.
     known: HashSet<u64>,
     hasher: RandomState,
     fatal: Option<Error>,
@@ -83,7 +82,6 @@ impl<'a> Mover<'a> {
         self.fatal.is_some() || self.progress.is_cancelled()
     }
 
-    /// Also removes directories that were left and are empty.
     fn flush(&mut self) {
         self.window.sort();
         self.make_directories();
@@ -101,8 +99,7 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Called before any file of the window moves. Failures are reported with the first file for the
-    /// directory.
+    /// Before any file of the window moves. Failures are reported with the first file for the directory.
     fn make_directories(&mut self) {
         let mut index = 0;
         while index < self.window.len() && !self.is_ended() {
@@ -124,7 +121,7 @@ impl<'a> Mover<'a> {
         (start..self.window.len()).take_while(same).last().map_or(start + 1, |last| last + 1)
     }
 
-    /// Moves the files of a group of target directories; returns the index after them.
+    /// Returns the index after the group.
     fn move_group(&mut self, start: usize) -> usize {
         let (targets, open) = (&mut self.targets, &mut self.open);
         let end = self.window.group(start, self.open_max, |directory| open.push(targets.open(directory)));
@@ -157,7 +154,6 @@ impl<'a> Mover<'a> {
         };
         let waiting = self.window.get(index);
         let source = &self.sources[waiting.source];
-        // Moved or removed by another process.
         if error == Errno::NOENT && !exists(source, waiting.name) {
             return;
         }

@@ -27,19 +27,15 @@ use crate::layout::Layout;
 use crate::likeness::make_alike;
 use crate::remove::aside::can_be_copied;
 
-/// Links old and new directory.
 const OTHER: &str = ".megadir-reshard-other";
-/// Names of directories are held in memory.
 const DIRECTORIES_MAX: usize = 1 << 17;
 
 /// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs
 /// and other extended attributes. Paths through it always work, if meanwhile through symbolic links;
 /// processes that have the old directory open must open it again.
 ///
-/// # Errors
-///
-/// [`ErrorKind::Unavailable`] if it has any other entry, another process holds its lock (flock), the file
-/// system cannot exchange entries atomically, and for btrfs subvolumes and encrypted directories;
+/// Errors: [`ErrorKind::Unavailable`] if it has any other entry, another process holds its lock (flock), the
+/// file system cannot exchange entries atomically, and for btrfs subvolumes and encrypted directories;
 /// [`ErrorKind::MountPoint`]; an error of copying the metadata. Before the exchange, an error leaves the
 /// directory unchanged; later, the same call continues.
 pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
@@ -58,9 +54,7 @@ pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
 
 /// Completes or undoes a [`renew`] that was killed; `true` if it was completed.
 ///
-/// # Errors
-///
-/// As [`renew`].
+/// Errors: as [`renew`].
 pub fn complete(parent: &Dir, name: &[u8]) -> Result<bool> {
     let place = Place::new(parent, name)?;
     let now = place.open(name)?;
@@ -68,7 +62,6 @@ pub fn complete(parent: &Dir, name: &[u8]) -> Result<bool> {
     place.complete(&now)
 }
 
-/// A directory's name in its parent, and its hidden name.
 struct Place<'a> {
     parent: &'a Dir,
     name: &'a [u8],
@@ -104,7 +97,6 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Names of the directories; refuses anything else.
     fn check(&self, old: &Dir, layout: &Layout) -> Result<Vec<Box<[u8]>>> {
         let mut names = Vec::new();
         for (name, kind) in entries(old)? {
@@ -204,7 +196,6 @@ impl<'a> Place<'a> {
             }
             let way = match leads(new, &name) == Some(through_other(&name)) {
                 true => RenameFlags::EXCHANGE,
-                // Created after the check.
                 false => RenameFlags::NOREPLACE,
             };
             rustix::fs::renameat_with(old, &*name, new, &*name, way).map_err(|error| {

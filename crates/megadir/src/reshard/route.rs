@@ -20,23 +20,15 @@ pub struct Route {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place<'a> {
-    /// Has this path in the new layout.
     Moves(Placed<'a>),
-    /// Lies where the new layout has it.
     Here,
-    /// Has no path in the new layout.
     Refused(Refused),
-    /// Lies where neither layout has files.
     Foreign,
 }
 
 impl Route {
-    /// Combines two layouts.
-    ///
-    /// # Errors
-    ///
-    /// The reason if a path in the same directory may belong to both layouts with different names: both put
-    /// files on the same level, and one of them shortens names.
+    /// Combines two layouts. Errors: a path in the same directory may belong to both layouts with different
+    /// names: both put files on the same level, and one of them shortens names.
     pub fn new(from: &Layout, way: &Way) -> Result<Self, String> {
         let Way::Inside(placer) = way else { return Ok(Self { from: *from, way: *way }) };
         let to = placer.layout();
@@ -77,12 +69,10 @@ impl Route {
         }
     }
 
-    /// `true` if files of the old layout may lie below a directory.
     pub(super) fn leads_to_files(&self, level: usize, name: &[u8]) -> bool {
         self.from.has_directory(level, name)
     }
 
-    /// `true` if the new layout may use a directory.
     pub(super) fn keeps(&self, level: usize, name: &[u8]) -> bool {
         let placer = self.placer();
         self.is_inside() && level < placer.depth() && placer.layout().has_directory(level, name)
@@ -93,7 +83,6 @@ impl Route {
     }
 }
 
-/// `true` if the file's own name is not the name in the layout.
 fn changes_names(layout: &Layout) -> bool {
     layout.is_trimmed() || layout.source() == Source::Decimal
 }

@@ -12,7 +12,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 
-/// Directories counted exactly, 8 bytes each.
+/// 8 bytes each.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
 /// Counts of a run that changes nothing.
@@ -31,9 +31,7 @@ pub struct Survey {
 /// Counts the effects of a run. Ends early once more than `enough` files would be moved. For a new layout
 /// whose depth grows, `to_move` and `in_place` together decide the depth.
 ///
-/// # Errors
-///
-/// As [`reshard`](super::reshard), without the lock.
+/// Errors: as [`reshard`](super::reshard), without the lock.
 pub fn survey(
     directory: &Dir,
     options: &ReshardOptions<'_>,
@@ -71,7 +69,6 @@ pub fn survey(
 
 struct Surveyor<'a> {
     judge: Judge<'a>,
-    /// Also count in directories that only the new layout has.
     also_new: bool,
     to_move: u64,
     targets: HashSet<u64>,

@@ -12,9 +12,9 @@ use crate::likeness::make_alike;
 
 pub(super) struct Targets {
     top: Arc<Dir>,
-    /// From the top down: the names and directories of the last path.
+    /// The last path, from the top down.
     open: Vec<(Box<[u8]>, Arc<Dir>)>,
-    /// A directory made by `mkdir` alone is like the top.
+    /// `mkdir` alone makes a directory like the top.
     is_plain: bool,
     pub(super) made: u64,
 }
@@ -33,7 +33,6 @@ impl Targets {
         self.open.clear();
     }
 
-    /// Makes missing directories; `path` is relative to the top.
     pub(super) fn open(&mut self, path: &[u8]) -> Result<Arc<Dir>> {
         let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).peekable();
         let mut depth = 0;
@@ -68,7 +67,7 @@ impl Targets {
         open(parent, name)
     }
 
-    /// Under a hidden name first, so that no process sees it with another owner or mode.
+    /// No process sees it with another owner or mode.
     fn make(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
         let is_first = self.made == 0;
         // The first one shows if `mkdir` alone is enough.
@@ -82,7 +81,6 @@ impl Targets {
         made.map(drop)
     }
 
-    /// `false` if another process has made it.
     fn make_like_top(&mut self, parent: &Dir, name: &[u8]) -> Result<bool> {
         let directory = open(&self.top, NEW.as_bytes())?;
         let path = parent.path().join(crate::names::to_os(name)?);

@@ -1,4 +1,4 @@
-//! Reads a directory and those that a visitor enters, depth first, with one buffer per level.
+//! Reads a tree depth first, as far as a visitor enters directories, with one buffer per level.
 
 use std::sync::Arc;
 
@@ -11,24 +11,21 @@ use crate::options::ReadOptions;
 pub(super) const READ: ReadOptions = ReadOptions { resolve_types: true, ..ReadOptions::serial(128 << 10) };
 
 pub(super) trait Visit {
-    /// `true` if a directory is entered; the top has level 0.
+    /// The top has level 0.
     fn enters(&self, level: usize, name: &[u8]) -> bool;
 
     /// Any other entry. `path` is relative to the top and ends in `name`. `false` ends the visit.
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool;
 
-    /// A directory that was entered.
     fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _level: usize) {}
 
-    /// A directory below the top that cannot be read. The visit goes on.
+    /// The visit goes on.
     fn fail(&mut self, failure: Error);
 }
 
 pub(super) struct At<'a> {
     pub(super) directory: &'a Arc<Dir>,
-    /// Level of the entry.
     pub(super) level: usize,
-    /// Path of the entry, relative to the top.
     pub(super) path: &'a [u8],
     pub(super) inode: u64,
 }
@@ -36,9 +33,7 @@ pub(super) struct At<'a> {
 struct Frame {
     directory: Arc<Dir>,
     reader: Box<dyn Reader>,
-    /// Subdirectories of the last batch.
     below: Vec<Box<[u8]>>,
-    /// Start of the directory's name in the path.
     name_at: usize,
 }
 
@@ -50,7 +45,6 @@ impl Frame {
     }
 }
 
-/// Never enters `except`.
 pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) -> Result<()> {
     let mut frames = vec![Frame::open(top.again()?, 0)?];
     let mut path = Vec::new();

@@ -2,11 +2,9 @@
 
 use crate::layout::Placed;
 
-/// Size without the path.
 const ITEM_BYTES: usize = size_of::<Item>();
 /// Share of the memory for paths: as much as for items, which suits names of 32 bytes.
 const PATHS_SHARE: usize = 2;
-/// Longest new path and old name together.
 const LONGEST: usize = crate::layout::PATH_BYTES_MAX + crate::layout::NAME_BYTES_MAX;
 
 #[derive(Clone, Copy)]
@@ -42,12 +40,9 @@ pub(super) struct Window {
 }
 
 pub(super) struct Waiting<'a> {
-    /// Number of the target directory in its group.
     pub(super) target: usize,
-    /// As given to `push`.
     pub(super) source: usize,
     pub(super) name: &'a [u8],
-    /// Empty for the top.
     pub(super) directory: &'a [u8],
     pub(super) file: &'a [u8],
 }

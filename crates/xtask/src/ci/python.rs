@@ -14,7 +14,7 @@ const ALONE: &str = "import megadir, os
 assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
 assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == len(os.listdir())";
 
-/// The short tier uses a build without optimisation, most of which the tests need too.
+/// The tests need most of the unoptimised build too.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["python3", "pip3"] {
         if process::find_tool(tool).is_none() {
@@ -43,7 +43,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// A workspace of its own.
 fn clippy(context: &Context) -> Command {
     let mut command = context.cargo(&["clippy", "--locked", "--manifest-path"]);
     command.arg(context.root("crates/megadir-python/Cargo.toml")).args(["--", "-D", "warnings"]);

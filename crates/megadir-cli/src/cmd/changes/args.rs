@@ -122,7 +122,6 @@ impl Args {
         self.update
     }
 
-    /// The second inventory.
     pub(super) fn newer(&self) -> Option<&Path> {
         self.path.as_deref().filter(|path| path.is_file())
     }

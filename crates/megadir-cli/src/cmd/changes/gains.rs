@@ -11,9 +11,7 @@ use crate::cmd::list::summary::text::Look;
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
-/// Lines on a screen.
 const TOP: usize = 10;
-/// For programs.
 const TOP_JSON: usize = 1000;
 const HEADINGS: [&str; 4] = ["entries", "on disk", "size", "directory"];
 
@@ -68,7 +66,7 @@ pub(super) fn write(
     output.flush()
 }
 
-/// Directories with a gain, the largest first; among equal ones by path, so that a directory comes before those below it.
+/// Largest first; among equal ones by path, so that a directory comes before the directories below it.
 fn ranked(gains: &Gains, by: By, top: usize) -> Vec<&Gain> {
     let value = |gain: &Gain| match by {
         By::Entries => i128::from(gain.entries),

@@ -13,16 +13,10 @@ use crate::ui::output::{Ended, Output};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Text {
-        escape: bool,
-    },
+    Text { escape: bool },
     Null,
     Json,
-    /// Relative to the tree.
-    Paths {
-        end: u8,
-        escape: bool,
-    },
+    Paths { end: u8, escape: bool },
 }
 
 pub(super) struct Lines {
@@ -77,7 +71,6 @@ impl Lines {
             true => escape::terminal(text, path),
             false => text.extend_from_slice(path),
         };
-        // Writing to a Vec cannot fail.
         let _ = write!(text, "{:<13}", change.kind.name());
         if let Some(from) = &change.from {
             push(text, &self.path(change.root, from));
@@ -140,7 +133,6 @@ impl Lines {
 }
 
 fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
-    // The root itself.
     let path = if change.path.is_empty() { b".".to_vec() } else { change.path.to_vec() };
     match escape {
         true => escape::terminal(text, &path),
@@ -149,7 +141,6 @@ fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
     text.push(end);
 }
 
-/// With the inventory's column names.
 fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
     let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
     let numbers = [

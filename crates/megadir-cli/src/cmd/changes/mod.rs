@@ -98,7 +98,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             _ => lines.write(&compared.changes, &mut output),
         };
         if let Err(ended) = written {
-            // The inventory is not updated, so the next run prints these changes again.
+            // The next run prints these changes again.
             return ended.code();
         }
     }
@@ -121,7 +121,6 @@ fn recorded_roots(metadata: &Metadata) -> Result<Vec<PathBuf>, CliError> {
 }
 
 impl Run<'_> {
-    /// Prints what an incomplete or older inventory cannot show.
     fn warn_of(&self, path: &Path, inventory: &Inventory) {
         let metadata = inventory.metadata();
         if !metadata.is_complete() {
@@ -199,7 +198,6 @@ impl Run<'_> {
         Ok(compared)
     }
 
-    /// Refuses to rank by space that an inventory lacks.
     fn check_gains(&self, compared: &Compared) -> Result<(), CliError> {
         let lacks = compared.gains.as_ref().is_some_and(|gains| !gains.has_allocated);
         match self.args.gains == Some(By::Allocated) && lacks {
@@ -226,7 +224,6 @@ impl Run<'_> {
         self.failures += 1;
     }
 
-    /// Printed unless there were many of this kind.
     fn fail_one(&mut self, kind: &str, message: &str) {
         if self.complaints.take(kind, 1) {
             eprintln!("megadir: {message}");
@@ -270,7 +267,7 @@ impl Run<'_> {
         }
     }
 
-    /// `true` if a message replaces the lines of suspects: right after a copy every file is one.
+    /// A message replaces the lines of suspects: right after a copy every file is one.
     fn counts_suspects(&self, compared: &Compared) -> bool {
         let args = self.args;
         let is_machine_readable = args.json || args.null || args.paths;
@@ -284,13 +281,11 @@ impl Run<'_> {
             Ok(megadir::names::from_os(path.as_os_str()).to_vec())
         });
         let absolute = absolute.collect::<megadir::Result<_>>()?;
-        // With one thread, encode on the calling thread too.
         let threads = if self.threads == 1 { 0 } else { self.threads };
         let options = WriteOptions { threads, level: LEVEL, group_rows: GROUP_ROWS };
         Ok(Writer::create(&self.args.inventory, absolute, options)?)
     }
 
-    /// `false` if interrupted.
     fn update(
         &mut self,
         writer: Writer,

@@ -10,7 +10,6 @@ use crate::ui::output::check_input_open;
 type Below = (u32, Vec<u8>);
 type Refused = (PathBuf, &'static str);
 
-/// Paths by tree, and paths outside all trees.
 pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
     let mut bytes = Vec::new();
     if list == Path::new("-") {
@@ -23,7 +22,7 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     read.map_err(|error| CliError::from(megadir::Error::io("read", list, error)))?;
     let here = std::env::current_dir().unwrap_or_default();
     let (mut below, mut unknown) = (Vec::new(), Vec::new());
-    // A root may be given through a symbolic link; the current directory's path never contains one.
+    // The current directory's path never contains a symbolic link.
     let named = |root: &PathBuf| std::path::absolute(root).unwrap_or_else(|_| root.clone());
     let real = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
     let roots: Vec<[PathBuf; 2]> = roots.iter().map(|root| [named(root), real(root)]).collect();
@@ -75,8 +74,7 @@ fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
     Some(absolute)
 }
 
-/// Names as the directories store them: Windows ignores case, but rows compare bytes. For a deleted entry only
-/// the parent can be resolved.
+/// Windows ignores case, but rows compare bytes. For a deleted entry only the parent can be resolved.
 fn as_named(path: PathBuf) -> PathBuf {
     if !cfg!(windows) {
         return path;

@@ -1,4 +1,4 @@
-//! Conditions of a comparison: those of the command, and those that the inventory was made with.
+//! Conditions of a comparison: from the command, and from the inventory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use crate::ui::message::quoted;
 /// A change is reported if one of its sides meets all of these.
 pub(super) struct Selection {
     chosen: Arc<Chosen>,
-    /// Conditions on what exists on both sides; `None` for everything.
     sight: Option<Arc<Conditions>>,
 }
 
@@ -50,7 +49,7 @@ impl Selection {
         self.sight.clone()
     }
 
-    /// Leaves out the changes of which neither side meets the conditions.
+    /// Leaves out changes if neither side meets the conditions.
     pub(super) fn choose(&self, changes: &mut Vec<Change>) {
         if self.sight.is_some() {
             changes.retain(|change| {
@@ -61,7 +60,6 @@ impl Selection {
         }
     }
 
-    /// Entries of either side that count.
     pub(super) fn counted(&self) -> Counted {
         let chosen = Arc::clone(&self.chosen);
         Counted(Arc::new(move |path, facts| chosen.accepts(path, Some(facts))))
@@ -73,7 +71,6 @@ impl Chosen {
         let Some(facts) = facts else { return false };
         let (row, (parent, name)) = (facts.attributes(), path.split());
         let is_met = |conditions: &Conditions| match path.is_empty() {
-            // The root itself has no name below the root.
             true => {
                 conditions.names.is_empty()
                     && conditions.paths.is_empty()

@@ -76,7 +76,6 @@ impl Args {
         self.change.json || self.dry_run
     }
 
-    /// Checks that clap cannot express.
     pub(super) fn check(&self) -> Result<(), CliError> {
         let from = self.from.as_ref().map(|from| from.layout);
         if from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none() {

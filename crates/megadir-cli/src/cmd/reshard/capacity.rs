@@ -9,11 +9,10 @@ use crate::cmd::limits::text::headline;
 /// Unknown limits are no failure: the dry run still counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Room {
-    /// One sentence for each directory, the old one first.
+    /// The old directory first.
     pub(super) sentences: Vec<String>,
-    /// Entries that the directory that receives the files takes before a create fails.
+    /// Entries that the receiving directory takes before a create fails.
     pub(super) here: Option<Span>,
-    /// Entries that a new directory takes.
     pub(super) new: Option<Span>,
 }
 

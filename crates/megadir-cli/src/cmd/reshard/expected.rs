@@ -17,18 +17,16 @@ const VALUES_AT: usize = 10;
 const RATES: [(FileSystem, u64); 3] =
     [(FileSystem::Ext4, 40_000), (FileSystem::Xfs, 25_000), (FileSystem::Btrfs, 15_000)];
 
-/// Counts of a dry run, and what it would take.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) survey: Survey,
     pub(super) room: Room,
     pub(super) file_system: FileSystem,
-    /// `--rate`
     pub(super) rate_max: Option<NonZeroU32>,
 }
 
 impl Expected {
-    /// Time at the measured rate; `None` on other file systems.
+    /// At the measured rate; `None` on other file systems.
     pub(super) fn elapsed_s(&self) -> Option<f64> {
         let measured = RATES.iter().find(|(known, _)| *known == self.file_system).map(|(_, rate)| *rate);
         let limit = self.rate_max.map(|rate| u64::from(rate.get()));

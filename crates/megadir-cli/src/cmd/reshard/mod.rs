@@ -1,5 +1,4 @@
-//! `megadir reshard`: moves the files of a directory to another layout. This module asks and reports; the library
-//! moves.
+//! `megadir reshard`: asks and reports; the library moves.
 
 mod args;
 mod capacity;
@@ -28,12 +27,10 @@ use crate::cmd::watcher::watched;
 use crate::exit::{self, CliError, describe, kind};
 use crate::ui::message::quoted;
 
-/// Without a terminal.
 const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be moved)";
-/// A sample of fewer files may fit several layouts by chance.
+/// Fewer files may fit several layouts by chance.
 const SAMPLE_MIN: u64 = 20;
 
-/// The directories and layouts of a run.
 struct Work {
     directory: Dir,
     into: Option<Dir>,
@@ -107,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.dry_run {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }
-    // Until here Ctrl-C ends the program at once: nothing was changed, apart from completing an earlier renewal.
+    // Until here Ctrl-C ends the program at once: nothing was changed, apart from completing an earlier
+    // renewal.
     if !args.change.yes && !may_go(args, &work)? {
         eprintln!("megadir: nothing was moved");
         return Ok(exit::INTERRUPTED);
@@ -115,13 +113,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| run::run(args, &work, interrupt))
 }
 
-/// Layout that the files have, apart from files that were moved before.
+/// Apart from files that were moved before.
 fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
     let besides = args.into.is_none().then_some(&args.to.layout);
     let found = detect(directory, besides)?;
     let place = quoted(&args.directory);
     match found.layout.map(Named::of) {
-        // Nothing is left to be moved.
         None if found.sampled == 0 => Ok(Named::of(Layout::FLAT)),
         None => Err(CliError::usage(format!(
             "{place}: no known layout fits half of {} sampled files; give it with --from, e.g. --from prefix:2",

@@ -6,7 +6,6 @@ use megadir::layout::Layout;
 use megadir::reshard::{complete_renewal, renew};
 use megadir::{Dir, Error, ErrorKind};
 
-/// Parent and name of a directory.
 #[derive(Debug)]
 pub(super) struct Renewal {
     parent: Dir,
@@ -14,7 +13,6 @@ pub(super) struct Renewal {
 }
 
 impl Renewal {
-    /// Completes the renewal of a run that was killed.
     pub(super) fn begin(path: &Path) -> Result<Self, Error> {
         let Some(Component::Normal(name)) = path.components().next_back() else {
             let reason = "it cannot be replaced by this path; give it as PARENT/NAME";

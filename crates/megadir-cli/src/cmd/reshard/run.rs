@@ -17,11 +17,9 @@ use crate::cmd::watcher::watched;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 
-/// Shortest pause between two passes.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 /// A pass takes at most this share of the time.
 const PASS_SHARE: u32 = 10;
-/// Interrupts are seen after each sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -69,7 +67,6 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     Ok(code)
 }
 
-/// If no file failed.
 fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
     let place = quoted(&args.directory);
     if code != exit::DONE {
@@ -86,8 +83,7 @@ fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, Cl
     Ok(code)
 }
 
-/// Passes until no file was moved for a while; the last one removes emptied directories. Counts of files that stay are
-/// those of the last pass.
+/// The last pass removes emptied directories. Counts of files that stay are the last pass's.
 fn follow(
     args: &Args,
     work: &Work,

@@ -16,9 +16,7 @@ use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
 
-/// Shorter runs are too noisy, seconds.
 const RATE_FROM_S: f64 = 0.1;
-/// Failures that are recognised in later passes.
 const SEEN_MAX: usize = 100_000;
 
 #[derive(Debug)]
@@ -29,9 +27,7 @@ pub(super) struct Summary {
     to: String,
     counts: Counts,
     kept: Vec<Failure>,
-    /// Failures reported in this pass.
     reported: u64,
-    /// Digests of failures of earlier passes.
     seen: HashSet<u64>,
     hasher: RandomState,
     passes: u64,
@@ -59,14 +55,13 @@ impl Summary {
         }
     }
 
-    /// Failures of the last pass count, and those of all passes are printed.
+    /// Failures of the last pass count; the failures of all passes are printed.
     pub(super) fn begin_pass(&mut self) {
         self.passes += 1;
         self.kept.clear();
         self.reported = 0;
     }
 
-    /// `true` if no earlier pass had the same failure.
     pub(super) fn failed(&mut self, failure: Failure) -> bool {
         self.reported += 1;
         let is_new = self.passes == 0 || {
@@ -137,7 +132,6 @@ impl Summary {
         line
     }
 
-    /// Each kind of entry that stays.
     fn stay(&self) -> Vec<String> {
         let counts = &self.counts;
         let mut rows = Vec::new();

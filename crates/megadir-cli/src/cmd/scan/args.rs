@@ -77,12 +77,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// `None` without conditions.
     pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
         let conditions = self.conditions.conditions(self.paths.iter().map(PathBuf::as_path), false)?;
         if let Some(stat_backend) = self.reading.stat_backend {
@@ -130,14 +128,12 @@ pub(in crate::cmd) struct Reading {
 }
 
 impl Reading {
-    /// Threads that compute.
     pub(in crate::cmd) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(megadir::policy::processors)
     }
 
     /// As many as help on the file system of any of the trees.
     fn readers(&self, trees: &[PathBuf]) -> (usize, usize) {
-        // The scan reports a tree that cannot be opened.
         let roots = trees.iter().filter_map(|path| Dir::open(path).ok());
         let most = roots.map(|root| walk_threads(&root, self.threads));
         most.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1))).unwrap_or((1, 1))
@@ -159,7 +155,7 @@ impl Reading {
             cross_mounts: self.cross_mounts,
             stat_backend: self.stat_backend,
             read_ahead: self.read_ahead.choice(),
-            // Small, because a thread examines a whole buffer between two pauses.
+            // A thread examines a whole buffer between two pauses.
             buffer_bytes: if self.rate.is_some() { BUFFER_BYTES_MIN } else { WALK_BUFFER_BYTES },
             queue_directories_max: WALK_QUEUE_MAX,
             memory_bytes: self.memory.unwrap_or(MEMORY_BYTES),
@@ -171,7 +167,7 @@ impl Reading {
     }
 }
 
-/// Directory of temporary files: that of `output`, if given.
+/// Next to `output`, if given.
 pub(in crate::cmd) fn spill_directory(output: Option<&Path>) -> PathBuf {
     let beside = output.and_then(|path| {
         // Not in the directory of a pipe or a device.

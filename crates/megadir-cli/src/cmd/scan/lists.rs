@@ -35,7 +35,6 @@ pub(super) fn write(
     conditions: Asked,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
-    // The rows are sorted by path, then the entries by inode.
     let memory_bytes = args.reading.memory.unwrap_or(MEMORY_BYTES) / 2;
     let spill = spill_directory(Some(directory));
     let mut options = args.reading.options(&args.paths, Some(directory), Vec::new(), conditions);

@@ -27,10 +27,9 @@ use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
 use crate::ui::sizes;
 
-/// `None` for all entries.
 type Asked = Option<Arc<Conditions>>;
 
-/// Higher levels take longer than the scan itself and save little: most of the data is names.
+/// Higher levels take longer than the scan and save little: most of the data is names.
 pub(super) const LEVEL: i32 = 1;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -53,7 +52,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// `None` for Parquet.
 fn form(args: &Args) -> Result<Option<Form>, CliError> {
     let asked = match (args.jsonl, args.csv) {
         (true, _) => Some(Form::Jsonl),
@@ -119,7 +117,6 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
     let reading = &args.reading;
     let threads = reading.threads();
-    // With one thread, encode on the calling thread too.
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
     let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
@@ -152,7 +149,7 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
     Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
 }
 
-/// Must be called before the scan: changes from this moment on make a file suspect.
+/// Changes from this moment on make a file suspect: call it before the scan.
 fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let started_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
@@ -191,7 +188,6 @@ fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8,
     }
 }
 
-/// Also returns the start time.
 fn timed(
     args: &Args,
     options: &ScanOptions,

@@ -22,7 +22,6 @@ impl Watched {
         Self { progress, read: 0, writes: false, complaints: ErrorLimiter::new(all_errors) }
     }
 
-    /// Number of entries in all, if known.
     pub(in crate::cmd) fn expect(&self, total: u64) {
         self.progress.counter().expect(Some(total), false);
     }

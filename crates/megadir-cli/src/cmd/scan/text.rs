@@ -52,7 +52,6 @@ impl TextSink {
         Ok(Self { form, roots, target, text, path: Vec::new(), ended: None })
     }
 
-    /// To be skipped by the scan.
     pub(super) fn excluded(&self) -> Vec<Excluded> {
         match &self.target {
             Target::File { file, .. } => file.get_ref().excluded(),
@@ -60,12 +59,10 @@ impl TextSink {
         }
     }
 
-    /// If output ended before the rows did.
     pub(super) fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
     }
 
-    /// Returns the size of the file, bytes.
     pub(super) fn finish(mut self) -> std::result::Result<Option<u64>, Ended> {
         self.flush()?;
         match self.target {
@@ -115,7 +112,6 @@ impl Sink for TextSink {
     }
 }
 
-/// In file order.
 fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); NUMBERS] {
     let facts = &row.facts;
     [

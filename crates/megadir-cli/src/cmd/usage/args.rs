@@ -77,9 +77,7 @@ pub(crate) struct Args {
     pub(super) prometheus: Prometheus,
 }
 
-/// Lines of the tree on a screen.
 const TOP: usize = 10;
-/// For programs and pages.
 const TOP_ALL: usize = 1000;
 
 impl Args {
@@ -87,7 +85,6 @@ impl Args {
         self.prometheus.is_given()
     }
 
-    /// The order of the directories.
     pub(super) fn by(&self) -> Result<By, CliError> {
         match (self.sort, self.conditions.rank()?) {
             (Some(sort), Some(rank)) => Err(CliError::usage(format!(
@@ -99,12 +96,11 @@ impl Args {
         }
     }
 
-    /// The conditions as words.
     pub(super) fn selection(&self) -> String {
         self.conditions.words()
     }
 
-    /// `None` without conditions. `named`: the trees.
+    /// `named`: the trees.
     pub(super) fn conditions(&self, named: &[PathBuf]) -> Result<Option<Arc<Conditions>>, CliError> {
         let conditions = self.conditions.conditions(named.iter().map(PathBuf::as_path), false)?;
         if let Some(stat_backend) = self.stat_backend {
@@ -113,12 +109,10 @@ impl Args {
         Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
     }
 
-    /// Directories in the printed list.
     pub(super) fn printed(&self) -> usize {
         self.top.unwrap_or(if self.json || self.csv { TOP_ALL } else { TOP })
     }
 
-    /// Directories in the page.
     pub(super) fn mapped(&self) -> usize {
         self.top.unwrap_or(TOP_ALL)
     }

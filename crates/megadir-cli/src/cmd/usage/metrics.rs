@@ -9,10 +9,8 @@ use megadir::{Time, names};
 use super::Answer;
 use crate::cmd::prometheus::{Labels, Metrics};
 
-/// One of the trees, and how it was read.
 pub(super) struct Tree {
     pub(super) path: PathBuf,
-    /// Every directory and every entry could be read.
     pub(super) is_complete: bool,
     /// `None` for a tree of an inventory.
     pub(super) took: Option<Duration>,

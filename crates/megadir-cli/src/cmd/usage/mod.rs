@@ -28,19 +28,15 @@ use megadir::usage::{By, Item, Report, Usage, UsageOptions, read};
 use megadir::{Conditions, Dir, StatMask, TreeEvent, WalkOptions, attribute_policy, names};
 use megadir_inventory::{Inventory, Rows};
 
-/// A report and what it lacks.
 pub(super) struct Answer<'a> {
     pub(super) args: &'a Args,
-    /// Not every entry counts.
     pub(super) is_selection: bool,
     pub(super) report: Report,
     pub(super) now_s: i64,
-    /// Directories that could not be read completely.
     pub(super) unread: u64,
     pub(super) mounts_not_entered: u64,
-    /// As named, also those that could not be opened.
+    /// Includes trees that could not be opened.
     trees: Vec<Tree>,
-    /// Errors, each reported on standard error.
     failures: u64,
 }
 
@@ -79,7 +75,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-/// The inventory, if the path is a file.
 fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
     let Some(file) = paths.iter().find(|path| path.is_file()) else {
         check_apart(paths)?;
@@ -96,7 +91,6 @@ fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
 
 /// Refuses trees that contain each other: their entries would count twice.
 fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
-    // Missing ones are reported when they are opened.
     let real: Vec<_> =
         paths.iter().filter_map(|path| Some((path, std::fs::canonicalize(path).ok()?))).collect();
     for (at, (path, inner)) in real.iter().enumerate() {
@@ -115,7 +109,6 @@ fn options(args: &Args, by: By) -> UsageOptions {
     UsageOptions { top, depth: args.depth, by, now_s: now_s() }
 }
 
-/// Exit code if there is no answer.
 type Answered<'a> = Result<Answer<'a>, u8>;
 
 fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answered<'a>, CliError> {

@@ -1,5 +1,5 @@
-//! The report as one HTML page, without scripts and external resources. Each directory has its own map; links with
-//! `:target` descend and come back.
+//! The report as one HTML page, without scripts and external resources. Each directory has its own map; links
+//! with `:target` descend and come back.
 
 use std::path::Path;
 
@@ -12,15 +12,12 @@ use crate::cmd::limits::amount::{grouped, percent};
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 const STYLE: &str = include_str!("page.css");
-/// Smaller boxes are not drawn, share of the map.
+/// Share of the map below which boxes are not drawn.
 const BOX_MIN: f64 = 0.0004;
-/// Smaller inner boxes have no name.
 const NAME_MIN: f64 = 0.008;
-/// Rows of the list of directories.
 const LIST: usize = 200;
-/// Rows of a table.
 const ROWS: usize = 25;
-/// Width of the map, in heights.
+/// In heights.
 const ASPECT: f64 = 16.0 / 9.0;
 
 /// A directory of the page. The first stands for all trees.
@@ -39,7 +36,6 @@ fn nodes(report: &Report) -> Vec<Node<'_>> {
     let mut directories = report.directories.iter().peekable();
     for (at, root) in report.roots.iter().enumerate() {
         let top = if several { add(&mut nodes, 0, name(&root.path), &root.sum) } else { 0 };
-        // By level; each directory follows its parent.
         let mut above = vec![top];
         while let Some(directory) = directories.next_if(|directory| directory.root as usize == at) {
             above.truncate(directory.depth as usize);
@@ -51,7 +47,6 @@ fn nodes(report: &Report) -> Vec<Node<'_>> {
     nodes
 }
 
-/// Returns its index.
 fn add<'a>(nodes: &mut Vec<Node<'a>>, parent: usize, name: String, sum: &'a Sum) -> usize {
     let own = nodes.len();
     nodes.push(Node { name, sum, parent, children: Vec::new() });
@@ -106,7 +101,6 @@ fn figures(amount: &Amount, has_allocated: bool) -> String {
     format!("{} {entries}{on_disk}, {} in size", grouped(amount.entries), human(amount.apparent))
 }
 
-/// One directory with its map.
 fn view(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report) {
     let node = &nodes[at];
     out.push_str(&format!("<section class=\"view\" id=\"d{at}\">\n<p class=\"up\">"));
@@ -147,7 +141,6 @@ fn view(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report) {
     out.push_str("</div>\n</section>\n");
 }
 
-/// Boxes of the directories below one, within its box.
 fn inner(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report, place: &Place) {
     let aspect = ASPECT * place.width / place.height.max(1e-9);
     let mut boxes = String::new();
@@ -168,7 +161,6 @@ fn style(place: &Place) -> String {
     format!(" style=\"left:{left};top:{top};width:{width};height:{height}\"")
 }
 
-/// Shares of the width and the height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     left: f64,
@@ -177,7 +169,7 @@ struct Place {
     height: f64,
 }
 
-/// The directories in a directory, and `None` for the rest of it.
+/// `None` is the rest of the directory.
 fn arranged(nodes: &[Node<'_>], at: usize, report: &Report, aspect: f64) -> Vec<(Place, Option<usize>)> {
     let node = &nodes[at];
     let mut parts: Vec<(f64, Option<usize>)> =
@@ -190,8 +182,8 @@ fn arranged(nodes: &[Node<'_>], at: usize, report: &Report, aspect: f64) -> Vec<
     places.into_iter().zip(parts.into_iter().map(|part| part.1)).collect()
 }
 
-/// Places of descending values in a rectangle of width `aspect` and height 1, nearly square (Bruls, Huizing and van Wijk,
-/// "Squarified Treemaps", 2000).
+/// In a rectangle of width `aspect` and height 1, nearly square (Bruls, Huizing and van Wijk, "Squarified
+/// Treemaps", 2000).
 fn squarified(values: &[f64], aspect: f64) -> Vec<Place> {
     let total: f64 = values.iter().sum();
     let areas: Vec<f64> = values.iter().map(|value| value / total * aspect).collect();
@@ -226,7 +218,6 @@ fn squarified(values: &[f64], aspect: f64) -> Vec<Place> {
     places
 }
 
-/// Greatest ratio of the sides in a row.
 fn worst(areas: &[f64], side: f64) -> f64 {
     let sum: f64 = areas.iter().sum();
     let (most, least) = (areas[0], areas[areas.len() - 1]);

@@ -1,4 +1,4 @@
-//! The report as text: the answer in one sentence, the tree with bars, where the rest is, and the tables in short or whole.
+//! The report as text: the answer in one sentence, the tree with bars, where the rest is, and the tables.
 
 use megadir::Time;
 use megadir::names;
@@ -13,9 +13,7 @@ use crate::cmd::times::TimeStyle;
 use crate::ui::{escape, paragraph};
 
 const BAR: usize = 12;
-/// Narrower terminals get no bars.
 const BAR_TERMINAL: usize = 64;
-/// Parts of a table in one line.
 const PARTS: usize = 4;
 
 pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) {
@@ -38,7 +36,6 @@ pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) 
     }
 }
 
-/// Answers the question: where most of it is.
 pub(super) fn sentence(answer: &Answer<'_>, is_short: bool) -> String {
     let report = &answer.report;
     let number = |number: u64| if is_short { amount(number) } else { number.to_string() };
@@ -165,7 +162,6 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     }
 }
 
-/// Sum of everything that no listed directory holds.
 fn rest(report: &Report, listed: &[&Directory]) -> Sum {
     let mut rest = report.total;
     for directory in listed.iter().filter(|directory| directory.depth == 1) {
@@ -174,13 +170,12 @@ fn rest(report: &Report, listed: &[&Directory]) -> Sum {
         rest.amount.inodes -= inodes;
         rest.amount.allocated -= allocated;
         rest.amount.apparent -= apparent;
-        // A listed directory may not meet the conditions, and then is not among the entries.
+        // A listed directory that does not meet the conditions is not among the entries.
         rest.directories = rest.directories.saturating_sub(directory.sum.directories + 1);
     }
     rest
 }
 
-/// Length of the bar, and of the longest.
 fn share(report: &Report, sum: &Sum) -> (u128, u128) {
     let value = |sum: &Sum| match report.by {
         By::Allocated => sum.amount.allocated,
@@ -193,7 +188,6 @@ fn share(report: &Report, sum: &Sum) -> (u128, u128) {
 
 pub(super) struct Table {
     pub(super) heading: &'static str,
-    /// Heading of the counts.
     pub(super) counts: &'static str,
     pub(super) rows: Vec<(String, Amount)>,
 }
@@ -240,7 +234,6 @@ pub(super) fn extension_name(extension: Extension) -> String {
     }
 }
 
-/// Largest parts on one line.
 fn short(text: &mut Vec<u8>, table: &Table, look: Look) {
     let all: u64 = table.rows.iter().map(|row| row.1.entries).sum();
     if all == 0 {
@@ -325,7 +318,6 @@ fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
     notes
 }
 
-/// Cut to the terminal's width.
 fn fitting(line: &str, look: Look) -> String {
     match look.terminal {
         Some(terminal) if line.chars().count() > terminal.width => {
@@ -336,7 +328,6 @@ fn fitting(line: &str, look: Look) -> String {
     }
 }
 
-/// Path of a listed directory, beginning with its root's.
 pub(super) fn whole_path(report: &Report, directory: &Directory) -> Vec<u8> {
     let mut path = names::from_os(report.roots[directory.root as usize].path.as_os_str()).to_vec();
     if !path.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
@@ -350,7 +341,6 @@ pub(super) fn whole_path(report: &Report, directory: &Directory) -> Vec<u8> {
     path
 }
 
-/// Without control characters.
 pub(super) fn escaped(name: &[u8], is_quoted: bool) -> String {
     let mut text = Vec::new();
     escape::terminal(&mut text, name);

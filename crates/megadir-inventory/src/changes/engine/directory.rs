@@ -20,11 +20,8 @@ pub(super) struct Live {
     pub(super) root: u32,
     pub(super) path: TreePath,
     pub(super) at: At,
-    /// `None` if it was no directory.
     pub(super) old: Option<Facts>,
-    /// The same directory as before.
     pub(super) is_same: bool,
-    /// The inventory has all its entries.
     pub(super) was_read: bool,
     pub(super) new: Facts,
 }
@@ -33,7 +30,7 @@ pub(super) struct Live {
 pub(super) enum At {
     Open(Arc<Dir>),
     Below(Arc<Dir>, Box<[u8]>),
-    /// In the newer of two inventories; the error if it could not be listed at that scan.
+    /// The error if the directory could not be listed at that scan.
     Recorded(Option<Box<str>>),
 }
 
@@ -51,13 +48,11 @@ impl Live {
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
-    /// Its facts are in the block of its entries.
     pub(super) fn recorded_root(root: u32) -> Self {
         let (path, at, new) = (TreePath::root(), At::Recorded(None), Facts::NOTHING);
         Self { root, path, at, old: Some(new), is_same: true, was_read: true, new }
     }
 
-    /// `None` if it is recorded.
     pub(super) fn open(&self, cross_mounts: bool) -> Option<Opened> {
         Some(match &self.at {
             At::Open(directory) => Opened::Here(Arc::clone(directory)),
@@ -82,17 +77,11 @@ fn open_below(parent: &Dir, name: &[u8], cross_mounts: bool) -> Opened {
     }
 }
 
-/// Sorted.
 #[derive(Debug)]
 pub(super) enum Names {
     OfRows,
     Recorded(Arc<Block>),
-    /// Listed, with attributes if the listing delivers them, in its order.
-    Listed {
-        bytes: Vec<u8>,
-        places: Vec<Listed>,
-        brought: Option<Vec<Attributes>>,
-    },
+    Listed { bytes: Vec<u8>, places: Vec<Listed>, brought: Option<Vec<Attributes>> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,13 +92,11 @@ pub(super) struct Listed {
     kind: FileType,
 }
 
-/// `None` if it was removed meanwhile.
 pub(super) fn list(
     directory: &Arc<Dir>,
     directory_bytes: Option<u64>,
     bring: Option<StatMask>,
 ) -> Result<Option<Names>> {
-    // Directory sizes on NTFS say nothing.
     let large = cfg!(windows) || directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
     let buffer_bytes = if large { 128 << 10 } else { 32 << 10 };
     let options = ReadOptions { read_ahead: ReadAhead::Auto, ..ReadOptions::serial(buffer_bytes) };
@@ -134,7 +121,6 @@ pub(super) fn list(
             rows.extend_from_slice(batch.attributes().unwrap_or_default());
         }
     }
-    // If rows and names differ in number, request the attributes.
     let brought = brought.filter(|rows| rows.len() == places.len());
     Ok(Some(Names::listed(bytes, places, brought)))
 }
@@ -167,16 +153,12 @@ fn backend() -> Result<&'static dyn Backend> {
     megadir::backend(fast).or_else(|_| megadir::backend("std"))
 }
 
-/// Shared by several threads if large.
 pub(super) struct Task {
     pub(super) live: Box<Live>,
-    /// `None` if it is recorded.
     pub(super) directory: Option<Arc<Dir>>,
     pub(super) block: Arc<Block>,
     pub(super) names: Names,
-    /// An entry was added, removed or replaced.
     pub(super) stirred: AtomicBool,
-    /// Unfinished parts.
     pub(super) left: AtomicUsize,
 }
 
@@ -189,7 +171,6 @@ impl Task {
         }
     }
 
-    /// With the type from the listing or the row.
     #[inline]
     pub(super) fn name(&self, index: usize) -> (&[u8], FileType) {
         match &self.names {
@@ -209,7 +190,6 @@ impl Task {
         }
     }
 
-    /// `None` if the listing did not deliver them.
     pub(super) fn brought(&self, index: usize) -> Option<&Attributes> {
         match &self.names {
             Names::Listed { places, brought: Some(rows), .. } => rows.get(places[index].number as usize),
@@ -217,7 +197,6 @@ impl Task {
         }
     }
 
-    /// Rows of these names and of the names between.
     pub(super) fn rows(&self, names: &Range<usize>) -> Range<usize> {
         let from = |index: usize| match &self.names {
             Names::OfRows => index,
@@ -228,7 +207,6 @@ impl Task {
         start..end
     }
 
-    /// Relative to the root.
     pub(super) fn path(&self, name: &[u8]) -> TreePath {
         self.live.path.join(name)
     }

@@ -28,11 +28,9 @@ use crate::row::Facts;
 use crate::scan::Excluded;
 use crate::volumes::Volumes;
 
-/// Rows read before looking for directories to compare.
 const READ_ROWS: usize = 4096;
 /// Decoding a row group takes as long as comparing some 10 000 rows.
 const AHEAD_ROWS: usize = 20_000;
-/// Blocks that wait for their directories.
 const EARLY_MAX: usize = 100_000;
 /// Path bytes that count as one row.
 const ROW_BYTES: usize = 64;
@@ -51,7 +49,7 @@ impl Tree {
 }
 
 fn is_scanned_root(path: &Path, (old, new): (&Facts, &Facts), proof: Proof) -> Result<()> {
-    // The device number may change at each mount. It counts only if inode numbers are enough for identity
+    // The device number may change at each mount. It counts only where inode numbers are enough for identity
     // (NTFS): there it is the lasting volume number, and the roots of all volumes have the same inode.
     let device = old.device.filter(|_| proof.unique_numbers);
     if fields::is_same_file(&Facts { device, ..*old }, new, proof) {
@@ -69,21 +67,15 @@ fn is_scanned_root(path: &Path, (old, new): (&Facts, &Facts), proof: Proof) -> R
 pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
     pub(crate) trees: Vec<Option<Tree>>,
-    /// The newer of two inventories, which stands in for the trees.
+    /// The newer of two inventories, instead of the trees.
     pub(crate) now: Option<&'a Metadata>,
-    /// By root.
     pub(crate) proofs: Vec<Proof>,
     pub(crate) exclude: Vec<Excluded>,
-    /// Entries that exist for the comparison.
     pub(crate) conditions: Option<&'a Conditions>,
-    /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
     pub(crate) stat_backend: &'static dyn StatBackend,
-    /// Including the caller's.
     pub(crate) threads: usize,
-    /// If the file system allows that.
     pub(crate) skip_unchanged: bool,
-    /// Accept roots that were not scanned.
     pub(crate) any_root: bool,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) entries: &'a AtomicU64,
@@ -93,20 +85,14 @@ pub(crate) struct Comparing<'a> {
 pub(crate) struct Found {
     pub(crate) seen: Seen,
     pub(crate) failures: Vec<Error>,
-    /// Covered by a mount, with entries in the inventory.
     pub(crate) other_mounts: Vec<PathBuf>,
     pub(crate) unknown_before: Vec<PathBuf>,
-    /// Entries not examined and directories not listed.
     pub(crate) failed: u64,
-    /// Listed before but not now.
     pub(crate) unread: u64,
-    /// Not listed now.
     pub(crate) unlisted: u64,
-    /// Unreadable, and not recorded as such.
     pub(crate) lost: u64,
     pub(crate) listed: u64,
     pub(crate) not_listed: u64,
-    /// Newest ctime in each root, if rows are kept.
     pub(crate) newest_ns: BTreeMap<u32, i64>,
     pub(crate) volumes: Volumes,
 }
@@ -134,7 +120,6 @@ enum Job {
     Directory(Box<Live>, Both),
     Names(Arc<Task>, std::ops::Range<usize>),
     Gone(Arc<Block>),
-    /// Entries of an unlistable directory.
     Unread(Arc<Block>),
 }
 
@@ -152,7 +137,6 @@ struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
     ready_rows: usize,
-    /// Taken while a thread reads, and at the end.
     source: Option<S>,
     working: usize,
     failed: Option<Error>,
@@ -163,7 +147,7 @@ struct Shared<'a, S> {
     keep: Option<&'a Keeping>,
     /// By root: `true` if unchanged directories need no listing.
     may_skip: Vec<bool>,
-    /// By root: device number in the inventory, and now.
+    /// In the inventory, and now.
     root_devices: Vec<OnceLock<(Option<u64>, Option<u64>)>>,
     volumes: RwLock<Volumes>,
     state: Mutex<State<S>>,
@@ -225,8 +209,7 @@ pub(crate) fn compare<S: Source>(
     ended.map(|()| found)
 }
 
-/// `true` if a directory's times change with every name, and examining names one by one is cheaper than
-/// listing.
+/// A directory's times change with every name, and examining names one by one is cheaper than listing.
 fn skips(file_system: FileSystem) -> bool {
     matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
@@ -319,7 +302,6 @@ impl<S: Source> Shared<'_, S> {
         }
         let mut state = self.lock();
         for (place, fate) in children.drain(..) {
-            // A new directory has no rows to wait for.
             let joined = match fate {
                 Fate::Here(live) if live.old.is_none() && self.comparing.now.is_none() => {
                     Some((place, Fate::Here(live), None))

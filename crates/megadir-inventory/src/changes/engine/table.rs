@@ -33,7 +33,6 @@ impl<L> Table<L> {
         self.early.len()
     }
 
-    /// Returned if its rows are known.
     pub(super) fn found(&mut self, place: Place, fate: Fate<L>) -> Option<Joined<L>> {
         if let Some(rows) = self.early.remove(&place) {
             return Some((place, fate, Some(rows)));
@@ -45,7 +44,6 @@ impl<L> Table<L> {
         None
     }
 
-    /// Returned with the directory if that is known.
     pub(super) fn read(&mut self, rows: Both) -> Option<Joined<L>> {
         let place = (rows.before.root, rows.before.path.clone());
         match self.waiting.remove(&place) {

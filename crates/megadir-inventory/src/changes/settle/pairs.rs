@@ -27,7 +27,6 @@ pub(super) struct Side<'a> {
 pub(super) struct Sides<'a> {
     pub(super) sources: Vec<Side<'a>>,
     pub(super) targets: Vec<Side<'a>>,
-    /// Source and target of each path with a file on both sides.
     pub(super) shared: Vec<(usize, usize)>,
 }
 
@@ -46,7 +45,6 @@ pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
         return unsteady;
     }
     let (pairs, _) = sides.pair_directories();
-    // Parents come before their entries.
     for (source, side) in sides.sources.iter().enumerate().filter(|(_, side)| is_replaced(side)) {
         let Some(shared) = side.shared else { continue };
         let target = sides.shared[shared].1;
@@ -98,7 +96,6 @@ impl<'a> Sides<'a> {
 
     fn pair_directories(&self) -> (Pairs, Vec<Group>) {
         let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
-        // Directories that stayed need no pairing.
         let is_open = |side: &Side<'_>| !(side.stays && is_directory(side));
         for (index, source) in self.sources.iter().enumerate().filter(|(_, side)| is_open(side)) {
             if let Some(identity) = source.identity() {
@@ -156,7 +153,6 @@ impl<'a> Sides<'a> {
                 from.iter().zip(&to).for_each(|(&source, &target)| pairs.add(source, target));
             }
         }
-        // Files without identity pair by path.
         for &(source, target) in self.shared.iter().filter(|(source, _)| self.sources[*source].stays) {
             if pairs.targets[source].is_none() && !pairs.taken[target] {
                 pairs.add(source, target);
@@ -165,7 +161,6 @@ impl<'a> Sides<'a> {
         pairs
     }
 
-    /// `true` if a source moved with its directory.
     pub(super) fn is_along(&self, (source, target): (usize, &Option<usize>), pairs: &Pairs) -> bool {
         let Some(target) = *target else { return false };
         let (from, to) = (&self.sources[source], &self.targets[target]);

@@ -8,9 +8,7 @@
 use super::{bits_at, put_bits, put_varint, take_varint};
 
 const BLOCK: usize = 128;
-/// They share one bit width.
 const PART: usize = 32;
-/// Largest block accepted from other writers.
 const BLOCK_MAX: u64 = 1 << 16;
 
 fn zigzag(number: i64) -> u64 {
@@ -50,13 +48,11 @@ fn block(differences: &[i64], out: &mut Vec<u8>) {
         let all_bits = part.iter().fold(0, |bits, difference| bits | above(difference));
         let width = 64 - all_bits.leading_zeros();
         out[widths_at + index] = width as u8;
-        // Pads the last miniblock with zeros.
         let rest = std::iter::repeat_n(0, PART - part.len());
         put_bits(out, part.iter().map(above).chain(rest), width);
     }
 }
 
-/// Consumes at most `most` numbers.
 pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<i64>) -> Option<()> {
     let (block, parts) = (take_varint(bytes)?, take_varint(bytes)?);
     let total = usize::try_from(take_varint(bytes)?).ok().filter(|total| *total <= most)?;

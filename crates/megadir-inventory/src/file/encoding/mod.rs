@@ -14,7 +14,6 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// LEB128.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -28,7 +27,6 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Bits beyond the end read as 0.
 #[inline]
 fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let (byte, shift) = (bit / 8, bit % 8);

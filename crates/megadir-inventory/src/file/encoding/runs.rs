@@ -7,12 +7,10 @@
 
 use super::{bits_at, put_bits, put_varint, take_varint};
 
-/// Bit-packed numbers come in groups of this size.
 const GROUP: usize = 8;
 
 pub(in crate::file) type Run = (u32, u32);
 
-/// Merged with the last run if the numbers are equal.
 #[inline]
 pub(in crate::file) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     match runs.last_mut() {
@@ -28,7 +26,6 @@ pub(in crate::file) fn width(numbers: usize) -> u32 {
 pub(in crate::file) fn encode(runs: &[Run], width: u32, out: &mut Vec<u8>) {
     let mut single: Vec<u32> = Vec::new();
     for &(number, mut count) in runs {
-        // All groups but the last must be full.
         let lacking = (GROUP - single.len() % GROUP) % GROUP;
         let taken = lacking.min(count as usize);
         single.extend(std::iter::repeat_n(number, taken));
@@ -55,7 +52,6 @@ fn flush(single: &mut Vec<u32>, width: u32, out: &mut Vec<u8>) {
     single.clear();
 }
 
-/// Consumes `width`-bit numbers.
 pub(in crate::file) fn decode(
     bytes: &mut &[u8],
     width: u32,

@@ -54,8 +54,8 @@ impl Asker {
         Ok(())
     }
 
-    /// Keeps in `asked` the names that need a full request; `devices` are the root's old and new number. The
-    /// cheaper call has no birth time, but a reused inode has a later ctime, unless racy.
+    /// `devices` are the root's old and new number. The cheaper call has no birth time, but a reused inode
+    /// has a later ctime, unless racy.
     pub(super) fn leave_out_unchanged(
         &mut self,
         brief: &mut (dyn Examine + 'static),

@@ -32,7 +32,6 @@ impl<S: Source> Worker<'_, '_, S> {
             let asker = std::mem::take(&mut self.asker);
             for (&index, attributes) in asker.asked.iter().zip(&asker.rows) {
                 let had = match &task.names {
-                    // The names come from the rows.
                     Names::OfRows => Some(index),
                     Names::Listed { .. } | Names::Recorded(_) => {
                         let (name, _) = task.name(index);
@@ -69,7 +68,6 @@ impl<S: Source> Worker<'_, '_, S> {
         Ok(())
     }
 
-    /// Leaves out names known to be unchanged.
     fn ask(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
         let asker = &mut self.asker;
         asker.asked.clear();
@@ -99,7 +97,6 @@ impl<S: Source> Worker<'_, '_, S> {
         let new = self.as_before(task, name, &today);
         let same = || had.filter(|row| task.block.is_same(*row, &new));
         if self.is_excluded(name, &today) && same().is_none() {
-            // It changes the directory's times anyway.
             task.stirred.store(true, Ordering::Relaxed);
             return Ok(None);
         }
@@ -141,7 +138,6 @@ impl<S: Source> Worker<'_, '_, S> {
             self.child(task, name, None, new, true);
             return;
         };
-        // In a replaced directory, rename detection decides.
         let is_in_place = task.live.is_same || task.live.path.is_empty();
         let same = task.block.is_same(row, new);
         if same && is_in_place && new.kind != FileType::Directory && !racy.is_suspect(new) {
@@ -240,7 +236,6 @@ impl<S: Source> Worker<'_, '_, S> {
         self.found.seen.gone.push(Entry { root, path, facts, suspect });
     }
 
-    /// Neither changed nor gone.
     fn entry_failed(&mut self, task: &Task, name: &[u8], had: Option<usize>) {
         let was_unexamined = had.is_some_and(|row| task.block.facts(row).errno.is_some());
         self.found.lost += u64::from(!was_unexamined);

@@ -21,21 +21,19 @@ use crate::path::Place;
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below, is_stub, of_stub};
 
-/// Larger directories are shared between threads in parts of this size.
+/// Threads share larger directories in parts of this size.
 const PART_NAMES: usize = 8192;
 const BATCH_NAMES: usize = 512;
 
 pub(super) struct Worker<'a, 'b, S> {
     shared: &'a Shared<'b, S>,
-    /// `None` if attributes are recorded.
     examine: Option<Box<dyn Examine>>,
-    /// Without birth time.
     brief: Option<Box<dyn Examine>>,
     asker: Asker,
     keeper: Option<Keeper<'b>>,
     found: Found,
     children: Vec<(Place, Fate<Box<Live>>)>,
-    /// Latest device other than the root's, and its number in the inventory.
+    /// With its number in the inventory.
     last_volume: Cell<Option<(u64, u64)>>,
 }
 
@@ -62,7 +60,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             return Err(Error::new("compare", "".as_ref(), ErrorKind::Malformed, reason));
         };
         worker.examine = Some(comparing.stat_backend.start(&first.directory, Facts::WANT)?);
-        // Kept rows need all attributes.
         if comparing.stat_backend.name() == "statx" && shared.keep.is_none() {
             worker.brief = Some(megadir::stat_backend("fstatat")?.start(&first.directory, Facts::WANT)?);
         }
@@ -178,7 +175,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             directory,
             block,
             names,
-            // Entries that are left out change the directory's times too.
             stirred: AtomicBool::new(self.shared.comparing.conditions.is_some()),
             left: AtomicUsize::new(1),
         };
@@ -244,7 +240,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             && !self.shared.racy(block).is_racy(old)
     }
 
-    /// The inventory's number.
     #[inline]
     fn device(&self, root: u32, device: Option<u64>) -> Option<u64> {
         let (before, now) = self.shared.devices(root);
@@ -283,7 +278,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         is_stub(facts) && self.shared.proof(root).stubs
     }
 
-    /// Only lasting facts for a stub.
     fn comparable(&self, root: u32, facts: &Facts) -> Facts {
         if self.is_stub(root, facts) { of_stub(facts) } else { *facts }
     }
@@ -292,7 +286,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         self.itself(live, false);
         self.found.failed += 1;
         self.found.unlisted += 1;
-        // If its entries were unknown before, nothing is lost.
         self.found.unread += u64::from(live.old.is_some() && live.was_read);
         let was_unread = live.old.is_some() && live.is_same && !live.was_read;
         self.found.lost += u64::from(!was_unread);
@@ -301,7 +294,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             keeper.error(live.root, &live.path, &format!("{}: {}", error.operation(), error.reason()))?;
         }
         self.found.failures.push(error);
-        // The rows of a replaced directory are not of this one.
         if live.is_same || live.path.is_empty() {
             return self.unread(block);
         }
@@ -322,7 +314,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     }
 }
 
-/// On panic, since other threads would wait forever.
+/// Other threads would wait forever.
 struct EndOnPanic<'a, 'b, S: Source>(&'a Shared<'b, S>);
 
 impl<S: Source> Drop for EndOnPanic<'_, '_, S> {
