@@ -71,7 +71,7 @@ fn count(
             return Ok(ControlFlow::Break(()));
         }
     }
-    let (tally, lacking) = reading.end(&metadata);
+    let (tally, lacking) = reading.end(rows.metadata());
     usage.merge(&tally);
     Ok(ControlFlow::Continue(lacking))
 }

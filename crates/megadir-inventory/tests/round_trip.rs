@@ -194,7 +194,8 @@ fn what_is_no_whole_inventory_is_refused_in_words() {
     let key = whole.windows(8).position(|bytes| bytes == b"\x07megadir").unwrap() + 1;
     let other = [&whole[..key], b"another", &whole[key + 7..]].concat();
     assert!(complaint(&other).contains("not an inventory"), "{}", complaint(&other));
-    let error = Inventory::open(directory.path()).unwrap_err();
+    let empty = tempfile::tempdir().unwrap();
+    let error = Inventory::open(empty.path()).unwrap_err();
     assert!(error.to_string().contains("a directory, not an inventory"), "{error}");
 }
 

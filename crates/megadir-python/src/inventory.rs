@@ -151,7 +151,7 @@ fn compared(
     watch: &Watch,
 ) -> megadir::Result<Compared> {
     let inventory = Inventory::open(inventory)?;
-    let newer = now.as_deref().filter(|now| now.is_file()).map(Inventory::open).transpose()?;
+    let newer = now.as_deref().filter(|now| Inventory::is_at(now)).map(Inventory::open).transpose()?;
     let mut options = CompareOptions {
         threads: processors(),
         skip_unchanged: true,
@@ -161,9 +161,11 @@ fn compared(
         conditions: None,
         gains: None,
     };
+    let unfinished = [Some(&inventory), newer.as_ref()].into_iter().flatten().find_map(Inventory::unfinished);
     if let Some(newer) = newer {
         options.exclude.extend(newer.excluded());
-        return compare_inventories(inventory, newer, &options, watch);
+        let compared = compare_inventories(inventory, newer, &options, watch)?;
+        return Ok(with(compared, unfinished));
     }
     let roots = match now {
         Some(now) => vec![Dir::open(now)],
@@ -171,7 +173,12 @@ fn compared(
             inventory.metadata().roots.iter().map(|root| Dir::open(&*names::to_os(&root.path)?)).collect()
         }
     };
-    compare(inventory, roots, &options, watch)
+    Ok(with(compare(inventory, roots, &options, watch)?, unfinished))
+}
+
+fn with(mut compared: Compared, unfinished: Option<megadir::Error>) -> Compared {
+    compared.failures.extend(unfinished);
+    compared
 }
 
 fn schema(naming: Naming) -> SchemaRef {

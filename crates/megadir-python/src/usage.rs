@@ -81,7 +81,7 @@ struct Reading {
 impl Reading {
     fn path(&mut self, path: &Path) -> PyResult<()> {
         let naming = self.naming;
-        let read = if path.is_file() { self.inventory(path) } else { self.tree(path) };
+        let read = if Inventory::is_at(path) { self.inventory(path) } else { self.tree(path) };
         let _ = read.map_err(|error| exception(&error, naming))?;
         match self.shared.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),

@@ -58,6 +58,33 @@ def test_changes_since_a_scan(tree):
     assert rows(megadir.changes(os.fsencode(inventory), any_root=True))[0]["kind"]
 
 
+def test_a_folder_of_parts_is_an_inventory(tree):
+    inventory, folder = tree.parent / "inventory.parquet", tree.parent / "parts"
+    folder.mkdir()
+    megadir.scan(tree, inventory)
+    shutil.copy(inventory, folder / "part-1.parquet")
+    (tree / "new").write_text("new")
+    changed = rows(megadir.changes(inventory))
+    with pytest.raises(ValueError, match="incomplete: it has no megadir-parts.json"):
+        megadir.changes(folder)
+    errors = []
+    assert rows(megadir.changes(folder, on_error=errors.append)) == changed
+    assert len(errors) == 1
+    (folder / "megadir-parts.json").write_text('{"version": 1, "parts": 1}')
+    assert rows(megadir.changes(folder)) == changed
+    assert rows(megadir.usage(folder)) == rows(megadir.usage(inventory))
+    megadir.scan(tree, tree.parent / "newer.parquet")
+    newer = tree.parent / "newer"
+    newer.mkdir()
+    (tree.parent / "newer.parquet").rename(newer / "1.parquet")
+    (newer / "megadir-parts.json").write_text('{"version": 1, "parts": 1}')
+    added = [row["path"] for row in rows(megadir.changes(os.fsencode(folder), newer)) if row["kind"] == "added"]
+    assert added == ["new"]
+    shutil.copy(inventory, folder / "part-2.parquet")
+    with pytest.raises(ValueError, match="2 parts instead of 1"):
+        megadir.usage(folder)
+
+
 def test_the_command_and_the_package_agree(tree):
     """The command of the wheel compares an inventory of the package with the tree."""
     inventory = tree.parent / "inventory.parquet"

@@ -67,6 +67,8 @@ mod mpi;
 #[cfg(target_os = "linux")]
 mod parallel;
 #[cfg(target_os = "linux")]
+mod parts;
+#[cfg(target_os = "linux")]
 mod peers;
 #[cfg(target_os = "linux")]
 mod progress;

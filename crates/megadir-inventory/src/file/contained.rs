@@ -84,6 +84,10 @@ impl Contained {
         }
     }
 
+    pub(super) fn admit(&mut self, row: &Row<'_>) -> Checked {
+        self.enter(row.key.root, row.key.parent).and_then(|()| self.row(row))
+    }
+
     pub(super) fn row(&mut self, row: &Row<'_>) -> Checked {
         let Row { key: Key { root, parent, name }, facts, .. } = *row;
         if name.is_empty() && parent.is_empty() {

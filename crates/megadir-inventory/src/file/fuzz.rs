@@ -5,7 +5,7 @@ use std::io::Write;
 use megadir::Result;
 
 use super::encoding;
-use super::open::Inventory;
+use super::open::Part;
 use crate::row::OwnedRow;
 use crate::rows::{Blocks, Rows};
 
@@ -22,10 +22,7 @@ pub fn fuzz(bytes: &[u8]) {
     }
 }
 
-fn read(
-    bytes: &[u8],
-    read: fn(Inventory) -> Result<Vec<OwnedRow>>,
-) -> std::result::Result<Vec<OwnedRow>, String> {
+fn read(bytes: &[u8], read: fn(Part) -> Result<Vec<OwnedRow>>) -> std::result::Result<Vec<OwnedRow>, String> {
     let told = |error: megadir::Error| {
         let text = error.to_string();
         assert_eq!(text.lines().count(), 1, "{text}");
@@ -33,7 +30,7 @@ fn read(
     };
     let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
     file.write_all(bytes).map_err(|error| error.to_string())?;
-    let inventory = Inventory::of(file, "bytes".as_ref(), false).map_err(told)?;
+    let inventory = Part::of(file, "bytes".as_ref(), false).map_err(told)?;
     let rows = read(inventory).map_err(told)?;
     assert!(rows.is_sorted_by(|before, after| before.row().key < after.row().key), "rows ascend");
     assert_contained(&rows);
@@ -58,7 +55,7 @@ fn assert_contained(rows: &[OwnedRow]) {
     }
 }
 
-fn by_rows(mut inventory: Inventory) -> Result<Vec<OwnedRow>> {
+fn by_rows(mut inventory: Part) -> Result<Vec<OwnedRow>> {
     let mut rows = Vec::new();
     while let Some(row) = inventory.next_row()? {
         rows.push(row.into());
@@ -66,7 +63,7 @@ fn by_rows(mut inventory: Inventory) -> Result<Vec<OwnedRow>> {
     Ok(rows)
 }
 
-fn by_blocks(inventory: Inventory) -> Result<Vec<OwnedRow>> {
+fn by_blocks(inventory: Part) -> Result<Vec<OwnedRow>> {
     let (mut blocks, mut rows) = (Blocks::new(inventory), Vec::new());
     while let Some(block) = blocks.next_block()? {
         if let Some((facts, error)) = block.root_row.as_deref() {

@@ -7,10 +7,12 @@ mod contained;
 mod decode;
 mod encode;
 mod encoding;
+mod folder;
 mod fuzz;
 mod gathered;
 #[cfg(test)]
 mod hostile;
+mod inventory;
 #[cfg(test)]
 mod long;
 mod open;
@@ -22,7 +24,8 @@ mod write;
 
 #[doc(hidden)]
 pub use self::fuzz::fuzz;
-pub use open::Inventory;
+pub use folder::PARTS_FILE;
+pub use inventory::Inventory;
 pub use write::{GROUP_ROWS, WriteOptions, Writer};
 
 /// XXH64 of each row group's bytes, 16 hex digits each, in order.

@@ -1,4 +1,4 @@
-//! Opens inventories; foreign, damaged and newer files get different errors.
+//! One file of an inventory; foreign, damaged and newer files get different errors.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -27,17 +27,8 @@ const MAGIC: &[u8; 4] = b"PAR1";
 
 const NOT_ASCENDING: &str = "its rows are not sorted; scan again";
 
-/// Inventory file, read row by row.
-///
-/// ```no_run
-/// use megadir_inventory::{Inventory, Rows};
-/// let mut inventory = Inventory::open("inventory.parquet".as_ref())?;
-/// while let Some(row) = inventory.next_row()? {
-///     println!("{} {:?}", String::from_utf8_lossy(row.key.name), row.facts.size_bytes);
-/// }
-/// # Ok::<(), megadir::Error>(())
-/// ```
-pub struct Inventory {
+/// One file, read row by row: a whole inventory, or a part.
+pub(super) struct Part {
     path: PathBuf,
     file: SerializedFileReader<Window>,
     held: Held,
@@ -48,31 +39,33 @@ pub struct Inventory {
     next_group: usize,
     batch: Batch,
     order: Ascending,
-    contained: Contained,
+    /// `None` for parts, whose directories may have their rows in other parts.
+    contained: Option<Contained>,
     given: u64,
     failed: bool,
 }
 
-impl Inventory {
-    /// Opens an inventory and reads its metadata. Errors: [`ErrorKind::Malformed`] if it is damaged or no
-    /// inventory, [`ErrorKind::Unavailable`] if its version is newer.
-    pub fn open(path: &Path) -> Result<Self> {
-        let failed = |error| Error::io("open", path, error);
-        // On Windows opening a directory fails with a misleading "access denied".
-        if cfg!(windows) && path.is_dir() {
-            return Err(malformed(path, "a directory, not an inventory"));
-        }
-        let file = File::open(path).map_err(failed)?;
-        if file.metadata().map_err(failed)?.is_dir() {
-            return Err(malformed(path, "a directory, not an inventory"));
-        }
-        Self::of(file, path, true)
+impl Part {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Self::of(File::open(path).map_err(|error| Error::io("open", path, error))?, path, true)
     }
 
-    pub(super) fn of(mut file: File, path: &Path, is_checked: bool) -> Result<Self> {
+    /// Part of a folder: closed between row groups, because a folder may have more parts than a process
+    /// may open files.
+    pub(super) fn open_briefly(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        Ok(Self { contained: None, ..Self::within(file, path, true, true)? })
+    }
+
+    pub(super) fn of(file: File, path: &Path, is_checked: bool) -> Result<Self> {
+        Self::within(file, path, is_checked, false)
+    }
+
+    fn within(mut file: File, path: &Path, is_checked: bool, is_brief: bool) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         check_ends(&mut file, path)?;
-        let (file, held) = Window::new(file).map_err(failed)?;
+        let window = if is_brief { Window::reopened(&file, path) } else { Window::new(file) };
+        let (file, held) = window.map_err(failed)?;
         let file = SerializedFileReader::new_with_options(file, ReadOptionsBuilder::new().build())
             .map_err(|error| damaged(path, error))?;
         let metadata = metadata(&file, path, is_checked)?;
@@ -83,7 +76,7 @@ impl Inventory {
             file,
             held,
             is_checked,
-            contained: Contained::new(metadata.roots.len()),
+            contained: Some(Contained::new(metadata.roots.len())),
             metadata,
             places,
             next_group: 0,
@@ -94,24 +87,31 @@ impl Inventory {
         })
     }
 
-    /// Path that the inventory was opened with.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// `true` if a checksum covers [`Rows::metadata`]; older files have none.
-    pub fn has_footer_checksum(&self) -> bool {
+    pub(super) fn has_footer_checksum(&self) -> bool {
         value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
     }
 
-    /// `false` for older files.
-    pub fn has_access_times(&self) -> bool {
+    pub(super) fn has_access_times(&self) -> bool {
         self.places[ACCESSED].is_some()
     }
 
-    /// Identity of the file, for comparisons of a tree that contains it.
-    pub fn excluded(&self) -> Option<crate::scan::Excluded> {
-        crate::replacement::excluded(&self.path)
+    /// Number of columns: older files have fewer.
+    pub(super) fn columns(&self) -> usize {
+        self.places.iter().flatten().count()
+    }
+
+    /// Key of the next row, which stays the next.
+    pub(super) fn peek(&mut self) -> Result<Option<Key<'_>>> {
+        Ok(if self.has_next()? { self.batch.key() } else { None })
+    }
+
+    /// The row that [`Self::peek`] has found.
+    pub(super) fn peeked(&self) -> Option<Row<'_>> {
+        self.batch.row()
     }
 
     fn fill(&mut self) -> Result<bool> {
@@ -160,12 +160,13 @@ impl Inventory {
         };
         block.reserve(rows.len(), columns.name_bytes(&rows));
         let (mut ascends, mut last) = (true, None);
-        let mut contained = self.contained.enter(root, parent);
+        let mut checks = self.contained.as_mut();
+        let mut contained = checks.as_mut().map_or(Ok(()), |checks| checks.enter(root, parent));
         let first = columns.key(rows.start).filter(|key| !key.is_root());
         let plain = first.zip(columns.plain(&rows)).filter(|(_, plain)| block.add_plain(plain));
         if let Some((first, plain)) = plain {
             ascends = self.order.admits(&first) && plain.ascend();
-            contained = contained.and_then(|()| self.contained.plain(&plain));
+            contained = contained.and_then(|()| checks.map_or(Ok(()), |checks| checks.plain(&plain)));
             last = columns.key(rows.end - 1).map(|key| key.name);
         } else {
             for row in rows.clone() {
@@ -178,7 +179,8 @@ impl Inventory {
                     Some(last) => last < row.key.name,
                 };
                 last = Some(row.key.name);
-                contained = contained.and_then(|()| self.contained.row(&row));
+                contained =
+                    contained.and_then(|()| checks.as_mut().map_or(Ok(()), |checks| checks.row(&row)));
                 match row.key.is_root() {
                     true => block.set_root_row(row.facts, row.error),
                     false => block.add(row.key.name, &row.facts, row.error)?,
@@ -224,7 +226,7 @@ impl Inventory {
     }
 }
 
-impl Rows for Inventory {
+impl Rows for Part {
     fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -238,9 +240,10 @@ impl Rows for Inventory {
         if !follows {
             return self.fail(malformed(&self.path, NOT_ASCENDING));
         }
-        let contained = self.batch.row().map_or(Ok(()), |row| {
-            self.contained.enter(row.key.root, row.key.parent).and_then(|()| self.contained.row(&row))
-        });
+        let contained = match (self.batch.row(), &mut self.contained) {
+            (Some(row), Some(contained)) => contained.admit(&row),
+            _ => Ok(()),
+        };
         if let Err(reason) = contained {
             return self.refuse(&reason);
         }
@@ -257,13 +260,7 @@ impl Rows for Inventory {
     }
 }
 
-impl std::fmt::Debug for Inventory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inventory").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-fn malformed(path: &Path, reason: &str) -> Error {
+pub(super) fn malformed(path: &Path, reason: &str) -> Error {
     Error::new("read", path, ErrorKind::Malformed, reason)
 }
 

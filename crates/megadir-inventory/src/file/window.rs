@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::{Buf, Bytes};
@@ -15,9 +16,24 @@ pub(super) struct Window(Held);
 pub(super) struct Held(Arc<Shared>);
 
 struct Shared {
-    file: File,
+    file: Source,
     length: u64,
     part: Mutex<Part>,
+}
+
+enum Source {
+    Open(File),
+    /// Opened for each reading.
+    Path(PathBuf),
+}
+
+impl Source {
+    fn file(&self) -> io::Result<File> {
+        match self {
+            Self::Open(file) => file.try_clone(),
+            Self::Path(path) => File::open(path),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -29,8 +45,17 @@ struct Part {
 impl Window {
     pub(super) fn new(file: File) -> io::Result<(Self, Held)> {
         let length = file.metadata()?.len();
+        Ok(Self::of(Source::Open(file), length))
+    }
+
+    /// Opens the file again for each reading.
+    pub(super) fn reopened(file: &File, path: &Path) -> io::Result<(Self, Held)> {
+        Ok(Self::of(Source::Path(path.to_owned()), file.metadata()?.len()))
+    }
+
+    fn of(file: Source, length: u64) -> (Self, Held) {
         let held = Held(Arc::new(Shared { file, length, part: Mutex::default() }));
-        Ok((Self(held.clone()), held))
+        (Self(held.clone()), held)
     }
 }
 
@@ -43,7 +68,7 @@ impl Held {
         let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::from(std::mem::take(&mut part.bytes));
         bytes.clear();
-        read(file, &range, &mut bytes)?;
+        read(&file.file()?, &range, &mut bytes)?;
         *part = Part { start: range.start, bytes: bytes.into() };
         Ok(part.bytes.clone())
     }
@@ -79,7 +104,7 @@ impl ChunkReader for Window {
         if let Some(bytes) = self.0.slice(start, None) {
             return Ok(Box::new(bytes.reader()));
         }
-        let mut file = self.0.0.file.try_clone()?;
+        let mut file = self.0.0.file.file()?;
         file.seek(SeekFrom::Start(start))?;
         Ok(Box::new(BufReader::new(file)))
     }
@@ -91,7 +116,7 @@ impl ChunkReader for Window {
         let end = start.checked_add(length as u64).filter(|end| *end <= self.0.0.length);
         let end = end.ok_or_else(|| ParquetError::EOF(format!("{length} bytes at {start}")))?;
         let mut bytes = Vec::new();
-        read(&self.0.0.file, &(start..end), &mut bytes)?;
+        read(&self.0.0.file.file()?, &(start..end), &mut bytes)?;
         Ok(bytes.into())
     }
 }

@@ -230,7 +230,7 @@ def changes(
     on_error: _OnError = None,
     progress: _Progress = None,
 ) -> Stream:
-    """Compare trees with their inventory.
+    """Compare trees with their inventory, a file or a folder of parts.
 
     ``path`` is the tree today, or a newer inventory; without it, the trees are where the inventory found them. With ``any_root``
     it may be another directory than the one scanned, such as a copy.
@@ -263,7 +263,7 @@ def usage(
 ) -> Stream:
     """Find the directories that hold the entries and the space, in trees or in an inventory.
 
-    The first rows are the trees, with an empty ``path``; then come the ``top`` directories, at most ``depth`` levels below,
+    A directory with the file ``megadir-parts.json`` is an inventory in parts. The first rows are the trees, with an empty ``path``; then come the ``top`` directories, at most ``depth`` levels below,
     in the ``order`` of entries, allocated, apparent, newest or oldest.
 
     Columns: ``root`` (index of the tree), ``path``, ``depth``, ``entries``, ``inodes`` (hard links count once), ``directories``,

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use megadir::nearest::choices;
+use megadir_inventory::Inventory;
 use megadir_inventory::changes::ChangeKind;
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::values::{memory, threads, top};
 use crate::exit::{CliError, directory_parser};
+use crate::ui::message::quoted;
 
 fn kind(text: &str) -> Result<ChangeKind, String> {
     let found = ChangeKind::ALL.into_iter().find(|kind| kind.name() == text);
@@ -34,7 +36,7 @@ Exit codes: 0 done; 1 some entries could not be compared; 2 usage, not the direc
 inventory or the tree could not be opened; 10 --quiet: changes or suspects exist; 130 interrupted. Errors go to standard \
 error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
-    /// Inventory written by 'megadir scan'
+    /// Inventory written by 'megadir scan', or a folder of its parts
     #[arg(value_name = "INVENTORY", value_parser = directory_parser())]
     pub(super) inventory: PathBuf,
     /// Present path of the tree, or a newer inventory of it [default: the path that was scanned]
@@ -123,7 +125,7 @@ impl Args {
     }
 
     pub(super) fn newer(&self) -> Option<&Path> {
-        self.path.as_deref().filter(|path| path.is_file())
+        self.path.as_deref().filter(|path| Inventory::is_at(path))
     }
 
     fn check_two(&self) -> Result<(), CliError> {
@@ -145,6 +147,12 @@ impl Args {
         if self.paths && roots != 1 {
             return Err(CliError::usage(format!(
                 "--paths: the inventory has {roots} trees, so relative paths are ambiguous; use --json"
+            )));
+        }
+        if self.update && self.inventory.is_dir() {
+            return Err(CliError::usage(format!(
+                "--update: {} is a folder of parts; write one file with 'megadir scan --merge FOLDER --output FILE'",
+                quoted(&self.inventory)
             )));
         }
         match self.path {

@@ -121,8 +121,11 @@ fn recorded_roots(metadata: &Metadata) -> Result<Vec<PathBuf>, CliError> {
 }
 
 impl Run<'_> {
-    fn warn_of(&self, path: &Path, inventory: &Inventory) {
+    fn warn_of(&mut self, path: &Path, inventory: &Inventory) {
         let metadata = inventory.metadata();
+        if let Some(error) = inventory.unfinished() {
+            self.fail(&exit::describe(&error));
+        }
         if !metadata.is_complete() {
             let failed = metadata.failed.max(metadata.unread_directories);
             eprintln!(

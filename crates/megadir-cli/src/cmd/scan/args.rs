@@ -7,7 +7,8 @@ use std::sync::Arc;
 use megadir::{BUFFER_BYTES_MIN, Conditions, Dir, StatBackend};
 use megadir_inventory::{Excluded, ScanOptions};
 
-use crate::cmd::conditions::{Asked, refuse_lacking};
+use super::merge;
+use crate::cmd::conditions::{self, Asked, refuse_lacking};
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use crate::cmd::values::{ListLimits, ReadAheadOption, list_limits, memory, rate, stat_backend, threads};
@@ -27,7 +28,7 @@ opened, or the inventory could not be written; 130 interrupted. Errors go to sta
 of each kind and then a count.")]
 pub(crate) struct Args {
     /// Directories to scan, with everything below them; a symbolic link to one is followed
-    #[arg(value_name = "PATH", required = true, value_parser = exit::directory_parser())]
+    #[arg(value_name = "PATH", required_unless_present = "merge", value_parser = exit::directory_parser())]
     pub(super) paths: Vec<PathBuf>,
     /// Write the inventory to FILE: .csv and .jsonl as text, other names as Parquet
     ///
@@ -55,6 +56,12 @@ pub(crate) struct Args {
     /// Sizes end with B. Lists have about equal work; one may exceed the limits by its last file.
     #[arg(long, value_name = "ENTRIES,SIZE", value_parser = list_limits, requires = "lists")]
     pub(super) split: Option<ListLimits>,
+    /// Read no tree, but merge the parts of an inventory in FOLDER: inventories *.parquet of the same trees
+    ///
+    /// 'megadir changes' and 'megadir usage' read such a folder too. With --dry-run, checks the parts. The folder is complete with the file
+    /// megadir-parts.json, which is written after the last part.
+    #[arg(long, value_name = "FOLDER", value_parser = exit::directory_parser(), conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_MERGED)]
+    pub(super) merge: Option<PathBuf>,
     /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
@@ -76,9 +83,33 @@ pub(crate) struct Args {
     pub(super) reading: Reading,
 }
 
+/// Options about reading trees.
+const NOT_MERGED: [&str; 9] = [
+    "paths",
+    "lists",
+    "hash_suspects",
+    "cross_mounts",
+    "read_ahead",
+    "stat_backend",
+    "rate",
+    "idle",
+    "memory",
+];
+
 impl Args {
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// Absolute paths of the trees.
+    pub(super) fn roots(&self) -> Result<Vec<Vec<u8>>, CliError> {
+        match &self.merge {
+            Some(folder) => Ok(merge::roots(folder)?),
+            None => {
+                let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
+                self.paths.iter().map(root).collect()
+            }
+        }
     }
 
     pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
@@ -177,9 +208,4 @@ pub(in crate::cmd) fn spill_directory(output: Option<&Path>) -> PathBuf {
         Some(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent })
     });
     beside.unwrap_or_else(std::env::temp_dir)
-}
-
-pub(in crate::cmd) fn roots(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CliError> {
-    let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
-    paths.iter().map(root).collect()
 }

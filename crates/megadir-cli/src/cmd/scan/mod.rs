@@ -3,6 +3,7 @@
 pub(super) mod args;
 #[cfg(unix)]
 mod lists;
+mod merge;
 pub(super) mod progress;
 mod text;
 
@@ -119,7 +120,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let threads = reading.threads();
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
-    let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
+    let writer = Writer::create(output, args.roots()?, options)?;
     let options = reading.options(&args.paths, Some(output), writer.excluded(), conditions);
     let mut hashing = hashing(args, writer)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
@@ -131,7 +132,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
 
 fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
-    let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
+    let sink = TextSink::create(form, output, args.roots()?)?;
     let options = args.reading.options(&args.paths, output, sink.excluded(), conditions);
     let mut hashing = hashing(args, sink)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
@@ -206,7 +207,11 @@ fn timed(
         progress.tell(&event);
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let scanned = scan(&args.paths, options, &mut watch, sink).map_err(CliError::from);
+    let scanned = match &args.merge {
+        Some(folder) => merge::rows(folder, &mut watch, sink),
+        None => scan(&args.paths, options, &mut watch, sink),
+    };
+    let scanned = scanned.map_err(CliError::from);
     progress.finish();
     (scanned, started)
 }

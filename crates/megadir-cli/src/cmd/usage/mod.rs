@@ -76,14 +76,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
-    let Some(file) = paths.iter().find(|path| path.is_file()) else {
+    let Some(file) = paths.iter().find(|path| Inventory::is_at(path)) else {
         check_apart(paths)?;
         return Ok(None);
     };
     if paths.len() > 1 {
         return Err(CliError::usage(format!(
-            "{} is a file: an inventory must be the only PATH",
-            quoted(file)
+            "{} is {}: an inventory must be the only PATH",
+            quoted(file),
+            if file.is_dir() { "a folder of parts" } else { "a file" }
         )));
     }
     Ok(Some(file))

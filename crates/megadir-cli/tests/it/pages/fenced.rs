@@ -28,6 +28,8 @@ const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
 
 const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `backup` run it");
 
+const IN_PARTS: Held = Elsewhere("needs a folder of parts; the tests `parts` run it");
+
 const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
 
 const RANKS: Held = Elsewhere("needs an MPI launcher; the tests `mpi` run smaller ones");
@@ -211,6 +213,18 @@ const BLOCKS: &[Block] = &[
         ],
     ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
+    (
+        "docs/inventory.md",
+        &[
+            ("megadir usage parts", IN_PARTS),
+            ("megadir changes parts later.parquet", IN_PARTS),
+            ("megadir scan --merge parts --output inventory.parquet", IN_PARTS),
+        ],
+    ),
+    (
+        "docs/inventory.md",
+        &[("SELECT type, count(DISTINCT (root, parent, name)) FROM 'parts/*.parquet' GROUP BY type;", QUERY)],
+    ),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),

@@ -1,0 +1,295 @@
+//! Folder of parts: inventories of the same roots, merged by key.
+//!
+//! A part waits as its first key, and is opened again when that key is the next. A part that is open holds one row
+//! group and no descriptor, so that thousands of parts are no more than those whose keys overlap.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+
+use megadir::{Error, ErrorKind, FileType, Result};
+
+use super::contained::Contained;
+use super::open::{Part, malformed};
+use crate::metadata::{Metadata, Scanned};
+use crate::row::{Key, Row};
+use crate::rows::Rows;
+
+/// File in a folder of parts that is written after the last part: JSON, `{"version":1,"parts":N}` with the
+/// number of parts.
+pub const PARTS_FILE: &str = "megadir-parts.json";
+
+const PARTS_VERSION: u64 = 1;
+/// Parts whose first row group is kept instead of read again. Most folders have no more.
+const KEPT_MAX: usize = 16;
+
+type OwnedKey = (u32, Vec<u8>, Vec<u8>);
+
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    pub(super) is_unfinished: bool,
+    pub(super) has_footer_checksum: bool,
+    pub(super) has_access_times: bool,
+    metadata: Metadata,
+    parts: Vec<Entry>,
+    waiting: BinaryHeap<Reverse<(OwnedKey, usize)>>,
+    /// Part of the next row; not in `waiting`.
+    active: Option<usize>,
+    contained: Contained,
+    failed: bool,
+}
+
+struct Entry {
+    path: PathBuf,
+    started_ns: i64,
+    part: Option<Box<Part>>,
+}
+
+pub(super) fn is_folder(path: &Path) -> bool {
+    path.join(PARTS_FILE).is_file()
+}
+
+impl Folder {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let paths = part_paths(path)?;
+        let Some(first) = paths.first() else {
+            return Err(malformed(path, "a directory, not an inventory: it has no part '*.parquet'"));
+        };
+        let is_unfinished = !is_folder(path);
+        if !is_unfinished {
+            check_number(path, paths.len())?;
+        }
+        let first = Part::open_briefly(first)?;
+        let mut folder = Self {
+            path: path.to_owned(),
+            is_unfinished,
+            has_footer_checksum: true,
+            has_access_times: first.has_access_times(),
+            metadata: none_of(first.metadata()),
+            parts: Vec::new(),
+            waiting: BinaryHeap::new(),
+            active: None,
+            contained: Contained::new(first.metadata().roots.len()),
+            failed: false,
+        };
+        paths.into_iter().try_for_each(|part| folder.add(&first, part))?;
+        Ok(folder)
+    }
+
+    fn add(&mut self, first: &Part, path: PathBuf) -> Result<()> {
+        let mut part = Part::open_briefly(&path)?;
+        if let Some(difference) = difference(first, &part) {
+            let first = first.path().display();
+            let reason =
+                format!("its {difference} differ from those of '{first}': parts must be of one scan");
+            return Err(malformed(&path, &reason));
+        }
+        self.has_footer_checksum &= part.has_footer_checksum();
+        add(&mut self.metadata, part.metadata());
+        let started_ns = part.metadata().started_ns;
+        if let Some(key) = part.peek()?.as_ref().map(owned) {
+            self.waiting.push(Reverse((key, self.parts.len())));
+        }
+        let part = (self.parts.len() < KEPT_MAX).then(|| Box::new(part));
+        self.parts.push(Entry { path, started_ns, part });
+        Ok(())
+    }
+
+    /// Part whose next row is the next of all.
+    fn advance(&mut self) -> Result<Option<usize>> {
+        if let Some(index) = self.active.take() {
+            let least = self.waiting.peek().map(|Reverse((key, _))| borrowed(key));
+            match self.parts[index].peek()? {
+                None => self.parts[index].part = None,
+                Some(key) if least.is_none_or(|least| key < least) => {
+                    self.active = Some(index);
+                    return Ok(self.active);
+                }
+                Some(key) => self.waiting.push(Reverse((owned(&key), index))),
+            }
+        }
+        let Some(Reverse((key, mut index))) = self.waiting.pop() else { return Ok(None) };
+        self.parts[index].begin(&key)?;
+        while self.waiting.peek().is_some_and(|Reverse((next, _))| *next == key) {
+            let Some(Reverse((_, other))) = self.waiting.pop() else { break };
+            self.parts[other].begin(&key)?;
+            let older = self.older(index, other)?;
+            index = if older == index { other } else { index };
+            self.leave_out(older)?;
+        }
+        self.active = Some(index);
+        Ok(self.active)
+    }
+
+    fn older(&self, one: usize, other: usize) -> Result<usize> {
+        let row = |index: usize| self.parts[index].part.as_ref().and_then(|part| part.peeked());
+        let is_directory =
+            |index| row(index).is_some_and(|row| row.key.is_root() || row.facts.kind == FileType::Directory);
+        if !is_directory(one) && !is_directory(other) {
+            let name = row(one).map(|row| String::from_utf8_lossy(row.key.name).into_owned());
+            let (name, first) = (name.unwrap_or_default(), self.parts[one].path.display());
+            let reason = format!("'{name}' is in '{first}' too: only directories may be in several parts");
+            return Err(malformed(&self.parts[other].path, &reason));
+        }
+        Ok([one, other]
+            .into_iter()
+            .min_by_key(|index| (self.parts[*index].started_ns, *index))
+            .unwrap_or(one))
+    }
+
+    fn leave_out(&mut self, index: usize) -> Result<()> {
+        let Some(part) = &mut self.parts[index].part else { return Ok(()) };
+        if let Some(row) = part.next_row()? {
+            let failed = row.error.is_some();
+            self.metadata.rows = self.metadata.rows.saturating_sub(1);
+            self.metadata.failed -= u64::from(failed).min(self.metadata.failed);
+            let unread = u64::from(failed && row.facts.errno.is_none());
+            self.metadata.unread_directories -= unread.min(self.metadata.unread_directories);
+        }
+        match part.peek()? {
+            Some(key) => self.waiting.push(Reverse((owned(&key), index))),
+            None => self.parts[index].part = None,
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, index: usize) -> Result<()> {
+        let Entry { path, part, .. } = &self.parts[index];
+        let Some(row) = part.as_ref().and_then(|part| part.peeked()) else { return Ok(()) };
+        self.contained.admit(&row).map_err(|fault| {
+            malformed(path, &format!("{fault}; a part may be missing, or was not written by a scan"))
+        })
+    }
+}
+
+impl Entry {
+    fn peek(&mut self) -> Result<Option<Key<'_>>> {
+        self.part.as_mut().map_or(Ok(None), |part| part.peek())
+    }
+
+    /// Opens a part that waits at its first row.
+    fn begin(&mut self, key: &OwnedKey) -> Result<()> {
+        if self.part.is_none() {
+            let part = Part::open_briefly(&self.path)?;
+            self.part = Some(Box::new(part));
+        }
+        let is_same = self.peek()?.is_some_and(|there| there == borrowed(key));
+        if is_same { Ok(()) } else { Err(malformed(&self.path, "it was replaced while it was read")) }
+    }
+}
+
+impl Rows for Folder {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        if self.failed {
+            return Ok(None);
+        }
+        let next = self.advance().and_then(|index| index.map(|at| self.check(at).map(|()| at)).transpose());
+        let Self { parts, failed, .. } = self;
+        *failed = next.is_err();
+        let Some(index) = next? else { return Ok(None) };
+        let Some(part) = &mut parts[index].part else { return Ok(None) };
+        let row = part.next_row();
+        *failed = row.is_err();
+        row
+    }
+}
+
+fn owned(key: &Key<'_>) -> OwnedKey {
+    (key.root, key.parent.to_vec(), key.name.to_vec())
+}
+
+fn borrowed((root, parent, name): &OwnedKey) -> Key<'_> {
+    Key { root: *root, parent, name }
+}
+
+/// Sorted by name: the order decides between parts of one moment.
+fn part_paths(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error| Error::io("read", folder, error);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if path.extension().is_some_and(|ending| ending == "parquet") && !is_hidden {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    match paths.iter().find(|path| path.is_dir()) {
+        Some(directory) => Err(malformed(directory, "a directory, not a part of an inventory")),
+        None => Ok(paths),
+    }
+}
+
+fn check_number(folder: &Path, parts: usize) -> Result<()> {
+    let path = folder.join(PARTS_FILE);
+    let text = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    let json: serde_json::Value = serde_json::from_slice(&text)
+        .map_err(|error| malformed(&path, &format!("damaged ({error}); scan again")))?;
+    match (json["version"].as_u64(), json["parts"].as_u64()) {
+        (Some(version), _) if version > PARTS_VERSION => {
+            let reason = format!(
+                "version {version}, but this program reads up to {PARTS_VERSION}: use a newer program"
+            );
+            Err(Error::new("read", &path, ErrorKind::Unavailable, reason))
+        }
+        (_, Some(number)) if number == parts as u64 => Ok(()),
+        (_, Some(number)) => {
+            Err(malformed(folder, &format!("{parts} parts instead of {number} ({PARTS_FILE}); scan again")))
+        }
+        _ => Err(malformed(&path, "damaged: it has no number of parts; scan again")),
+    }
+}
+
+fn difference(first: &Part, other: &Part) -> Option<&'static str> {
+    let (one, two) = (first.metadata(), other.metadata());
+    let roots = |metadata: &Metadata| -> Vec<_> {
+        let root =
+            |root: &crate::metadata::Root| (root.path.clone(), root.file_system.clone(), root.granule_ns);
+        metadata.roots.iter().map(root).collect()
+    };
+    let settings =
+        |scanned: &Scanned| (scanned.cross_mounts, scanned.stat_backend.clone(), scanned.selected.clone());
+    let devices = |volume: &crate::metadata::Volume| {
+        let same = |other: &&crate::metadata::Volume| other.device == volume.device;
+        two.volumes.iter().flatten().find(same).is_some_and(|other| other.fsid != volume.fsid)
+    };
+    if roots(one) != roots(two) {
+        return Some("roots");
+    }
+    if settings(&one.scanned) != settings(&two.scanned) {
+        return Some("settings");
+    }
+    if first.columns() != other.columns() || one.volumes.is_some() != two.volumes.is_some() {
+        return Some("columns");
+    }
+    one.volumes.iter().flatten().any(devices).then_some("devices")
+}
+
+fn none_of(first: &Metadata) -> Metadata {
+    let mut none = first.clone();
+    (none.rows, none.failed, none.unread_directories, none.scanned.mounts_not_entered) = (0, 0, 0, 0);
+    none
+}
+
+fn add(all: &mut Metadata, part: &Metadata) {
+    all.started_ns = all.started_ns.min(part.started_ns);
+    all.ended_ns = all.ended_ns.max(part.ended_ns);
+    all.rows = all.rows.saturating_add(part.rows);
+    all.failed = all.failed.saturating_add(part.failed);
+    all.unread_directories = all.unread_directories.saturating_add(part.unread_directories);
+    let (scanned, other) = (&mut all.scanned, &part.scanned);
+    scanned.threads = scanned.threads.max(other.threads);
+    scanned.mounts_not_entered = scanned.mounts_not_entered.saturating_add(other.mounts_not_entered);
+    for (root, other) in all.roots.iter_mut().zip(&part.roots) {
+        root.newest_ns = root.newest_ns.max(other.newest_ns);
+    }
+    if let (Some(volumes), Some(others)) = (&mut all.volumes, &part.volumes) {
+        volumes.extend(others.iter().cloned());
+        volumes.sort_by_key(|volume| volume.device);
+        volumes.dedup();
+    }
+}
