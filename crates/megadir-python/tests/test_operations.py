@@ -65,7 +65,7 @@ def test_a_folder_of_parts_is_an_inventory(tree):
     shutil.copy(inventory, folder / "part-1.parquet")
     (tree / "new").write_text("new")
     changed = rows(megadir.changes(inventory))
-    with pytest.raises(ValueError, match="incomplete: it has no megadir-parts.json"):
+    with pytest.raises(OSError, match="incomplete: it has no megadir-parts.json"):
         megadir.changes(folder)
     errors = []
     assert rows(megadir.changes(folder, on_error=errors.append)) == changed
@@ -81,7 +81,7 @@ def test_a_folder_of_parts_is_an_inventory(tree):
     added = [row["path"] for row in rows(megadir.changes(os.fsencode(folder), newer)) if row["kind"] == "added"]
     assert added == ["new"]
     shutil.copy(inventory, folder / "part-2.parquet")
-    with pytest.raises(ValueError, match="2 parts instead of 1"):
+    with pytest.raises(OSError, match="2 parts instead of 1"):
         megadir.usage(folder)
 
 

@@ -1,4 +1,4 @@
-"""Typical uses, for mypy only: each must be accepted with exactly these types."""
+"""Typical uses, for mypy and pyright only: each must be accepted with exactly these types."""
 
 import os
 import pathlib

@@ -33,7 +33,7 @@ static STAGES: &[Stage] = &[
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
     Stage {
         aside: true,
-        ..stage("python", "the Python package: its wheel, pytest, mypy, examples", python::run)
+        ..stage("python", "the Python package: its wheel, pytest, mypy, pyright, examples", python::run)
     },
     stage("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
     stage("package", "the files of a release, tried in a new Debian and in an empty root", package::run),

@@ -1,5 +1,5 @@
 //! Builds the wheel and tests it in a bare virtual environment: alone, then by pytest (with the examples of
-//! docstrings and docs/python.md) and mypy.
+//! docstrings and docs/python.md), mypy and pyright.
 
 use std::process::Command;
 
@@ -7,7 +7,14 @@ use crate::ci::drive::{Context, Report};
 use crate::process;
 use crate::wheel::{self, Environment};
 
-const TOOLS: &[&str] = &["pytest==9.2.0", "mypy==2.4.1", "pyarrow==26.0.1", "typing_extensions>=4.12"];
+/// pyright brings node by `nodejs`, and itself from the registry npm.
+const TOOLS: &[&str] = &[
+    "pytest==9.2.0",
+    "mypy==2.4.1",
+    "pyright[nodejs]==1.1.414",
+    "pyarrow==26.0.1",
+    "typing_extensions>=4.12",
+];
 
 /// Uses the package without any other.
 const ALONE: &str = "import megadir, os
@@ -40,6 +47,10 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         let mypy = ["-m", "mypy", "--strict", "--cache-dir", &cache.to_string_lossy()];
         process::run(&mut python(context, &environment, &[&mypy, checked].concat()))?;
     }
+    let (project, program) = (context.root("crates/megadir-python"), environment.program("python"));
+    let (project, program) = (project.to_string_lossy(), program.to_string_lossy());
+    let pyright = ["-m", "pyright", "--project", &project, "--pythonpath", &program];
+    process::run(&mut python(context, &environment, &pyright))?;
     Ok(Report::default())
 }
 
