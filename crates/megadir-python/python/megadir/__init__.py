@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Sequence
     from datetime import timedelta
-    from typing import Any, Callable, Optional, TypedDict, Union
+    from typing import Any, Optional, TypedDict, Union
 
     from typing_extensions import Unpack
 
