@@ -16,6 +16,9 @@ const TOOLS: &[&str] = &[
     "typing_extensions>=4.12",
 ];
 
+/// For the notebook of docs/.
+const NOTEBOOK_TOOLS: &[&str] = &["duckdb==2.0.0", "matplotlib==3.11.2"];
+
 /// Uses the package without any other.
 const ALONE: &str = "import megadir, os
 assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
@@ -39,6 +42,9 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     process::run(Command::new(environment.program("megadir")).arg("--version"))?;
     process::run(&mut python(context, &environment, &["-c", ALONE]))?;
     environment.install(TOOLS)?;
+    if context.full {
+        environment.install(NOTEBOOK_TOOLS)?;
+    }
     let tests = context.root("crates/megadir-python/tests").to_string_lossy().into_owned();
     let pytest = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", &tests];
     process::run(&mut python(context, &environment, &pytest))?;
