@@ -59,6 +59,7 @@ impl Work {
             into: self.into.as_ref(),
             exclude: Some(&self.exclude),
             files_per_second_max: args.rate,
+            offline: args.offline,
             ..ReshardOptions::new(self.from.layout, self.to.layout, on_failure)
         }
     }
