@@ -16,7 +16,7 @@
 //!   shows if it was moved; pairs of layouts without this property are [refused](Route::new).
 //! * Memory is bounded by [`ReshardOptions::window_bytes`] and one buffer per level.
 //!
-//! With [`ReshardOptions::offline`] files are linked and unlinked instead, which is faster: a file has both paths
+//! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths
 //! for a moment, and after a kill until the next such run. If a program replaces a file in between, its new
 //! file is unlinked.
 
@@ -68,7 +68,7 @@ pub struct ReshardOptions<'a> {
     pub window_bytes: usize,
     /// Remove the old layout's directories once they are empty.
     pub remove_emptied: bool,
-    /// Link and unlink instead of renaming, which is faster. Only if no other program changes the directory
+    /// Link and unlink in two threads instead of renaming. Only if no other program changes the directory
     /// meanwhile: a file that replaces another one may be lost. Files that cannot be linked are renamed.
     pub offline: bool,
     /// Called with each failure, also for files that stay because a name is taken.

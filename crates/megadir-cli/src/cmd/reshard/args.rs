@@ -60,9 +60,9 @@ pub(crate) struct Args {
     /// Limit the rate, files per second, e.g. 500/s or 10k/s
     #[arg(long, value_name = "N/s", value_parser = values::rate, help_heading = "Speed")]
     pub(super) rate: Option<NonZeroU32>,
-    /// Move faster, if no other program changes DIR meanwhile
+    /// Link and unlink in two threads instead of renaming, if no other program changes DIR meanwhile
     ///
-    /// Each file is linked to its new path, then its old path is removed: it has both for a moment. A file that another program
+    /// Takes other locks of the kernel than renaming. A file has both paths for a moment. A file that another program
     /// puts in the place of an old one meanwhile may be lost. After a kill, the same command removes old paths that were left.
     #[arg(long, conflicts_with = "follow", help_heading = "Speed")]
     pub(super) offline: bool,
