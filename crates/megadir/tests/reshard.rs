@@ -124,7 +124,7 @@ proptest! {
     fn there_and_back_is_the_same_tree(
         names in prop::collection::btree_set(any_name(), 0..60),
         from in prop::sample::select(LAYOUTS), to in prop::sample::select(LAYOUTS),
-        window_bytes in prop_oneof![Just(1), Just(2000), Just(1 << 20)],
+        window_bytes in prop_oneof![Just(1), Just(2000), Just(1 << 20)], offline in any::<bool>(),
     ) {
         let (from, to) = (layout(from), layout(to));
         let scratch = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ proptest! {
             *failures.borrow_mut() += 1;
             *blocked.borrow_mut() += u64::from(error.kind() == ErrorKind::NotADirectory);
         };
-        let mut options = ReshardOptions { window_bytes, ..ReshardOptions::new(from, to, &on_failure) };
+        let mut options = ReshardOptions { window_bytes, offline, ..ReshardOptions::new(from, to, &on_failure) };
         let directory = Dir::open(at).unwrap();
         let there = match reshard(&directory, &options, &Progress::new()) {
             // Shortened names of two layouts on one level.

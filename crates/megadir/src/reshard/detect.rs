@@ -172,7 +172,7 @@ impl Visit for Verifier<'_> {
             FileType::Directory => self.fit.directories += 1,
             _ if self.layout.name_of(at.path, &mut self.names).is_some() => {
                 self.fit.fit += 1;
-                self.progress.one_more();
+                self.progress.more(1);
                 return !self.progress.is_cancelled();
             }
             _ => self.fit.misfits += 1,

@@ -1,7 +1,8 @@
 //! Moves the files of a directory to the places of another layout, relative to descriptors.
 //!
 //! ```text
-//! tree (old layout's directories) -> judge: name, new path -> window -> by target directories and inode -> renameat2
+//! tree (old layout's directories) -> judge: name, new path -> window -> by target directories and inode -> renameat2,
+//!                                                              or offline: linkat -> unlinkat in another thread
 //! ```
 //!
 //! Guarantees:
@@ -15,13 +16,15 @@
 //!   shows if it was moved; pairs of layouts without this property are [refused](Route::new).
 //! * Memory is bounded by [`ReshardOptions::window_bytes`] and one buffer per level.
 //!
-//! Files are renamed rather than linked and unlinked: if a program replaces a file in between, its new file
-//! would be unlinked.
+//! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths
+//! for a moment, and after a kill until the next such run. If a program replaces a file in between, its new
+//! file is unlinked.
 
 mod detect;
 mod judge;
 mod mover;
 mod progress;
+mod relink;
 mod renew;
 mod route;
 mod survey;
@@ -65,6 +68,9 @@ pub struct ReshardOptions<'a> {
     pub window_bytes: usize,
     /// Remove the old layout's directories once they are empty.
     pub remove_emptied: bool,
+    /// Link and unlink in two threads instead of renaming. Only if no other program changes the directory
+    /// meanwhile: a file that replaces another one may be lost. Files that cannot be linked are renamed.
+    pub offline: bool,
     /// Called with each failure, also for files that stay because a name is taken.
     pub on_failure: &'a dyn Fn(Error),
 }
@@ -80,6 +86,7 @@ impl<'a> ReshardOptions<'a> {
             files_per_second_max: None,
             window_bytes: WINDOW_BYTES,
             remove_emptied: true,
+            offline: false,
             on_failure,
         }
     }

@@ -4,16 +4,17 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, RenameFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::ReshardOptions;
 use super::judge::{Counts, Judge};
 use super::progress::Progress;
+use super::relink::{Done, Relinker, is_same, rename};
 use super::route::Route;
 use super::targets::Targets;
 use super::tree::{At, Visit};
-use super::window::{Waiting, Window};
+use super::window::Window;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -40,6 +41,8 @@ pub(super) struct Mover<'a> {
     /// Digests of paths.
     known: HashSet<u64>,
     hasher: RandomState,
+    /// `None` to rename.
+    relinker: Option<Relinker>,
     fatal: Option<Error>,
 }
 
@@ -65,6 +68,10 @@ impl<'a> Mover<'a> {
             left: Vec::new(),
             known: HashSet::new(),
             hasher: RandomState::new(),
+            relinker: options
+                .offline
+                .then(|| Relinker::start(options.files_per_second_max.is_some()))
+                .flatten(),
             fatal: None,
         }
     }
@@ -131,14 +138,11 @@ impl<'a> Mover<'a> {
             {
                 break;
             }
-            let waiting = self.window.get(index);
-            match &self.open[waiting.target] {
-                Ok(target) => {
-                    let renamed = rename(&self.sources[waiting.source], target, &waiting);
-                    self.judge_result(renamed, index);
-                }
-                Err(_) => self.judge.counts.failures += 1,
-            }
+            self.move_file(index);
+        }
+        if let Some(relinker) = &mut self.relinker {
+            let done = relinker.wait();
+            self.judge_done(done);
         }
         for error in self.open.drain(..).filter_map(Result::err) {
             (self.options.on_failure)(error);
@@ -146,18 +150,41 @@ impl<'a> Mover<'a> {
         end
     }
 
-    fn judge_result(&mut self, renamed: std::result::Result<(), Errno>, index: usize) {
-        let Err(error) = renamed else {
-            self.judge.counts.moved += 1;
-            self.progress.one_more();
+    fn move_file(&mut self, index: usize) {
+        let waiting = self.window.get(index);
+        let Ok(target) = &self.open[waiting.target] else {
+            self.judge.counts.failures += 1;
             return;
         };
-        let waiting = self.window.get(index);
         let source = &self.sources[waiting.source];
-        if error == Errno::NOENT && !exists(source, waiting.name) {
+        let moved = match &mut self.relinker {
+            Some(relinker) => relinker.link(source, target, &waiting).map(|()| relinker.done()),
+            None => rename(source, target, &waiting).map(|()| Done { moved: 1, ..Done::default() }),
+        };
+        match moved {
+            Ok(done) => self.judge_done(done),
+            Err(error) => {
+                let both = error == Errno::EXIST && is_same(source, target, &waiting);
+                let (source, name) = (Arc::clone(source), Box::from(waiting.name));
+                self.judge_refusal(&source, &name, error, both);
+            }
+        }
+    }
+
+    fn judge_done(&mut self, done: Done) {
+        self.judge.counts.moved += done.moved;
+        self.progress.more(done.moved);
+        for (source, name, error) in done.refused {
+            self.judge_refusal(&source, &name, error, false);
+        }
+    }
+
+    /// `both`: the new path is a link to the same file.
+    fn judge_refusal(&mut self, source: &Dir, name: &[u8], error: Errno, both: bool) {
+        if error == Errno::NOENT && !exists(source, name) {
             return;
         }
-        let failure = failure(source, &waiting, error);
+        let failure = failure(source, name, error, both);
         match error {
             Errno::INVAL | Errno::NOSYS => {
                 self.fatal = Some(failure);
@@ -203,23 +230,21 @@ impl Visit for Mover<'_> {
     }
 }
 
-fn rename(source: &Dir, target: &Dir, file: &Waiting<'_>) -> std::result::Result<(), Errno> {
-    rustix::io::retry_on_intr(|| {
-        rustix::fs::renameat_with(source, file.name, target, file.file, RenameFlags::NOREPLACE)
-    })
-}
-
 fn exists(directory: &Dir, name: &[u8]) -> bool {
     rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
-fn failure(source: &Dir, file: &Waiting<'_>, error: Errno) -> Error {
-    let path = match crate::names::to_os(file.name) {
+fn failure(source: &Dir, name: &[u8], error: Errno, both: bool) -> Error {
+    let path = match crate::names::to_os(name) {
         Ok(name) => source.path().join(name),
         Err(error) => return error,
     };
     let new = |kind, reason| Error::new("rename", &path, kind, reason);
     match error {
+        Errno::EXIST if both => new(
+            ErrorKind::Io,
+            "its new path is a link to the same file; if no other program changes the directory, --offline removes the old path",
+        ),
         Errno::EXIST => new(ErrorKind::Io, "another entry has its new path"),
         Errno::INVAL | Errno::NOSYS => {
             new(ErrorKind::Unavailable, "this file system cannot rename without replacing (RENAME_NOREPLACE)")

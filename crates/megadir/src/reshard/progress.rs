@@ -30,7 +30,7 @@ impl Progress {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    pub(super) fn one_more(&self) {
-        self.moved.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn more(&self, files: u64) {
+        self.moved.fetch_add(files, Ordering::Relaxed);
     }
 }

@@ -60,6 +60,12 @@ pub(crate) struct Args {
     /// Limit the rate, files per second, e.g. 500/s or 10k/s
     #[arg(long, value_name = "N/s", value_parser = values::rate, help_heading = "Speed")]
     pub(super) rate: Option<NonZeroU32>,
+    /// Link and unlink in two threads instead of renaming, if no other program changes DIR meanwhile
+    ///
+    /// Takes other locks of the kernel than renaming. A file has both paths for a moment. A file that another program
+    /// puts in the place of an old one meanwhile may be lost. After a kill, the same command removes old paths that were left.
+    #[arg(long, conflicts_with = "follow", help_heading = "Speed")]
+    pub(super) offline: bool,
     /// Use idle I/O priority, as ionice -c idle; the effect depends on the I/O scheduler
     #[arg(long, help_heading = "Speed")]
     pub(super) idle: bool,

@@ -23,12 +23,18 @@ pub(super) struct Expected {
     pub(super) room: Room,
     pub(super) file_system: FileSystem,
     pub(super) rate_max: Option<NonZeroU32>,
+    /// No rate was measured for linking.
+    pub(super) offline: bool,
 }
 
 impl Expected {
-    /// At the measured rate; `None` on other file systems.
+    fn measured(&self) -> Option<&(FileSystem, u64)> {
+        RATES.iter().find(|(known, _)| *known == self.file_system && !self.offline)
+    }
+
+    /// At the measured rate; `None` on other file systems, and offline.
     pub(super) fn elapsed_s(&self) -> Option<f64> {
-        let measured = RATES.iter().find(|(known, _)| *known == self.file_system).map(|(_, rate)| *rate);
+        let measured = self.measured().map(|(_, rate)| *rate);
         let limit = self.rate_max.map(|rate| u64::from(rate.get()));
         let rate = measured.into_iter().chain(limit).min()?;
         Some(self.survey.to_move as f64 / rate as f64)
@@ -36,7 +42,7 @@ impl Expected {
 
     fn time(&self) -> Option<String> {
         let time = seconds(self.elapsed_s()?);
-        let measured = RATES.iter().find(|(known, _)| *known == self.file_system);
+        let measured = self.measured();
         Some(match (self.rate_max, measured) {
             (Some(limit), measured) if measured.is_none_or(|(_, rate)| *rate > limit.get().into()) => {
                 format!("at least {time}, by --rate")

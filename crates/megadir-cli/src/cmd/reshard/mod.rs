@@ -59,6 +59,7 @@ impl Work {
             into: self.into.as_ref(),
             exclude: Some(&self.exclude),
             files_per_second_max: args.rate,
+            offline: args.offline,
             ..ReshardOptions::new(self.from.layout, self.to.layout, on_failure)
         }
     }
@@ -175,6 +176,7 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
         room: Room::look(work),
         file_system: work.directory.file_system(),
         rate_max: args.rate,
+        offline: args.offline,
     };
     results.summary.borrow_mut().expect(expected, interrupt.asked());
     results.finish()

@@ -18,13 +18,16 @@ const CALLS_MAX: u32 = 200;
 const FILES: usize = 12;
 const WORDS: [&str; 6] = ["reshard", "--yes", "--from", "flat", "--to", "digest:1/1"];
 
+/// Calls that differ with `--offline`.
+const OFFLINE_CALLS: &[&str] = &["linkat", "unlinkat"];
+
 /// Runs with an error injected at the n-th call; returns if that was reached, the exit code and the messages.
-fn with_error(at: &Path, call: &str, error: &str, when: u32) -> (bool, Option<i32>, String) {
+fn with_error(at: &Path, way: &[&str], call: &str, error: &str, when: u32) -> (bool, Option<i32>, String) {
     let log = at.join("log");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", &format!("trace={call}"), "-e"]);
     command.arg(format!("inject={call}:error={error}:when={when}")).arg("-o").arg(&log);
-    command.arg(program()).args(WORDS).arg("t").current_dir(at).stdin(Stdio::null());
+    command.arg(program()).args(WORDS).args(way).arg("t").current_dir(at).stdin(Stdio::null());
     let output = command.output().unwrap();
     let injected = std::fs::read_to_string(&log).unwrap_or_default().contains("(INJECTED)");
     (injected, output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -43,12 +46,13 @@ fn whichever_call_fails_every_file_is_kept() {
     ];
     let mut injected_in_all = 0;
     for error in if full() { &every[..] } else { &every[..2] } {
-        for call in CALLS {
+        let offline = OFFLINE_CALLS.iter().map(|call| (&["--offline"][..], call));
+        for (way, call) in CALLS.iter().map(|call| (&[][..], call)).chain(offline) {
             for when in 1..=CALLS_MAX {
                 let _ = std::fs::remove_dir_all(at.join("t"));
                 make(at, FILES as u32, "flat");
-                let (injected, code, said) = with_error(at, call, error, when);
-                let what = format!("{call} {when} {error}: {code:?} {said}");
+                let (injected, code, said) = with_error(at, way, call, error, when);
+                let what = format!("{way:?} {call} {when} {error}: {code:?} {said}");
                 assert!(!said.contains("panicked") && matches!(code, Some(0..=3)), "{what}");
                 let found = files(&at.join("t"));
                 assert_eq!(found.len(), FILES, "{what}");
@@ -72,10 +76,17 @@ fn whichever_call_fails_every_file_is_kept() {
 fn few_descriptors_are_enough() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
+    for way in ["", "--offline"] {
+        few_descriptors(at, way);
+    }
+}
+
+fn few_descriptors(at: &Path, way: &str) {
+    let _ = std::fs::remove_dir_all(at.join("t"));
     make(at, 600, "digest:1/1");
     // A test that runs at the same time may pass on descriptors of its own.
     let only_three = "for of in /proc/$$/fd/*; do of=${of##*/}; [ $of -le 2 ] || eval \"exec $of>&-\"; done";
-    let reshard = "$M reshard --quiet --yes --from digest:1/1 --to next-to-last:1/1/1 t";
+    let reshard = format!("$M reshard {way} --quiet --yes --from digest:1/1 --to next-to-last:1/1/1 t");
     let ran = shell(at, &format!("{only_three}; ulimit -n 24; {reshard}"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
     let layout: megadir::layout::Layout = "next-to-last:1/1/1".parse().unwrap();

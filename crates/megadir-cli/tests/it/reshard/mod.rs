@@ -6,6 +6,7 @@ mod follow;
 mod full;
 mod killed;
 mod layout;
+mod offline;
 mod options;
 mod race;
 mod readers;

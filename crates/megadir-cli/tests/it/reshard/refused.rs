@@ -27,6 +27,7 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--from", "git", "--to", "flat", "--exclude", "a/b", "t"], "no '/'"),
         (&["--to", "flat", "t"], "--from git"),
         (&["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"], "--follow"),
+        (&["--from", "git", "--to", "flat", "--offline", "--follow", "t"], "--follow"),
     ] {
         run(at, &[&["reshard", "--yes"], words].concat()).complains(2, &[said]);
     }

@@ -1,0 +1,180 @@
+//! Moves files, in one of two ways: by renaming, or by linking and unlinking.
+//!
+//! The latter do not take the kernel's one lock for renames of a file system, so the caller's thread links, and
+//! another one unlinks behind it. A file has both paths for a moment. Only for directories that no other program changes: a file that replaces
+//! the old path between the two calls would be unlinked.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::window::Waiting;
+use crate::dir::Dir;
+
+/// Files that are passed to the other thread at once, unless the rate is limited.
+const BATCH: usize = 16;
+/// Batches that wait for it.
+const BATCHES_MAX: usize = 64;
+
+struct Linked {
+    source: Arc<Dir>,
+    name: Box<[u8]>,
+    /// Directory and name of the link that was made; `None` if an earlier run made it.
+    made: Option<(Arc<Dir>, Box<[u8]>)>,
+}
+
+/// Number of files that have only the new path, and those that could not be unlinked.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) moved: u64,
+    pub(super) refused: Vec<(Arc<Dir>, Box<[u8]>, Errno)>,
+}
+
+pub(super) struct Relinker {
+    batch_files: usize,
+    batch: Vec<Linked>,
+    batches: SyncSender<Vec<Linked>>,
+    done: Receiver<Done>,
+    pending: usize,
+    /// Files renamed where linking was refused.
+    renamed: u64,
+}
+
+impl Relinker {
+    /// `None` if the system refuses a thread.
+    pub(super) fn start(is_slow: bool) -> Option<Self> {
+        let (batches, waiting) = sync_channel(BATCHES_MAX);
+        let (finished, done) = channel();
+        std::thread::Builder::new().spawn(move || unlink_all(&waiting, &finished)).ok()?;
+        let batch_files = if is_slow { 1 } else { BATCH };
+        Some(Self { batch_files, batch: Vec::new(), batches, done, pending: 0, renamed: 0 })
+    }
+
+    /// Links, and leaves the rest to the other thread. Renames a file that cannot be linked.
+    pub(super) fn link(
+        &mut self,
+        source: &Arc<Dir>,
+        target: &Arc<Dir>,
+        file: &Waiting<'_>,
+    ) -> Result<(), Errno> {
+        let linked = rustix::io::retry_on_intr(|| {
+            rustix::fs::linkat(&**source, file.name, &**target, file.file, AtFlags::empty())
+        });
+        let made = match linked {
+            Ok(()) => Some((Arc::clone(target), file.file.into())),
+            Err(Errno::EXIST) if is_same(source, target, file) => None,
+            Err(Errno::EXIST) => return Err(Errno::EXIST),
+            Err(_) => {
+                rename(source, target, file)?;
+                self.renamed += 1;
+                return Ok(());
+            }
+        };
+        self.batch.push(Linked { source: Arc::clone(source), name: file.name.into(), made });
+        if self.batch.len() == self.batch_files {
+            self.send();
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(self.batch_files));
+        self.pending += usize::from(self.batches.send(batch).is_ok());
+    }
+
+    /// Results so far.
+    pub(super) fn done(&mut self) -> Done {
+        let mut sum = Done { moved: std::mem::take(&mut self.renamed), ..Done::default() };
+        while let Ok(done) = self.done.try_recv() {
+            self.add(&mut sum, done);
+        }
+        sum
+    }
+
+    /// Waits until no file has both paths.
+    pub(super) fn wait(&mut self) -> Done {
+        if !self.batch.is_empty() {
+            self.send();
+        }
+        let mut sum = self.done();
+        while self.pending > 0
+            && let Ok(done) = self.done.recv()
+        {
+            self.add(&mut sum, done);
+        }
+        sum
+    }
+
+    fn add(&mut self, sum: &mut Done, done: Done) {
+        self.pending -= 1;
+        sum.moved += done.moved;
+        sum.refused.extend(done.refused);
+    }
+}
+
+pub(super) fn rename(source: &Dir, target: &Dir, file: &Waiting<'_>) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| {
+        rustix::fs::renameat_with(source, file.name, target, file.file, RenameFlags::NOREPLACE)
+    })
+}
+
+fn unlink_all(batches: &Receiver<Vec<Linked>>, finished: &Sender<Done>) {
+    while let Ok(batch) = batches.recv() {
+        let mut done = Done::default();
+        for file in batch {
+            match unlink(&file.source, &file.name) {
+                // Another program may have removed it.
+                Ok(()) | Err(Errno::NOENT) => done.moved += 1,
+                Err(error) => {
+                    // The file stays where it was, as with rename.
+                    if let Some((target, name)) = &file.made {
+                        let _ = unlink(target, name);
+                    }
+                    done.refused.push((file.source, file.name, error));
+                }
+            }
+        }
+        if finished.send(done).is_err() {
+            return;
+        }
+    }
+}
+
+fn unlink(directory: &Dir, name: &[u8]) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
+}
+
+/// `true` if both paths are links to one file. In one directory they may be one link, if names there have no case.
+pub(super) fn is_same(source: &Dir, target: &Dir, file: &Waiting<'_>) -> bool {
+    let status = |directory: &Dir, name: &[u8]| {
+        let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((status.st_dev, status.st_ino))
+    };
+    let (Ok(from), Ok(to)) = (source.id(), target.id()) else { return false };
+    let old = status(source, file.name);
+    from != to && old.is_some() && old == status(target, file.file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_in_one_directory_may_be_one_name() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = scratch.path();
+        std::fs::create_dir(at.join("new")).unwrap();
+        std::fs::write(at.join("a"), "").unwrap();
+        std::fs::hard_link(at.join("a"), at.join("b")).unwrap();
+        std::fs::hard_link(at.join("a"), at.join("new/b")).unwrap();
+        let [top, new] = ["", "new"].map(|name| Dir::open(at.join(name)).unwrap());
+        let file = Waiting { target: 0, source: 0, name: b"a", directory: b"", file: b"b" };
+        assert!(is_same(&top, &new, &file));
+        assert!(!is_same(&top, &top, &file));
+        std::fs::remove_file(at.join("new/b")).unwrap();
+        std::fs::write(at.join("new/b"), "").unwrap();
+        assert!(!is_same(&top, &new, &file));
+    }
+}
