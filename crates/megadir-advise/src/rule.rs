@@ -30,6 +30,8 @@ pub struct Rule {
     pub name: &'static str,
     pub applies: fn(&Case<'_>) -> bool,
     pub recommends: Recommendation,
+    /// Holds whatever was measured.
+    pub rests_on_limits: bool,
     pub reason: &'static str,
 }
 
@@ -41,42 +43,49 @@ pub static RULES: &[Rule] = &[
                 && case.question.files > candidate::bounds(case.new_dir).0
         },
         recommends: Recommendation::Hashed,
+        rests_on_limits: true,
         reason: "directories have no index here (dir_index is off), so every create searches all names of its directory",
     },
     Rule {
         name: "too-full",
         applies: |case| case.new_dir.plan().is_some_and(|plan| case.question.files > plan.likely),
         recommends: Recommendation::Hashed,
+        rests_on_limits: true,
         reason: "they do not safely fit into one directory",
     },
     Rule {
         name: "limit-unknown",
         applies: |case| case.new_dir.capacity == Capacity::Unknown && case.question.files > UNKNOWN_MAX,
         recommends: Recommendation::Hashed,
+        rests_on_limits: true,
         reason: "the capacity of a directory is unknown here, and on many file systems it is smaller",
     },
     Rule {
         name: "too-many-for-tools",
         applies: |case| case.question.files > TOOLS_MAX,
         recommends: Recommendation::Hashed,
+        rests_on_limits: true,
         reason: "programs that hold all names of a directory in memory (ls, shells, find) take gigabytes beyond 10 million",
     },
     Rule {
         name: "measured-slower",
         applies: |case| case.relation() == Relation::Slower,
         recommends: Recommendation::Flat,
+        rests_on_limits: false,
         reason: "they fit one directory, and in the measurement hashed directories were slower by a tenth or more",
     },
     Rule {
         name: "measured-faster",
         applies: |case| case.relation() == Relation::Faster,
         recommends: Recommendation::Hashed,
+        rests_on_limits: false,
         reason: "in the measurement hashed directories were faster by a tenth or more",
     },
     Rule {
         name: "measured-same",
         applies: |case| case.relation() == Relation::Same,
         recommends: Recommendation::Flat,
+        rests_on_limits: false,
         reason: "they fit one directory, and in the measurement hashed directories differed by less than a tenth",
     },
     Rule {
@@ -86,12 +95,14 @@ pub static RULES: &[Rule] = &[
             question.writers > 1 && question.pattern.writes() && question.files > WAITING_MIN
         },
         recommends: Recommendation::Hashed,
+        rests_on_limits: false,
         reason: "several writers wait for each other in one directory, whose lock every create takes",
     },
     Rule {
         name: "fits",
         applies: |_| true,
         recommends: Recommendation::Flat,
+        rests_on_limits: false,
         reason: "they fit one directory, and subdirectories would gain nothing",
     },
 ];

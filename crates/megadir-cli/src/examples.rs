@@ -10,7 +10,7 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
         [
             ("megadir list --estimate spool", "Estimate the number of entries within milliseconds"),
             ("megadir limits spool", "Show how many more entries fit, and which limit comes first"),
-            ("megadir advise . --files 10M --time 10s", "Recommend a layout for ten million files"),
+            ("megadir advise . --files 10M --time 20s", "Recommend a layout for ten million files"),
         ],
     ),
     (
@@ -92,7 +92,7 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
         "advise",
         [
             (
-                "megadir advise . --files 10M --churn --time 10s",
+                "megadir advise . --files 10M --churn --time 20s",
                 "Recommend a layout after a short measurement",
             ),
             (

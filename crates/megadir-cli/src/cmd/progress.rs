@@ -15,6 +15,7 @@ use crate::ui::message;
 
 const DELAY: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
+const AVERAGED: Duration = Duration::from_secs(5);
 /// Nothing bounds the work.
 const UNKNOWN: u64 = 0;
 
@@ -195,7 +196,11 @@ fn set_style(bar: &ProgressBar, template: &str) {
         let _ = text.write_str(&grouped(state.len().unwrap_or_default()));
     };
     let rate = |state: &ProgressState, text: &mut dyn Write| {
-        let _ = write!(text, "{}/s", amount(state.per_sec() as u64));
+        // The moving average needs some seconds, the mean none.
+        let elapsed = state.elapsed();
+        let per_second =
+            if elapsed < AVERAGED { state.pos() as f64 / elapsed.as_secs_f64() } else { state.per_sec() };
+        let _ = write!(text, "{}/s", amount(per_second as u64));
     };
     bar.set_style(style.with_key("done", done).with_key("all", all).with_key("rate", rate));
 }

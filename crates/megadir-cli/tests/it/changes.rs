@@ -210,6 +210,24 @@ fn a_suspect_is_told_and_decided_by_its_hash() {
 }
 
 #[test]
+fn a_terminal_is_told_that_nothing_changed() {
+    require!(have("script"));
+    let lab = Lab::new();
+    lab.scan(|metadata| metadata.started_ns = i64::MAX);
+    assert_eq!(lab.lines(&[]).len(), 0);
+    for (options, told) in [
+        ("", "megadir: no changes since the inventory\r\n"),
+        ("--only added", "megadir: no changes of these kinds since the inventory\r\n"),
+        ("--json", ""),
+        ("--quiet", ""),
+    ] {
+        let line = format!("script -qec \"$M changes inventory.parquet {options}\" /dev/null < /dev/null");
+        let ran = shell(lab.scratch.path(), &line);
+        assert_eq!(String::from_utf8(ran.out).unwrap(), told, "{options}");
+    }
+}
+
+#[test]
 fn many_suspects_are_one_line_on_a_terminal_unless_they_are_asked_for() {
     require!(have("script"));
     let lab = Lab::new();
@@ -224,6 +242,7 @@ fn many_suspects_are_one_line_on_a_terminal_unless_they_are_asked_for() {
     };
     let text = on_terminal("");
     assert!(text.lines().count() == 1 && text.contains("--only suspect lists them"), "{text}");
+    assert!(text.contains("; to decide, scan with --hash-suspects"), "{text}");
     assert_eq!(on_terminal("--only suspect").lines().count(), suspects + 1);
 }
 

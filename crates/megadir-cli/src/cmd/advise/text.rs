@@ -18,6 +18,8 @@ use crate::ui::paragraph;
 
 const VALUES_AT: usize = 15;
 const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
+const STANDS: &str =
+    "The machine was overloaded, so the measured times are rough; the answer rests on the limits and stands.";
 
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = paragraph::width(is_terminal);
@@ -56,13 +58,12 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// Impossibility first, because it holds under any load; then a warning about an overloaded machine.
+/// What holds under any load first; then a warning about an overloaded machine.
 fn opening(answer: &Answer) -> Vec<String> {
-    let first = first_line(answer);
-    let overload = overload(answer);
-    match with_room(answer) {
-        Some(layout) => [first].into_iter().chain(overload).chain([layout]).collect(),
-        None => overload.into_iter().chain([first]).collect(),
+    let (first, overload, layout) = (first_line(answer), overload(answer), with_room(answer));
+    match layout.is_some() || answer.advice.rule.rests_on_limits {
+        true => [first].into_iter().chain(overload).chain(layout).collect(),
+        false => overload.into_iter().chain([first]).collect(),
     }
 }
 
@@ -77,7 +78,8 @@ fn with_room(answer: &Answer) -> Option<String> {
 }
 
 fn overload(answer: &Answer) -> Option<String> {
-    figures_of_overload(answer).map(|_| OVERLOADED.into())
+    let message = if answer.advice.rule.rests_on_limits { STANDS } else { OVERLOADED };
+    figures_of_overload(answer).map(|_| message.into())
 }
 
 fn figures_of_overload(answer: &Answer) -> Option<String> {
@@ -159,29 +161,28 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     let asked = answer.advice.question.files;
     let fewer =
         if measured.files < asked { format!(" (extrapolated to {})", amount(asked)) } else { String::new() };
-    let mut text = format!(
-        "times relative to one directory, {}{fewer}{by}, cached, {} rounds: {}",
+    let times = format!(
+        "times relative to one directory, {}{fewer}{by}, cached, {} rounds:",
         files(measured.files),
-        measured.rounds,
-        layouts.iter().map(of).collect::<Vec<_>>().join("; ")
+        measured.rounds
     );
-    if let Some(percent) = measured.resolution_percent {
-        text.push_str(&format!("; resolution (one directory against itself) {percent:.1} %"));
-    }
+    let mut lines = vec![times];
+    lines.extend(layouts.iter().map(of));
+    let resolution = measured.resolution_percent;
+    lines.extend(
+        resolution.map(|percent| format!("resolution (one directory against itself): {percent:.1} %")),
+    );
     let recommended = answer.advice.layout.layout;
     if recommended != Layout::FLAT && !layouts.contains(&recommended) {
         let levels = recommended.levels().len();
         let narrower = layouts.iter().find(|layout| layout.levels().len() == levels);
         let instead = narrower.map(|layout| format!("; {layout} has the same number of levels"));
-        text.push_str(&format!("; {recommended} itself was not measured{}", instead.unwrap_or_default()));
+        lines.push(format!("{recommended} itself was not measured{}", instead.unwrap_or_default()));
     }
-    for remark in &run.remarks {
-        text.push_str(&format!("; {remark}"));
-    }
-    if let Some(figures) = figures_of_overload(answer) {
-        text.push_str(&format!("; overloaded: {figures}"));
-    }
-    vec![("measured", text)]
+    lines.extend(run.remarks.iter().map(ToString::to_string));
+    lines.extend(figures_of_overload(answer).map(|figures| format!("overloaded: {figures}")));
+    let labels = std::iter::once("measured").chain(std::iter::repeat(""));
+    labels.zip(lines).collect()
 }
 
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {

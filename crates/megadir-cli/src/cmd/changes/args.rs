@@ -22,8 +22,8 @@ fn kind(text: &str) -> Result<ChangeKind, String> {
 /// With two inventories, the newer one second, shows the changes between them; no tree is needed.
 ///
 /// Prints one line per change: `added`, `removed`, `modified` (with the differing attributes), `renamed`,
-/// `type-changed` or `suspect`. A suspect is a file without differences that was modified so shortly before the scan
-/// that a further change within the same clock tick would not show. A renamed directory is one change; entries that
+/// `type-changed` or `suspect`. A suspect is a file without differences that was modified so shortly before the scan,
+/// or during it, that a later change may not show in its times. A renamed directory is one change; entries that
 /// moved with it are not listed. On a terminal, a count replaces more than ten suspects (--only suspect lists them).
 ///
 /// Excluded entries, and entries deeper than --max-depth, do not exist on either side. The other conditions choose

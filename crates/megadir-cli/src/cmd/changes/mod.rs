@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
-use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
+use megadir_inventory::changes::{Change, ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
 use megadir_inventory::changes::{compare, compare_inventories, compare_only, verify};
 use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Root, Rows, WriteOptions, Writer};
 
@@ -87,6 +87,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);
     run.check_gains(&compared)?;
+    let has_suspects = compared.count(ChangeKind::Suspect) > 0;
     if run.counts_suspects(&compared) {
         compared.changes.retain(|change| change.kind != ChangeKind::Suspect);
     }
@@ -101,6 +102,9 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             // The next run prints these changes again.
             return ended.code();
         }
+    }
+    if compared.changes.is_empty() && !has_suspects {
+        run.tell_unchanged();
     }
     if let Some(writer) = writer
         && let Some(now) = compared.now.take()
@@ -261,12 +265,28 @@ impl Run<'_> {
         let suspect = compared.count(ChangeKind::Suspect);
         let is_listed = self.args.gains.is_none() && !self.args.quiet && !self.args.json && !self.args.null;
         if suspect > 0 && !self.args.verify && is_listed {
-            let hint = if self.args.newer().is_some() { "" } else { " (--verify may decide)" };
+            let has_hash = |change: &Change| change.old.as_ref().is_some_and(|old| old.sha256.is_some());
+            let hint = match (self.args.newer(), compared.changes.iter().any(has_hash)) {
+                (Some(_), _) => "",
+                (None, true) => "; --verify compares hashes",
+                (None, false) => "; to decide, scan with --hash-suspects, then compare with --verify",
+            };
             let names = if self.counts_suspects(compared) { "; --only suspect lists them" } else { "" };
             eprintln!(
-                "megadir: {}: modified within one clock tick of the scan, or during it{hint}{names}",
+                "megadir: {}: modified so shortly before the scan that a later change may not show{hint}{names}",
                 suspects(suspect as u64)
             );
+        }
+    }
+
+    /// Nothing at all on a terminal looks like a failure.
+    fn tell_unchanged(&self) {
+        let args = self.args;
+        let is_for_programs = args.json || args.null || args.paths || args.quiet || args.gains.is_some();
+        let is_terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        if is_terminal && !is_for_programs && self.failures == 0 {
+            let of = if args.only.is_empty() { "" } else { " of these kinds" };
+            eprintln!("megadir: no changes{of} since the inventory");
         }
     }
 

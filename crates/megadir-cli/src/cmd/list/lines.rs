@@ -205,7 +205,8 @@ impl Lines {
             text.extend_from_slice(b"}\n");
             return;
         }
-        text.extend_from_slice(format!("{} [{low}, {high}] ", estimate.entries).as_bytes());
+        let unit = if estimate.entries == 1 { "entry" } else { "entries" };
+        text.extend_from_slice(format!("{} {unit} [{low}, {high}] ", estimate.entries).as_bytes());
         if self.with_path {
             self.path(text, path);
             text.extend_from_slice(b": ");

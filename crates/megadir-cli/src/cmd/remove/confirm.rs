@@ -196,15 +196,17 @@ impl Counted {
             text.push_str(&format!(" and {} more", paths.len() - NAMED_MAX));
         }
         let number = match (self.estimate, &self.unknown) {
-            (Some(about), _) if about > UNASKED_MAX => format!("about {} entries or more", amount(about)),
+            (Some(about), _) if about > UNASKED_MAX => {
+                format!("about {} entries, more if it has subdirectories", amount(about))
+            }
             (_, Some(why)) if self.entries <= UNASKED_MAX => {
-                format!("an unknown number of entries (counting failed: {why})")
+                format!("an unknown number of entries, because counting failed: {why}")
             }
             _ => format!("more than {UNASKED_MAX} entries"),
         };
         match selective {
             true => format!("remove {number} of those at and below {text}"),
-            false => format!("remove {text}, {number}"),
+            false => format!("remove {text} ({number})"),
         }
     }
 
@@ -236,11 +238,11 @@ mod tests {
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
             ask::question(&many(None).what(&paths, false)),
-            "megadir: remove 'a', 'b\\n', 'c' and 2 more, more than 1000 entries? [y/N] "
+            "megadir: remove 'a', 'b\\n', 'c' and 2 more (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
             ask::question(&many(Some(1_234_567)).what(&paths[..1], false)),
-            "megadir: remove 'a', about 1.23 M entries or more? [y/N] "
+            "megadir: remove 'a' (about 1.23 M entries, more if it has subdirectories)? [y/N] "
         );
         assert_eq!(
             ask::question(&many(Some(7)).what(&paths[..1], true)),
@@ -284,7 +286,8 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
         let question = ask::question(&counted.what(&[path], false));
-        let begins = "megadir: remove 'a\\n', an unknown number of entries (counting failed: open 'a\\n': ";
+        let begins =
+            "megadir: remove 'a\\n' (an unknown number of entries, because counting failed: open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");
         assert_eq!(question.matches("open").count(), 1, "{question}");
     }

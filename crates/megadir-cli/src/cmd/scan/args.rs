@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
-    /// Hash files modified within one clock tick of the scan, or during it, for 'changes --verify'
+    /// Hash files modified shortly before the scan, or during it, for 'changes --verify'
     ///
     /// These files can be modified again without a change of their times. With the hash, 'megadir changes --verify'
     /// detects this.

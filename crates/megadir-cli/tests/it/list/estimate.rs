@@ -30,7 +30,7 @@ fn estimate(directory: &Path) -> Told {
         basis: line["basis"].as_str().unwrap().to_owned(),
     };
     let text = String::from_utf8(run(directory, &["list", "--estimate"]).quiet()).unwrap();
-    assert_eq!(text, format!("{} [{}, {}] {}\n", told.entries, told.low, told.high, told.basis));
+    assert_eq!(text, format!("{} entries [{}, {}] {}\n", told.entries, told.low, told.high, told.basis));
     told
 }
 
@@ -71,7 +71,7 @@ fn a_small_directory_is_counted_anywhere() {
     fill(scratch.path(), &["a/", "a/1", "a/2", "b/"]);
     let text = String::from_utf8(run(scratch.path(), &["list", "--estimate", "a", "b"]).quiet()).unwrap();
     let basis = "counted: one buffer held the whole directory";
-    assert_eq!(text, format!("2 [2, 2] a: {basis}\n0 [0, 0] b: {basis}\n"));
+    assert_eq!(text, format!("2 entries [2, 2] a: {basis}\n0 entries [0, 0] b: {basis}\n"));
 }
 
 #[test]

@@ -121,7 +121,7 @@ const BLOCKS: &[Block] = &[
             ("megadir changes project.parquet --update", Runs),
         ],
     ),
-    ("docs/choose-layout.md", &[("megadir advise files --files 10M --time 10s", Smaller(&[("10s", "0s")]))]),
+    ("docs/choose-layout.md", &[("megadir advise files --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
     (
         "docs/choose-layout.md",
         &[
@@ -353,7 +353,7 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/reshard.md", &[("megadir reshard --yes --renew --from flat --to digest:2 cache", Runs)]),
     ("docs/reshard.md", &[("megadir reshard --yes --offline --to digest:2 cache", Runs)]),
-    ("docs/start.md", &[("megadir advise files --files 10M --time 10s", Smaller(&[("10s", "0s")]))]),
+    ("docs/start.md", &[("megadir advise files --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
     ("docs/start.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
     (
         "docs/start.md",

@@ -31,7 +31,8 @@ fn many_entries_go_only_after_a_yes() {
         let (code, shown) = on_terminal(at, no, "t");
         assert_eq!(code, Some(130), "{no}: {shown}");
         assert!(
-            shown.contains("megadir: remove 't', ") && shown.contains("entries or more? [y/N] "),
+            shown.contains("megadir: remove 't' (about ")
+                && shown.contains(" entries, more if it has subdirectories)? [y/N] "),
             "{shown}"
         );
         assert!(shown.contains("megadir: nothing was removed\n"), "{shown}");
@@ -73,7 +74,7 @@ fn a_list_is_counted_before_it_is_worked_on() {
     assert_eq!(shell(at, "find t -type f -print0 > list").code, Some(0));
     let (code, shown) = on_terminal(at, "n\\n", "--files0-from list");
     assert_eq!(code, Some(130), "{shown}");
-    assert!(shown.contains("remove 'list', more than 1000 entries? [y/N]"), "{shown}");
+    assert!(shown.contains("remove 'list' (more than 1000 entries)? [y/N]"), "{shown}");
     let (code, shown) = on_terminal(at, "y\\n", "--files0-from list");
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 0);
@@ -125,7 +126,7 @@ fn what_lies_aside_is_counted_too() {
         }
         let (code, shown) = on_terminal(at, "n\\n", "--detach t");
         assert_eq!(code, Some(130), "{shown}");
-        assert!(shown.contains("megadir: remove 't', ") && shown.contains("[y/N] "), "{shown}");
+        assert!(shown.contains("megadir: remove 't' (") && shown.contains("[y/N] "), "{shown}");
         assert_eq!(at.join("t").exists(), is_made_again);
     }
     let (code, shown) = on_terminal(at, "y\\n", "--detach t");
@@ -148,7 +149,8 @@ fn what_cannot_be_counted_is_asked_about() {
     for limit in 4..=9 {
         let read = |what: &str| std::fs::read_to_string(at.join(format!("{what}.{limit}"))).unwrap();
         let (code, said) = (read("code"), read("said"));
-        asked += usize::from(said.contains("remove 't', an unknown number of entries (counting failed: "));
+        asked +=
+            usize::from(said.contains("remove 't' (an unknown number of entries, because counting failed: "));
         // With very few descriptors the program does not even start.
         assert!(code.trim() != "0" && !said.contains("megadir: removed"), "{limit}: {code} {said}");
     }
@@ -176,7 +178,7 @@ fn a_directory_that_cannot_be_read_for_a_moment_is_asked_about() {
         let said = String::from_utf8_lossy(&ran.out);
         assert_eq!(ran.code, Some(130), "{inject} {options}: {said}");
         assert!(
-            said.contains("an unknown number of entries (counting failed: "),
+            said.contains("an unknown number of entries, because counting failed: "),
             "{inject} {options}: {said}"
         );
         assert!(at.join("t/a/f").exists());
@@ -189,7 +191,7 @@ fn without_a_terminal_few_entries_go_and_many_need_a_yes_beforehand() {
     let at = scratch.path();
     filled(at, 1000);
     run(at, &["remove", "t"])
-        .complains(2, &["remove 't', ", " entries", ": there is no terminal", "--yes", "--dry-run"]);
+        .complains(2, &["remove 't' (", " entries)", ": there is no terminal", "--yes", "--dry-run"]);
     let ran = shell(at, "echo y | $M remove t");
     ran.complains(2, &["no terminal"]);
     let ran = shell(at, "printf 't\\0' | $M remove --files0-from -");
