@@ -132,7 +132,8 @@ fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
             return Ok(exit::SOME_FAILED);
         }
     };
-    let row = |(label, value)| if label == "" { value } else { format!("{label}: {value}") };
+    let row =
+        |(label, value): (&str, String)| if label.is_empty() { value } else { format!("{label}: {value}") };
     let because = text::rows(answer).into_iter().map(row);
     let because = text::below_headline(answer).into_iter().chain(because).collect();
     let conclusion = Conclusion { sentence: text::first_line(answer), because };

@@ -10,7 +10,7 @@ use megadir_advise::{Advice, Candidate, Capacity, Change, Shortage};
 use megadir_report::summary::Verdict;
 use megadir_report::text::ratio;
 
-use super::Answer;
+use super::{Answer, Run};
 use crate::cmd::limits::amount::{amount, interval, percent};
 use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
@@ -18,8 +18,7 @@ use crate::ui::paragraph;
 
 const VALUES_AT: usize = 15;
 const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
-const STANDS: &str =
-    "The machine was overloaded, so the measured times are rough; the answer rests on the limits and stands.";
+const STANDS: &str = "The machine was overloaded: times are rough, but the limits decide this answer.";
 
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = paragraph::width(is_terminal);
@@ -58,7 +57,7 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// What holds under any load first; then a warning about an overloaded machine.
+/// An answer that holds under any load comes first, then a warning about an overloaded machine.
 fn opening(answer: &Answer) -> Vec<String> {
     let (first, overload, layout) = (first_line(answer), overload(answer), with_room(answer));
     match layout.is_some() || answer.advice.rule.rests_on_limits {
@@ -159,34 +158,41 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
         writers => format!(" written by {writers}"),
     };
     let asked = answer.advice.question.files;
-    let fewer =
-        if measured.files < asked { format!(" (extrapolated to {})", amount(asked)) } else { String::new() };
-    let times = format!(
-        "times relative to one directory, {}{fewer}{by}, cached, {} rounds:",
-        files(measured.files),
-        measured.rounds
-    );
-    let mut lines = vec![times];
+    let number = match measured.files < asked {
+        true => format!("{} of {}", amount(measured.files), files(asked)),
+        false => files(measured.files),
+    };
+    let rounds = measured.rounds;
+    let mut lines = vec![format!("relative to one directory; {number}{by}, cached, {rounds} rounds:")];
     lines.extend(layouts.iter().map(of));
-    let resolution = measured.resolution_percent;
-    lines.extend(
-        resolution.map(|percent| format!("resolution (one directory against itself): {percent:.1} %")),
+    lines.push(remarks(answer, run, &layouts));
+    let labels = std::iter::once("measured").chain(std::iter::repeat(""));
+    labels.zip(lines).filter(|(_, line)| !line.is_empty()).collect()
+}
+
+fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
+    let mut remarks = Vec::new();
+    let resolution = run.measured.resolution_percent;
+    remarks.extend(
+        resolution.map(|percent| format!("resolution {percent:.1} % (one directory against itself)")),
     );
     let recommended = answer.advice.layout.layout;
     if recommended != Layout::FLAT && !layouts.contains(&recommended) {
         let levels = recommended.levels().len();
         let narrower = layouts.iter().find(|layout| layout.levels().len() == levels);
-        let instead = narrower.map(|layout| format!("; {layout} has the same number of levels"));
-        lines.push(format!("{recommended} itself was not measured{}", instead.unwrap_or_default()));
+        let instead = narrower.map(|layout| format!(", but {layout} of as many levels"));
+        remarks.push(format!("{recommended} not measured{}", instead.unwrap_or_default()));
     }
-    lines.extend(run.remarks.iter().map(ToString::to_string));
-    lines.extend(figures_of_overload(answer).map(|figures| format!("overloaded: {figures}")));
-    let labels = std::iter::once("measured").chain(std::iter::repeat(""));
-    labels.zip(lines).collect()
+    remarks.extend(run.remarks.iter().map(ToString::to_string));
+    remarks.extend(figures_of_overload(answer).map(|figures| format!("overloaded: {figures}")));
+    remarks.join("; ")
 }
 
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     let measured = &answer.run.as_ref().ok()?.measured;
+    if answer.advice.rule.rests_on_limits {
+        return None;
+    }
     if measured.distrusted {
         let text = "the whole measurement, because one directory differed from itself; try again when the machine is idle";
         return Some(("not decided", text.into()));
@@ -242,13 +248,7 @@ fn now(answer: &Answer) -> String {
 fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("path", words(&layout.layout)),
-        (
-            "as code",
-            format!(
-                "megadir advise --layout {} --code python (or rust, go, shell) prints a function that computes it",
-                layout.layout
-            ),
-        ),
+        ("as code", format!("megadir advise --layout {} --code python (rust, go, shell)", layout.layout)),
     ];
     if layout.levels() > 0 {
         let each = amount(layout.shape.files_per_leaf.round() as u64);
@@ -257,8 +257,7 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
         rows.push((
             "directories",
             format!(
-                "{made}, each with about {each} files, the fullest with {fullest}; create them in advance, or each when opening a new \
-                 file fails because it is missing"
+                "{made}, each with about {each} files, the fullest with {fullest}; create them in advance, or when a create fails"
             ),
         ));
     }
@@ -284,14 +283,14 @@ fn limits(answer: &Answer) -> String {
     let known = match names.basis.known {
         Known::Measured => "as present",
         Known::Given => "as given",
-        Known::Read | Known::Assumed => "assumed; see --name-length and --like",
+        Known::Read | Known::Assumed => "assumed: --name-length, --like",
     };
     let names = format!("names of {} ({known})", names.value);
     match &advice.new_dir.capacity {
         Capacity::Bounded { full, plan, by } => {
             let how = if advice.question.churn { "if names come and go" } else { "to be safe" };
             format!(
-                "one directory takes {} {names} before a create fails ({by}); plan for {} {how}",
+                "one directory takes {} {names} until a create fails ({by}); plan for {} {how}",
                 interval(*full),
                 interval(*plan)
             )

@@ -87,7 +87,6 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);
     run.check_gains(&compared)?;
-    let has_suspects = compared.count(ChangeKind::Suspect) > 0;
     if run.counts_suspects(&compared) {
         compared.changes.retain(|change| change.kind != ChangeKind::Suspect);
     }
@@ -102,9 +101,6 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             // The next run prints these changes again.
             return ended.code();
         }
-    }
-    if compared.changes.is_empty() && !has_suspects {
-        run.tell_unchanged();
     }
     if let Some(writer) = writer
         && let Some(now) = compared.now.take()
@@ -261,6 +257,9 @@ impl Run<'_> {
                  renamed; `megadir scan` writes an inventory that does",
                 quoted(&self.args.inventory)
             );
+        }
+        if !compared.is_changed() {
+            self.tell_unchanged();
         }
         let suspect = compared.count(ChangeKind::Suspect);
         let is_listed = self.args.gains.is_none() && !self.args.quiet && !self.args.json && !self.args.null;

@@ -30,8 +30,8 @@ fn the_answer_can_be_acted_on() {
         "abcdef is at be/abcdef.",
         "256, each with about 3 906 files",
         "they do not safely fit into one directory",
-        "names of 32 bytes (assumed; see --name-length and --like)",
-        "before a create fails (directory index)",
+        "names of 32 bytes (assumed: --name-length, --like)",
+        "until a create fails (directory index)",
         "below 120 k [102, 138] files: one directory",
         "they do not fit in any layout: inodes run out; 1.00 M files and directories are still to be created",
     ] {

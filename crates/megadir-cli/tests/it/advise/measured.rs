@@ -218,5 +218,8 @@ fn what_is_impossible_comes_before_the_overload_and_that_before_the_answer() {
         &["they do not fit", OVERLOAD, "With room for them: ", "path"],
     );
     shown(&["--files", "10k"], &[OVERLOAD, "10 000 files: ", "path"]);
-    shown(&["--files", "20M"], &["20.0 M files: ", "the answer rests on the limits and stands", "path"]);
+    shown(
+        &["--files", "20M"],
+        &["20.0 M files: ", "times are rough, but the limits decide this answer.", "path"],
+    );
 }
