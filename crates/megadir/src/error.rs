@@ -43,6 +43,8 @@ pub enum ErrorKind {
     NotEmpty,
     /// Too many descriptors are open.
     TooManyOpenFiles,
+    /// Blocks, inodes or a quota are used up.
+    NoSpace,
     /// Any other error of the operating system.
     Io,
 }
@@ -56,6 +58,7 @@ impl Error {
             io::ErrorKind::NotADirectory => ErrorKind::NotADirectory,
             io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
             io::ErrorKind::DirectoryNotEmpty => ErrorKind::NotEmpty,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::NoSpace,
             _ if is_descriptor_limit(&source) => ErrorKind::TooManyOpenFiles,
             _ => ErrorKind::Io,
         };

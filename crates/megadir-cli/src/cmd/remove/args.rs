@@ -44,7 +44,7 @@ pub(crate) struct Args {
     ///
     /// Renames the old directory aside, creates one with the same owner, mode, ACLs and extended attributes,
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
-    /// slow to list.
+    /// slow to list. If the file system is full, the contents are removed before the directory is replaced.
     #[arg(long, requires = "contents", conflicts_with = "keep_newest", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,

@@ -3,7 +3,7 @@
 use megadir::names;
 use megadir::remove::aside::{Aside, detach, leftovers, renew};
 use megadir::remove::target::Target;
-use megadir::remove::{Progress, RemoveOptions, remove_tree};
+use megadir::remove::{Progress, RemoveOptions, remove_contents, remove_tree};
 use megadir::{Dir, Error, ErrorKind};
 
 use super::args::Args;
@@ -20,7 +20,7 @@ pub(super) fn remove(
     let left = left(args, target)?;
     // The name is free, or the directory empty, at once.
     let now = match (target.is_directory, args.renew) {
-        (true, true) => Some(renew(parent, name)?),
+        (true, true) => Some(renewed(target, options, progress)?),
         (true, false) => Some(detach(parent, name)?),
         (false, _) => None,
     };
@@ -31,6 +31,23 @@ pub(super) fn remove(
         remove_tree(parent, name, options, progress)?;
     }
     Ok(())
+}
+
+/// An empty copy needs an inode, which a full file system lacks until something is removed.
+fn renewed<'a>(
+    target: &'a Target,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) -> Result<Aside<'a>, Error> {
+    match renew(&target.parent, &target.name) {
+        Err(error) if error.kind() == ErrorKind::NoSpace => {
+            let path = quoted(&target.path);
+            eprintln!("megadir: no room for an empty copy of {path}: its contents are removed first");
+            remove_contents(&target.open()?, options, progress)?;
+            renew(&target.parent, &target.name)
+        }
+        renewed => renewed,
+    }
 }
 
 pub(super) fn would_remove(

@@ -189,7 +189,7 @@ impl Counted {
         }
     }
 
-    fn what(&self, paths: &[&Path], selective: bool) -> String {
+    fn what(&self, paths: &[&Path], is_selective: bool, only_contents: bool) -> String {
         let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
         let mut text = named.join(", ");
         if paths.len() > NAMED_MAX {
@@ -204,18 +204,19 @@ impl Counted {
             }
             _ => format!("more than {UNASKED_MAX} entries"),
         };
-        match selective {
-            true => format!("remove {number} of those at and below {text}"),
-            false => format!("remove {text} ({number})"),
+        match (is_selective, only_contents) {
+            (true, _) => format!("remove {number} of those at and below {text}"),
+            (false, true) => format!("remove the contents of {text} ({number})"),
+            (false, false) => format!("remove {text} ({number})"),
         }
     }
 
     /// Fails without a terminal.
-    pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
+    pub(super) fn may_go(&self, paths: &[&Path], args: &Args) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);
         }
-        ask::yes(&self.what(paths, selective), UNASKED)
+        ask::yes(&self.what(paths, args.has_conditions(), args.contents), UNASKED)
     }
 }
 
@@ -237,16 +238,20 @@ mod tests {
         let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
-            ask::question(&many(None).what(&paths, false)),
+            ask::question(&many(None).what(&paths, false, false)),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            ask::question(&many(Some(1_234_567)).what(&paths[..1], false)),
+            ask::question(&many(Some(1_234_567)).what(&paths[..1], false, false)),
             "megadir: remove 'a' (about 1.23 M entries, more if it has subdirectories)? [y/N] "
         );
         assert_eq!(
-            ask::question(&many(Some(7)).what(&paths[..1], true)),
+            ask::question(&many(Some(7)).what(&paths[..1], true, false)),
             "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
+        );
+        assert_eq!(
+            ask::question(&many(None).what(&paths[..1], false, true)),
+            "megadir: remove the contents of 'a' (more than 1000 entries)? [y/N] "
         );
     }
 
@@ -285,7 +290,7 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
-        let question = ask::question(&counted.what(&[path], false));
+        let question = ask::question(&counted.what(&[path], false, false));
         let begins =
             "megadir: remove 'a\\n' (an unknown number of entries, because counting failed: open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");

@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
                 }
             }
             let named: Vec<&Path> = args.paths.iter().map(Path::new).collect();
-            return counted.may_go(&named, conditions.is_some());
+            return counted.may_go(&named, args);
         };
         if !path.metadata().is_ok_and(|status| status.is_file()) {
             let reason = "paths from a pipe cannot be counted before removal";
@@ -102,7 +102,7 @@ impl<'a> Source<'a> {
                 break;
             }
         }
-        counted.may_go(&[path], conditions.is_some())
+        counted.may_go(&[path], args)
     }
 
     /// `None` at the end. Fails if the list cannot be read any further.

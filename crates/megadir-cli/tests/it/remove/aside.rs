@@ -4,7 +4,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::require;
 
 use crate::support::{by_std, fill, megadir, named, run, scratch};
@@ -112,6 +112,30 @@ fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     let ran = run(mount.path().parent().unwrap(), &["remove", "--yes", "--contents", "--renew", "root"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("'root': a mount point, which cannot be renamed\n"), "{ran:?}");
+}
+
+#[test]
+fn a_directory_is_renewed_where_no_inode_is_left_for_the_copy() {
+    const SMALL: Recipe = Recipe {
+        name: "ext4 with 256 inodes",
+        mkfs: &["mkfs.ext4", "-q", "-F", "-N", "256"],
+        image_bytes: 64 << 20,
+        ..EXT4
+    };
+    let mount = require!(Mount::make(&SMALL));
+    let at = mount.path();
+    let directory = at.join("t");
+    std::fs::create_dir(&directory).unwrap();
+    let before = directory.metadata().unwrap();
+    let full = (0..1000).find_map(|index| std::fs::File::create(directory.join(index.to_string())).err());
+    assert_eq!(full.map(|error| error.kind()), Some(std::io::ErrorKind::StorageFull));
+    let ran = run(&at, &["remove", "--yes", "--contents", "--renew", "t"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let words = "megadir: no room for an empty copy of 't': its contents are removed first\n";
+    assert!(ran.err.starts_with(words), "{ran:?}");
+    assert!(by_std(&directory).is_empty());
+    assert_ne!(directory.metadata().unwrap().ino(), before.ino());
+    assert_eq!(by_std(&at), named(&["lost+found", "t"]));
 }
 
 #[test]
