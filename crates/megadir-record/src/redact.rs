@@ -317,8 +317,8 @@ mod tests {
             ("5:3 and a:b stay, e:/x goes", "5:3 and a:b stay, ... goes"),
             ("malice stays; ~/x and ../y go", "malice stays; ... and ... go"),
             (
-                "2 gaps in 200 ms of spinning took 3.1 ms (1.5 %)",
-                "2 gaps in 200 ms of spinning took 3.1 ms (1.5 %)",
+                "a busy loop of 200 ms was interrupted for 3.1 ms (1.5 %), 2 times",
+                "a busy loop of 200 ms was interrupted for 3.1 ms (1.5 %), 2 times",
             ),
         ] {
             assert_eq!(sentence(text, &private), clean);

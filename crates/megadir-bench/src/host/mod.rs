@@ -58,9 +58,9 @@ pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
         let (lost, share) = (gaps.lost_ns as f64 / 1e6, 100.0 * gaps.lost_ns as f64 / gaps.elapsed_ns as f64);
         let longest = gaps.longest_ns as f64 / 1e6;
         let text = format!(
-            "{} gaps in {} ms of spinning took {lost:.1} ms ({share:.1} %), the longest {longest:.1} ms",
-            gaps.count,
-            PROBE.as_millis()
+            "a busy loop of {} ms was interrupted for {lost:.1} ms ({share:.1} %), {} times, at most for {longest:.1} ms",
+            PROBE.as_millis(),
+            gaps.count
         );
         notes.push(NoteKind::TimerGaps.note(text));
     }

@@ -154,7 +154,7 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
     let mount = mount(directory);
     let number = mount.as_ref().and_then(device_number);
     FileSystem {
-        kind: mount.as_ref().map_or_else(|| "unknown".to_owned(), |mount| mount.kind.clone()),
+        kind: mount.as_ref().map_or_else(|| kind_by_magic(directory), |mount| mount.kind.clone()),
         mount_options: mount.as_ref().map(|mount| mount.options.clone()),
         device: mount.as_ref().map(|mount| mount.device.clone()),
         block_bytes: space.as_ref().map(|space| space.f_frsize),
@@ -166,6 +166,12 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
         block_stack: number.map(|(major, minor)| block_stack::block_stack(major, minor)).unwrap_or_default(),
         directory: Vec::new(),
     }
+}
+
+/// In a chroot whose root is no mount point, mountinfo does not show the mount.
+fn kind_by_magic(directory: BorrowedFd<'_>) -> String {
+    let magic = rustix::fs::fstatfs(directory).map_or(0, |status| status.f_type as u64 & 0xffff_ffff);
+    megadir::FileSystem::from_magic(magic).to_string()
 }
 
 pub(crate) fn file_system_number(directory: BorrowedFd<'_>) -> Option<u64> {
@@ -247,7 +253,7 @@ fn parse_mount(line: &str, id: &str) -> Option<Mount> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, describe, file_system, parse_mount, quota};
+    use super::{Program, describe, file_system, kind_by_magic, parse_mount, quota};
     use megadir_testkit::mount::{EXT4, Mount};
     use megadir_testkit::require;
     use std::os::fd::AsFd;
@@ -271,8 +277,15 @@ mod tests {
         assert_eq!(machine.commit.as_deref(), Some("abc"));
         assert!(machine.settings.iter().any(|setting| setting.starts_with("vm.vfs_cache_pressure = ")));
         assert!(machine.kernel.starts_with("Linux "));
-        assert_ne!(machine.file_system.kind, "unknown");
         assert!(machine.processors >= 1 && machine.memory_bytes.unwrap() > 1 << 20);
+    }
+
+    #[test]
+    fn a_file_system_without_a_line_in_mountinfo_has_its_name() {
+        let mount = require!(Mount::make(&EXT4));
+        let directory = std::fs::File::open(mount.path()).unwrap();
+        assert_eq!(kind_by_magic(directory.as_fd()), "ext4");
+        assert_eq!(file_system(directory.as_fd()).kind, "ext4");
     }
 
     #[test]
