@@ -145,10 +145,10 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
             let on = overview.columns.iter().filter(|column| column.ground == ground);
             let names: Vec<String> = on.map(|column| column.name.clone()).collect();
             lines.push(format!(
-                "Not compared (!): {} on {ground}; {} is on {}.",
+                "Not compared (!): {} (on {ground}, not on {} as {}).",
                 text::list(&names),
-                first.name,
-                first.ground
+                first.ground,
+                first.name
             ));
         }
     }

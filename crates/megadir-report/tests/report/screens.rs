@@ -46,7 +46,10 @@ fn among_equals_a_winner_or_a_mark_is_set_on_few_screens() {
 #[test]
 fn a_screen_names_the_file_systems_that_it_does_not_compare() {
     let screen = render::screen(&report_on(&record()).unwrap(), 80, PLAIN);
-    assert!(screen.contains("\nNot compared (!): tmpfs on memory; ext2 is on an image file.\n"), "{screen}");
+    assert!(
+        screen.contains("\nNot compared (!): tmpfs (on memory, not on an image file as ext2).\n"),
+        "{screen}"
+    );
     assert!(screen.contains("\nUnavailable: reiserfs: it left Linux in 6.13.\n"), "{screen}");
 }
 
