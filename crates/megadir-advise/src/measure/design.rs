@@ -226,24 +226,30 @@ impl Sizing {
         design: &Design,
         cost: &Cost,
         left: Duration,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TooSmall> {
         let left_s = TIME_PART * left.as_secs_f64();
         let rounds_of = |files: u64| (left_s / cost.round_s(files)) as u32;
         if rounds_of(FILES_MIN) < ROUNDS_MIN {
             let round_s = cost.round_s(FILES_MIN);
             // Trials and removal take a share of the time too.
             let needed = suggested(f64::from(ROUNDS) * round_s / (TIME_PART * TIME_PART));
-            return Err(format!(
+            return Err(TooSmall::Time(format!(
                 "the time is too short: a round of {FILES_MIN} files in each layout takes about {round_s:.1} s here; try --time {needed}"
-            ));
+            )));
         }
-        let most = files_max(request, design, ROUNDS)?;
+        let most = files_max(request, design, ROUNDS).map_err(TooSmall::Room)?;
         let files = (left_s / f64::from(ROUNDS) - cost.fixed_s) / cost.file_s;
         let all = Some(FILES_ALL).filter(|files| rounds_of(*files) >= ROUNDS_MIN);
         let files = (files.max(0.0) as u64).max(all.unwrap_or(0)).clamp(FILES_MIN.min(most), most);
         let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
         Ok(Self { files, rounds })
     }
+}
+
+/// Reason why nothing can be measured.
+pub(super) enum TooSmall {
+    Time(String),
+    Room(String),
 }
 
 /// Time budget for `--time`, with room for trials that take longer the next time.

@@ -22,7 +22,7 @@ use crate::candidate::Candidate;
 use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 use crate::question::Question;
 use clock::{Clock, Pace};
-use design::{Cost, Design, Sizing};
+use design::{Cost, Design, Sizing, TooSmall};
 
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 
@@ -109,24 +109,23 @@ fn sized(
     let spent = begun.elapsed() + Duration::from_secs_f64(preparing_s);
     match Sizing::of_cost(request, design, &cost, request.time.saturating_sub(spent)) {
         Ok(sizing) => Ok(Ok(sizing)),
-        Err(why) => {
+        Err(TooSmall::Room(why)) => not(why),
+        Err(TooSmall::Time(why)) => {
             let trial = megadir_record::jsonl::read(&trial[..]);
-            let overloaded = trial.ok().and_then(|trial| overload(&trial.notes));
-            not(match overloaded {
-                Some(figures) => format!("{why}, or a quieter machine ({figures})"),
+            not(match trial.as_ref().ok().and_then(|trial| overload(&trial.notes)) {
+                Some(figure) => format!("{why}, or a quieter machine ({figure})"),
                 None => why,
             })
         }
     }
 }
 
-/// Notes of a run about other work on the machine, without their last full stop.
+/// First note of a run about other work on the machine, without its last full stop.
 #[must_use]
-pub fn overload(notes: &[Note]) -> Option<String> {
+pub fn overload(notes: &[Note]) -> Option<&str> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
-    let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
-    let notes: Vec<&str> = notes.map(|note| note.text.trim_end_matches('.')).collect();
-    (!notes.is_empty()).then(|| notes.join("; "))
+    let first = notes.iter().find(|note| KINDS.contains(&note.kind.as_str()));
+    first.map(|note| note.text.trim_end_matches('.'))
 }
 
 enum Ran {
@@ -283,15 +282,14 @@ mod tests {
     use super::{Note, overload};
 
     #[test]
-    fn an_overloaded_machine_is_named_with_its_figures() {
+    fn an_overloaded_machine_is_named_with_its_first_figure() {
         let note = |kind: &str, text: &str| Note { kind: kind.into(), text: text.into() };
         let notes = [
             note("timer-gaps", "The clock has gaps."),
             note("load", "4.2 tasks were runnable on 2 processors."),
             note("pressure", "CPU pressure was 98.4 % over the last 10 s."),
         ];
-        let figures = "4.2 tasks were runnable on 2 processors; CPU pressure was 98.4 % over the last 10 s";
-        assert_eq!(overload(&notes).as_deref(), Some(figures));
+        assert_eq!(overload(&notes), Some("4.2 tasks were runnable on 2 processors"));
         assert_eq!(overload(&notes[..1]), None);
     }
 }

@@ -78,10 +78,10 @@ fn with_room(answer: &Answer) -> Option<String> {
 
 fn overload(answer: &Answer) -> Option<String> {
     let message = if answer.advice.rule.rests_on_limits { STANDS } else { OVERLOADED };
-    figures_of_overload(answer).map(|_| message.into())
+    figure_of_overload(answer).map(|_| message.into())
 }
 
-fn figures_of_overload(answer: &Answer) -> Option<String> {
+fn figure_of_overload(answer: &Answer) -> Option<&str> {
     measure::overload(&answer.run.as_ref().ok()?.report.record.notes)
 }
 
@@ -184,7 +184,7 @@ fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
         remarks.push(format!("{recommended} not measured{}", instead.unwrap_or_default()));
     }
     remarks.extend(run.remarks.iter().map(ToString::to_string));
-    remarks.extend(figures_of_overload(answer).map(|figures| format!("overloaded: {figures}")));
+    remarks.extend(figure_of_overload(answer).map(|figure| format!("overloaded: {figure}")));
     remarks.join("; ")
 }
 
