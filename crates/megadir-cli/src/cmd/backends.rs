@@ -1,14 +1,15 @@
 //! `megadir backends`: methods of reading a directory and of querying attributes, with their availability.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use megadir::{BACKENDS, Dir, STAT_BACKENDS, StatMask, attribute_policy, policy};
 
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
-use crate::ui::{escape, output};
+use crate::ui::{escape, output, paragraph};
 
-/// List the methods of reading directories and attributes, and which are available
+/// List the methods of reading directories and attributes
 ///
 /// Backends read a directory (list --backend); stat backends query attributes (list --stat-backend). Also prints the
 /// methods that 'megadir list' would pick, and why others are unavailable.
@@ -56,25 +57,37 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         stat_backends.for_each(|way| json_line(&mut text, "stat_backend", &way));
     } else {
         let path = quoted(&args.directory);
-        lines(&mut text, backends);
-        text.extend_from_slice(format!("\n'megadir list' reads {path} with {listed}\n\n").as_bytes());
-        lines(&mut text, stat_backends);
-        text.extend_from_slice(
-            format!("\n'megadir list --long' queries attributes with {examined}\n").as_bytes(),
+        let width = if io::stdout().is_terminal() { paragraph::width(true) } else { usize::MAX };
+        let mut screen = String::new();
+        lines(&mut screen, width, backends);
+        screen.push('\n');
+        paragraph::wrapped(
+            &mut screen,
+            width,
+            ("", "  "),
+            &format!("'megadir list' reads {path} with {listed}"),
         );
+        screen.push('\n');
+        lines(&mut screen, width, stat_backends);
+        screen.push('\n');
+        let sentence = format!("'megadir list --long' queries attributes with {examined}");
+        paragraph::wrapped(&mut screen, width, ("", "  "), &sentence);
+        text = screen.into_bytes();
     }
     output::print(&String::from_utf8_lossy(&text))?;
     Ok(exit::DONE)
 }
 
-fn lines(text: &mut Vec<u8>, ways: impl Iterator<Item = Way>) {
+fn lines(text: &mut String, line_width: usize, ways: impl Iterator<Item = Way>) {
     let ways: Vec<Way> = ways.collect();
     let width = ways.iter().map(|way| way.name.len()).fold(12, usize::max);
+    let below = " ".repeat(width + 14);
     for way in ways {
         let state = if way.refused.is_none() { "available" } else { "unavailable" };
-        text.extend_from_slice(format!("{:<width$} {state:<11}  {}\n", way.name, way.about).as_bytes());
+        let first = format!("{:<width$} {state:<11}  ", way.name);
+        paragraph::wrapped(text, line_width, (&first, &below), way.about);
         if let Some(reason) = &way.refused {
-            text.extend_from_slice(format!("{:<1$} because {reason}\n", "", width + 13).as_bytes());
+            paragraph::wrapped(text, line_width, (&below, &below), &format!("because {reason}"));
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
 
-/// Print version, revision, target, features, and the system calls found
+/// Print version, revision, target, features and system calls
 ///
 /// 'megadir --version' prints only the version; 'megadir --version --verbose' is the same as this command.
 #[derive(clap::Args)]

@@ -92,6 +92,7 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
     std::fs::copy(directory.join("run.jsonl"), directory.join("new.jsonl")).unwrap();
     let mut text = String::new();
     for command in [
+        "-h",
         "advise files --files 10M --churn --time 0s",
         "limits spool",
         "usage project",
@@ -109,6 +110,50 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
     golden(env!("CARGO_MANIFEST_DIR"), "tests/golden/first-screens.txt", &text);
     // An inventory has the absolute path of its tree, which differs in each run.
     assert!(screen(directory, "usage project.parquet").contains(" d000005\n"));
+    for command in ["version", "bench -h", "make -h", "generate -h"] {
+        screen(directory, command);
+    }
+    assert!(on_terminal(directory, "backends flat", COLUMNS).contains("'megadir list' reads 'flat' with"));
+}
+
+/// ext4 without a free inode, where a directory has several hazards.
+const FULL: Recipe = Recipe {
+    name: "ext4 with 1 KiB blocks and 2000 inodes",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-b", "1024", "-N", "2000", "-E", HASH_SEED],
+    image_bytes: 64 << 20,
+    ..SEEDED
+};
+
+#[test]
+fn limits_begin_with_the_hazard_that_has_come_true_and_end_with_the_way_to_the_rest() {
+    require!(have("script"));
+    let mount = require!(Mount::make(&FULL));
+    let directory = &mount.path();
+    let spool = directory.join("spool");
+    std::fs::create_dir(&spool).unwrap();
+    (0..).find(|index| std::fs::File::create(spool.join(format!("job-{index}"))).is_err());
+    let text = screen(directory, "limits spool");
+    assert!(
+        text.starts_with("'spool' is full: creates fail; the reason is that inodes have run out.\n"),
+        "{text}"
+    );
+    let (pressing, other) = (text.find("\n  inodes: "), text.find("\n  small-blocks: "));
+    assert!(pressing.is_some() && pressing < other, "{text}");
+    let more = "More (all evidence, hazards and remedies): megadir limits --verbose\n";
+    assert!(text.ends_with(more) && !text.contains("tune2fs"), "{text}");
+    let text = on_terminal(directory, "limits --verbose spool", COLUMNS);
+    assert!(text.lines().count() > LINES && !text.contains(more), "{text}");
+    assert!(text.contains("      $ tune2fs -O large_dir ") && text.contains("\n  file system "), "{text}");
+}
+
+#[test]
+fn estimates_are_wrapped_on_a_terminal() {
+    require!(have("script"));
+    let mount = require!(Mount::make(&SEEDED));
+    let made = shell(&mount.path(), "$M make spool --entries 30k --quiet");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let text = screen(&mount.path(), "list --estimate spool");
+    assert!(text.contains(" entries [") && text.contains("\n  ") && text.ends_with(" ext4\n"), "{text}");
 }
 
 #[test]

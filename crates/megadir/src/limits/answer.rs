@@ -16,7 +16,7 @@ pub struct Limits {
     pub facts: Facts,
     /// Model of the file system; `None` if there is none.
     pub model: Option<&'static dyn Model>,
-    /// The model's judgement, with the traps of the directory and its file system.
+    /// The model's judgement, with the traps of the directory and its file system, most pressing first.
     pub judgement: Judgement,
     /// Limits that can be reached, nearest first.
     pub ceilings: Vec<Ceiling>,
@@ -31,6 +31,8 @@ impl Limits {
         ceilings.extend(room::ceilings(&facts, judgement.entry_bytes));
         ceilings.sort_by_key(|ceiling| (ceiling.more.likely, ceiling.more.low));
         judgement.traps.extend(room::traps(&facts));
+        let first = ceilings.first().and_then(|ceiling| room::trap_of(ceiling.limit));
+        judgement.traps.sort_by_key(|trap| Some(trap.name) != first);
         Self { facts, model, judgement, ceilings }
     }
 

@@ -146,6 +146,20 @@ fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {
     inodes.into_iter().chain(bytes).collect()
 }
 
+/// Name of the trap of an exhausted limit.
+pub(super) fn trap_of(limit: Limit) -> Option<&'static str> {
+    match limit {
+        Limit::Inodes => Some(INODES),
+        Limit::Blocks => Some(BLOCKS),
+        Limit::Quota(_) => Some(QUOTA),
+        _ => None,
+    }
+}
+
+const INODES: &str = "inodes";
+const BLOCKS: &str = "blocks";
+const QUOTA: &str = "quota";
+
 pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
     let mut traps = Vec::new();
     let space = &facts.space;
@@ -157,7 +171,7 @@ pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
             _ => vec![cure::fixed_inodes()],
         };
         let text = format!("{:.0} % of the file system's inodes are used.", 100.0 * used);
-        traps.push(Trap { name: "inodes", text, cures });
+        traps.push(Trap { name: INODES, text, cures });
     }
     traps.extend(facts.quotas.iter().filter_map(|quota| nearly_out_quota(facts, quota)));
     traps.extend(nearly_out_blocks(facts));
@@ -182,7 +196,7 @@ fn nearly_out_quota(facts: &Facts, quota: &Quota) -> Option<Trap> {
         100.0 * used,
         quota.of
     );
-    Some(Trap { name: "quota", text, cures: vec![cure::quota(quota.of, facts)] })
+    Some(Trap { name: QUOTA, text, cures: vec![cure::quota(quota.of, facts)] })
 }
 
 fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
@@ -193,7 +207,7 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
         return None;
     }
     let text = format!("{:.0} % of the file system's space is used.", 100.0 * used);
-    Some(Trap { name: "blocks", text, cures: vec![cure::blocks()] })
+    Some(Trap { name: BLOCKS, text, cures: vec![cure::blocks()] })
 }
 
 const ECRYPTFS_BYTES_MAX: u16 = 143;

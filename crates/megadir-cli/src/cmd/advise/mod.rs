@@ -26,7 +26,7 @@ use crate::ui::output::Output;
 const WRITERS_MAX: u32 = 256;
 const TIME_MAX_S: u64 = 3600;
 
-/// Recommend a layout for many files: one directory, or directories named after a hash
+/// Recommend one directory for many files, or directories named by hash
 ///
 /// A table of rules (docs/advice.md) decides from the capacity of one directory and from a short measurement of the
 /// candidate layouts, in a new directory below DIR that is removed afterwards. Prints how to compute a file's path, the

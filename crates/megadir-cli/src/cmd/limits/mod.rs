@@ -22,7 +22,7 @@ use crate::ui::output::Output;
 
 const NAP: Duration = Duration::from_millis(100);
 
-/// Show how many more entries fit into a directory, and which limit comes first
+/// Show how many more entries fit, and which limit comes first
 ///
 /// Writes nothing and needs no write permission. The cost does not depend on the size of the directory: entries
 /// are estimated, and names are sampled. Every number comes with its basis (measured, read from the file
@@ -66,6 +66,9 @@ pub(crate) struct Args {
     /// with its basis.
     #[arg(long)]
     json: bool,
+    /// On a terminal, print every hazard and remedy, and all evidence, even if they do not fit 25 lines
+    #[arg(short, long, conflicts_with_all = ["json", "quiet", "watch"])]
+    verbose: bool,
     /// Exit with code 10 if this share of any limit is used, e.g. 80%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     warn_at: Option<f64>,
@@ -117,7 +120,7 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
         return pass.end();
     }
     let mut output = Output::new()?;
-    let look = text::Look::new(output.is_terminal());
+    let look = text::Look::new(output.is_terminal(), args.verbose);
     for (index, path) in args.directories.iter().enumerate() {
         let Some(limits) = pass.check(path, asked) else { continue };
         if args.json {

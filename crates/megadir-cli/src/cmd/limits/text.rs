@@ -1,7 +1,7 @@
 //! Text output: the answer, its basis, then hazards and remedies.
 
 use megadir::FileSystem;
-use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits};
+use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits, Trap};
 
 use super::amount::{amount, interval, percent};
 use crate::ui::message::quoted;
@@ -11,29 +11,34 @@ const VALUES_AT: usize = 17;
 /// On narrower terminals the rows are paragraphs.
 const BASIS_MIN: usize = 20;
 
+/// With a prompt below them, 25 lines.
+const SCREEN_LINES: usize = 24;
+const SCREEN_TRAPS: usize = 3;
+/// The rows of the evidence that a screen keeps if not everything fits.
+const SCREEN_EVIDENCE: [&str; 3] = ["entries now", "names to come", "plan for"];
+
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     width: usize,
+    lines_max: usize,
 }
 
 impl Look {
-    pub(super) fn new(is_terminal: bool) -> Self {
-        Self { width: paragraph::width(is_terminal) }
+    pub(super) fn new(is_terminal: bool, is_verbose: bool) -> Self {
+        let lines_max = if is_terminal && !is_verbose { SCREEN_LINES } else { usize::MAX };
+        Self { width: paragraph::width(is_terminal), lines_max }
     }
 
     pub(super) fn report(self, text: &mut Vec<u8>, limits: &Limits, churn: bool) {
         let mut report = Report { text: String::new(), width: self.width };
-        report.wrapped("", "", &headline(limits, churn));
-        report.text.push('\n');
-        for (label, value) in evidence(limits) {
-            report.wrapped(
-                &format!("  {label:<width$}", width = VALUES_AT - 2),
-                &" ".repeat(VALUES_AT),
-                &value,
-            );
-        }
-        report.ceilings(&limits.ceilings);
+        report.above_traps(limits, churn, |_| true);
         report.traps(limits);
+        if report.lines() > self.lines_max {
+            report.text.clear();
+            report.above_traps(limits, churn, |label| SCREEN_EVIDENCE.contains(&label));
+            report.first_traps(limits, self.lines_max - 1);
+            report.wrapped("", "", "More (all evidence, hazards and remedies): megadir limits --verbose");
+        }
         text.extend_from_slice(report.text.as_bytes());
     }
 }
@@ -164,6 +169,23 @@ struct Report {
 }
 
 impl Report {
+    fn lines(&self) -> usize {
+        self.text.lines().count()
+    }
+
+    fn above_traps(&mut self, limits: &Limits, churn: bool, keeps: impl Fn(&str) -> bool) {
+        self.wrapped("", "", &headline(limits, churn));
+        self.text.push('\n');
+        for (label, value) in evidence(limits).into_iter().filter(|(label, _)| keeps(label)) {
+            self.wrapped(
+                &format!("  {label:<width$}", width = VALUES_AT - 2),
+                &" ".repeat(VALUES_AT),
+                &value,
+            );
+        }
+        self.ceilings(&limits.ceilings);
+    }
+
     fn ceilings(&mut self, ceilings: &[Ceiling]) {
         if ceilings.is_empty() {
             return;
@@ -201,28 +223,56 @@ impl Report {
     fn traps(&mut self, limits: &Limits) {
         let mut told: Vec<&Cure> = Vec::new();
         for trap in &limits.judgement.traps {
-            self.text.push('\n');
-            self.wrapped(&format!("  {}: ", trap.name), "    ", &trap.text);
+            self.hazard(trap);
             let (again, new): (Vec<&Cure>, Vec<&Cure>) =
                 trap.cures.iter().partition(|cure| told.contains(cure));
             if !again.is_empty() {
                 self.wrapped("    - ", "      ", "as above");
             }
             told.extend(&new);
-            for cure in new {
-                self.wrapped(
-                    "    - ",
-                    "      ",
-                    &format!("{}{}", cure.text, if cure.command.is_some() { ":" } else { "" }),
-                );
-                if let Some(command) = &cure.command {
-                    self.text.push_str(&format!("      $ {command}\n"));
-                }
-            }
+            new.into_iter().for_each(|cure| self.remedy(cure));
         }
         if limits.ceilings.iter().any(|ceiling| ceiling.basis.known == Known::Assumed) {
             self.text.push('\n');
             self.wrapped("  ", "  ", "Replace assumptions with --name-length, --like or --size.");
+        }
+    }
+
+    /// The first hazard and its first remedy, then what fits.
+    fn first_traps(&mut self, limits: &Limits, lines_max: usize) {
+        let mut printed: Vec<&Cure> = Vec::new();
+        for (index, trap) in limits.judgement.traps.iter().take(SCREEN_TRAPS).enumerate() {
+            let before = (self.text.len(), printed.len());
+            self.hazard(trap);
+            for cure in &trap.cures {
+                if printed.contains(&cure) {
+                    continue;
+                }
+                let end = self.text.len();
+                self.remedy(cure);
+                if self.lines() > lines_max && printed.len() > before.1 {
+                    self.text.truncate(end);
+                    break;
+                }
+                printed.push(cure);
+            }
+            if self.lines() > lines_max && index > 0 {
+                self.text.truncate(before.0);
+                return;
+            }
+        }
+    }
+
+    fn hazard(&mut self, trap: &Trap) {
+        self.text.push('\n');
+        self.wrapped(&format!("  {}: ", trap.name), "    ", &trap.text);
+    }
+
+    fn remedy(&mut self, cure: &Cure) {
+        let end = if cure.command.is_some() { ":" } else { "" };
+        self.wrapped("    - ", "      ", &format!("{}{end}", cure.text));
+        if let Some(command) = &cure.command {
+            self.text.push_str(&format!("      $ {command}\n"));
         }
     }
 

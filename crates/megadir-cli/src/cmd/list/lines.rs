@@ -5,8 +5,8 @@ use std::path::Path;
 
 use megadir::{Batch, DirPath, Entry, FileType, names};
 
-use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
+use crate::ui::{escape, paragraph};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -206,13 +206,21 @@ impl Lines {
             return;
         }
         let unit = if estimate.entries == 1 { "entry" } else { "entries" };
-        text.extend_from_slice(format!("{} {unit} [{low}, {high}] ", estimate.entries).as_bytes());
+        let mut line = format!("{} {unit} [{low}, {high}] ", estimate.entries).into_bytes();
         if self.with_path {
-            self.path(text, path);
-            text.extend_from_slice(b": ");
+            self.path(&mut line, path);
+            line.extend_from_slice(b": ");
         }
-        text.extend_from_slice(estimate.basis.as_bytes());
-        text.push(b'\n');
+        line.extend_from_slice(estimate.basis.as_bytes());
+        match String::from_utf8(line) {
+            Ok(line) if self.escape => {
+                let mut wrapped = String::new();
+                paragraph::wrapped(&mut wrapped, paragraph::width(true), ("", "  "), &line);
+                text.extend_from_slice(wrapped.as_bytes());
+            }
+            Ok(line) => text.extend_from_slice(format!("{line}\n").as_bytes()),
+            Err(line) => text.extend_from_slice(&[line.as_bytes(), b"\n"].concat()),
+        }
     }
 
     pub(super) fn path(&self, text: &mut Vec<u8>, path: &Path) {

@@ -14,7 +14,7 @@ use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descript
 use crate::cmd::values::{ListLimits, ReadAheadOption, list_limits, memory, rate, stat_backend, threads};
 use crate::exit::{self, CliError};
 
-/// Write an inventory of trees: a Parquet file with one row per entry, sorted by directory and name
+/// Write an inventory of trees, a Parquet file with one row per entry
 ///
 /// DuckDB, pandas, Polars and Spark can read the file; docs/inventory.md describes its columns. Symbolic links below
 /// the given directories are never followed. Entries that cannot be read get a row with an error, and the inventory
