@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megadir::layout::Layout;
-use megadir_report::{Range, summary::Verdict};
+use megadir_report::{Interval, summary::Verdict};
 
 use crate::question::Pattern;
 
@@ -44,7 +44,7 @@ pub struct Contrast {
     pub files: u64,
     pub ratio: f64,
     /// Adjusted for all layouts; `None` with too few rounds.
-    pub interval: Option<Range>,
+    pub interval: Option<Interval>,
     /// `None` with too few rounds or unequal work.
     pub verdict: Option<Verdict>,
 }
@@ -137,9 +137,9 @@ impl Measured {
 fn relation(contrast: &Contrast) -> Relation {
     let judged = contrast.verdict.is_some();
     match contrast.interval.filter(|_| judged) {
-        Some(Range { high, .. }) if high <= WORTH => Relation::Faster,
-        Some(Range { low, .. }) if low >= 1.0 / WORTH => Relation::Slower,
-        Some(Range { low, high }) if low > WORTH && high < 1.0 / WORTH => Relation::Same,
+        Some(Interval { high, .. }) if high <= WORTH => Relation::Faster,
+        Some(Interval { low, .. }) if low >= 1.0 / WORTH => Relation::Slower,
+        Some(Interval { low, high }) if low > WORTH && high < 1.0 / WORTH => Relation::Same,
         _ => Relation::Undecided,
     }
 }

@@ -142,7 +142,7 @@ fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
 mod tests {
     use megadir::layout::Layout;
     use megadir::limits::{Limit, NameLengths, Span};
-    use megadir_report::Range;
+    use megadir_report::Interval;
     use megadir_report::summary::Verdict;
 
     use super::*;
@@ -163,10 +163,10 @@ mod tests {
     }
 
     /// An interval of ±2 % around a ratio; a wide one if undecided.
-    fn interval(ratio: f64, verdict: Verdict) -> Range {
+    fn interval(ratio: f64, verdict: Verdict) -> Interval {
         match verdict {
-            Verdict::Inconclusive { .. } => Range { low: 0.5 * ratio, high: 2.0 * ratio },
-            _ => Range { low: 0.98 * ratio, high: 1.02 * ratio },
+            Verdict::Inconclusive { .. } => Interval { low: 0.5 * ratio, high: 2.0 * ratio },
+            _ => Interval { low: 0.98 * ratio, high: 1.02 * ratio },
         }
     }
 

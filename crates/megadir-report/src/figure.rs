@@ -1,5 +1,6 @@
 //! Numbers with their intervals. Every interval is computed by `megadir-stats`.
 
+use megadir_stats::Interval;
 use serde::{Deserialize, Serialize};
 
 /// A number with its confidence interval.
@@ -9,17 +10,7 @@ pub struct Figure {
     /// Estimate, in the unit of the figure's name.
     pub value: f64,
     /// In the same unit; `None` with too few rounds.
-    pub interval: Option<Range>,
-}
-
-/// A closed interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Range {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    pub interval: Option<Interval>,
 }
 
 impl Figure {
@@ -45,32 +36,14 @@ impl Figure {
     /// `factor` must be positive.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
-        let interval = self.interval.map(|r| Range { low: r.low * factor, high: r.high * factor });
+        let interval = self.interval.map(|r| Interval { low: r.low * factor, high: r.high * factor });
         Self { value: self.value * factor, interval }
-    }
-}
-
-impl Range {
-    #[must_use]
-    pub fn contains(&self, value: f64) -> bool {
-        self.low <= value && value <= self.high
-    }
-
-    #[must_use]
-    pub fn half_width(&self) -> f64 {
-        0.5 * (self.high - self.low)
-    }
-
-    #[must_use]
-    pub fn bounded(interval: megadir_stats::Interval) -> Option<Self> {
-        let megadir_stats::Interval { low, high } = interval;
-        (low.is_finite() && high.is_finite()).then_some(Self { low, high })
     }
 }
 
 impl From<megadir_stats::Estimate> for Figure {
     fn from(estimate: megadir_stats::Estimate) -> Self {
-        Self { value: estimate.value, interval: Range::bounded(estimate.interval) }
+        Self { value: estimate.value, interval: estimate.interval.bounded() }
     }
 }
 

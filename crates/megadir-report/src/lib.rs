@@ -34,5 +34,5 @@ pub use finding::{Finding, FindingKind};
 pub use formats::{FORMATS, Format, View, format_named};
 pub use render::Style;
 pub use report::Report;
-pub use summary::{Figure, Range, Summary, SummaryError};
+pub use summary::{Figure, Interval, Summary, SummaryError};
 pub use warning::{Advisory, WARNING_KINDS, Warning};

@@ -2,7 +2,8 @@
 
 use megadir_record::NameScheme;
 
-use crate::figure::{Figure, Range, Threshold};
+use crate::figure::{Figure, Threshold};
+use megadir_stats::Interval;
 
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
@@ -18,7 +19,7 @@ pub fn time(ns: f64) -> String {
 /// `412 ms [410, 415]`.
 #[must_use]
 pub fn time_with_interval(figure: &Figure) -> String {
-    let Some(Range { low, high }) = figure.interval else { return time(figure.value) };
+    let Some(Interval { low, high }) = figure.interval else { return time(figure.value) };
     // On the scale of the interval.
     let lost = figure.value.abs() < 0.5 * (high - low);
     let scale_of = if lost { low.abs().max(high.abs()) } else { figure.value };
@@ -30,8 +31,8 @@ pub fn time_with_interval(figure: &Figure) -> String {
 
 /// `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as 1.
 #[must_use]
-pub fn ratio(value: f64, interval: Option<Range>) -> String {
-    let Some(Range { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
+pub fn ratio(value: f64, interval: Option<Interval>) -> String {
+    let Some(Interval { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
     let places = ratio_decimals(value, high - low).max(apart_from_one(low)).max(apart_from_one(high));
     let [value, low, high] = [value, low, high].map(|ratio| fixed(ratio, places));
     format!("{value}x [{low}, {high}]")
@@ -50,7 +51,7 @@ pub fn speed(ratio: f64) -> String {
 #[must_use]
 pub fn share(figure: &Figure) -> String {
     let percent = |fraction: f64, places| fixed(100.0 * fraction, places);
-    let Some(Range { low, high }) = figure.interval else {
+    let Some(Interval { low, high }) = figure.interval else {
         return format!("{} %", percent(figure.value, 0));
     };
     let places = usize::from(high - low < 0.01 && figure.value.abs() < 0.095);
@@ -111,7 +112,7 @@ pub fn between(low: Threshold, high: Threshold) -> String {
 /// `1.01 [0.99, 1.03]`.
 #[must_use]
 pub fn exponent(figure: &Figure) -> String {
-    let Some(Range { low, high }) = figure.interval else { return fixed(figure.value, 2) };
+    let Some(Interval { low, high }) = figure.interval else { return fixed(figure.value, 2) };
     let places = ratio_decimals(figure.value, high - low);
     format!("{} [{}, {}]", fixed(figure.value, places), fixed(low, places), fixed(high, places))
 }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
 
     fn figure(value: f64, low: f64, high: f64) -> Figure {
-        Figure { value, interval: Some(Range { low, high }) }
+        Figure { value, interval: Some(Interval { low, high }) }
     }
 
     #[test]
@@ -300,13 +301,13 @@ mod tests {
 
     #[test]
     fn ratios_resolve_their_interval() {
-        assert_eq!(ratio(0.54, Some(Range { low: 0.53, high: 0.55 })), "0.54x [0.53, 0.55]");
-        assert_eq!(ratio(1.001, Some(Range { low: 0.997, high: 1.005 })), "1.001x [0.997, 1.005]");
+        assert_eq!(ratio(0.54, Some(Interval { low: 0.53, high: 0.55 })), "0.54x [0.53, 0.55]");
+        assert_eq!(ratio(1.001, Some(Interval { low: 0.997, high: 1.005 })), "1.001x [0.997, 1.005]");
         assert_eq!(ratio(2.0, None), "2.00x");
-        assert_eq!(ratio(0.97, Some(Range { low: 0.951, high: 0.9996 })), "0.9700x [0.9510, 0.9996]");
-        assert_eq!(ratio(0.97, Some(Range { low: 0.951, high: 1.0004 })), "0.9700x [0.9510, 1.0004]");
-        assert_eq!(ratio(0.97, Some(Range { low: 0.951, high: 1.0 })), "0.97x [0.95, 1.00]");
-        assert_eq!(ratio(1.02, Some(Range { low: 0.996, high: 1.05 })), "1.020x [0.996, 1.050]");
+        assert_eq!(ratio(0.97, Some(Interval { low: 0.951, high: 0.9996 })), "0.9700x [0.9510, 0.9996]");
+        assert_eq!(ratio(0.97, Some(Interval { low: 0.951, high: 1.0004 })), "0.9700x [0.9510, 1.0004]");
+        assert_eq!(ratio(0.97, Some(Interval { low: 0.951, high: 1.0 })), "0.97x [0.95, 1.00]");
+        assert_eq!(ratio(1.02, Some(Interval { low: 0.996, high: 1.05 })), "1.020x [0.996, 1.050]");
         assert_eq!((speed(1.0004), speed(1.0)), ("1.0004x slower".into(), "1.00x faster".into()));
         assert_eq!(speed(0.54), "1.85x faster");
         assert_eq!(speed(1.004), "1.004x slower");

@@ -1,5 +1,7 @@
 //! Description of one series.
 
+use serde::{Deserialize, Serialize};
+
 use crate::distribution::{fair_coin_cumulative, student_critical, tail_of};
 
 /// `None` without samples or if one is not finite. Reference: Welford, *Technometrics* 4 (1962).
@@ -118,10 +120,13 @@ pub(crate) fn midranks(samples: &[f64]) -> (Vec<f64>, Vec<usize>) {
     (ranks, ties)
 }
 
-/// Closed, in the unit of its quantity.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A closed interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Range"))]
 pub struct Interval {
+    /// Lower end.
     pub low: f64,
+    /// Upper end.
     pub high: f64,
 }
 
@@ -135,6 +140,18 @@ impl Interval {
     #[must_use]
     pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
+    }
+
+    /// `None` if an end is infinite or NaN.
+    #[must_use]
+    pub fn bounded(self) -> Option<Self> {
+        (self.low.is_finite() && self.high.is_finite()).then_some(self)
+    }
+
+    /// Interval of the inverse ratio.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self { low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
     pub(crate) fn exp(self) -> Self {
@@ -162,6 +179,15 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_is_inverted_with_its_ratio_and_bounded_if_both_ends_are_finite() {
+        let interval = Interval { low: 0.5, high: 4.0 };
+        assert_eq!(interval.inverse(), Interval { low: 0.25, high: 2.0 });
+        assert_eq!(interval.bounded(), Some(interval));
+        assert_eq!(Interval { high: f64::INFINITY, ..interval }.bounded(), None);
+        assert_eq!(Interval { low: f64::NAN, ..interval }.bounded(), None);
+    }
 
     #[test]
     fn too_few_or_not_finite_is_none() {

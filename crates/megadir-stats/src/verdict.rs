@@ -11,6 +11,8 @@
 //! References: Schuirmann, *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), for equivalence by the 90 %
 //! interval (two one-sided tests at 5 %); Holm, *Scandinavian Journal of Statistics* 6 (1979), for the family.
 
+use serde::{Deserialize, Serialize};
+
 use crate::descriptive::logs;
 use crate::hierarchical::EpochCenters;
 use crate::paired::{Differences, WalshAverages};
@@ -52,22 +54,24 @@ pub enum Method {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "says")]
 pub enum Verdict {
     /// The adjusted interval lies below 1.
     Faster {
-        /// The adjusted interval lies inside the band.
+        /// `true` if the interval lies inside the equivalence band.
         negligible: bool,
     },
     /// The adjusted interval lies above 1.
     Slower {
-        /// The adjusted interval lies inside the band.
+        /// `true` if the interval lies inside the equivalence band.
         negligible: bool,
     },
-    /// The 90 % interval lies inside the band and includes 1.
+    /// The 90 % interval lies inside the equivalence band and includes 1.
     Equivalent,
     Inconclusive {
-        /// In total, at the present noise; `None` without a basis.
+        /// Total number of rounds that would probably decide.
         rounds_to_decide: Option<u64>,
     },
 }

@@ -15,6 +15,8 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
 use crate::kind::files::{Place, by_name};
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::{MAKE_NS, REMOVE_NS};
 use crate::kind::{BlockKey, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
@@ -116,6 +118,10 @@ pub(crate) fn refusals(spec: &FillUntilFullSpec, entries_about: u64, arms: &mut 
     let arm = arms.arm(GROUP, DataId(0), &work);
     let rule = GroupRule::Refusal { arm };
     arms.groups.push(Group::new(GROUP, &spec.title, true, rule));
+}
+
+pub(crate) fn traits(entries_about: u64) -> Traits {
+    Traits { block_ns: entries_about * (MAKE_NS + REMOVE_NS), ..Traits::default() }
 }
 
 const FILLED: &str = "filled";

@@ -1,6 +1,6 @@
-//! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), blocks (`run.rs`). A
-//! new kind is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know no rounds,
-//! clocks or records.
+//! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), traits, blocks
+//! (`run.rs`). A new kind is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know
+//! no rounds, clocks or records.
 
 pub(crate) mod arms;
 pub(crate) mod command;
@@ -13,6 +13,7 @@ pub(crate) mod remove;
 pub(crate) mod small_files;
 pub(crate) mod stat_all;
 pub(crate) mod stat_some;
+pub(crate) mod traits;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ use remove::{Removal, RemoveSpec};
 use small_files::SmallFilesSpec;
 use stat_all::{FileAttributes, StatAllSpec};
 use stat_some::{Ask, StatSomeSpec};
+use traits::Traits;
 
 #[cfg(target_os = "linux")]
 pub use command::launch;
@@ -42,9 +44,8 @@ pub use command::program_facts;
 pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
 pub use files::{RankWorkers, serve};
 pub(crate) use list::Listing;
-pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
+pub(crate) use lookup::{ABSENT_NAMES, NameSource};
 pub(crate) use stat_all::Expected;
-pub(crate) use stat_some::FILES_MAX;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -205,6 +206,20 @@ pub(crate) fn workload<'a>(
         Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
     })
+}
+
+/// `entries` is the number of the work's data set.
+pub(crate) fn traits(work: &Work, entries: u64) -> Traits {
+    match work {
+        Work::List { threads, stages, .. } => list::traits(*threads, stages, entries),
+        Work::Lookup { keys, .. } => lookup::traits(*keys, entries),
+        Work::Attributes { .. } => stat_all::traits(entries),
+        Work::Ask { files } => stat_some::traits(*files),
+        Work::Files(work) => files::traits(work),
+        Work::FillUntilRefused { entries_about, .. } => fill::traits(*entries_about),
+        Work::Remove(work) => remove::traits(work),
+        Work::Command(work) => command::traits(work, entries),
+    }
 }
 
 /// If results differ, returns a hash that differs from every expected one.

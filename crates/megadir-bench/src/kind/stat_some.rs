@@ -7,8 +7,10 @@ use serde::Deserialize;
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
-use crate::kind::lookup::{NAMES_MAX, NameSource};
+use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
 use crate::kind::stat_all::{ascending, baseline, work_of};
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::{ASK_NS, BLOCK_NS};
 use crate::kind::{BlockKey, Workload};
 use crate::measure::Stopwatch;
 use crate::method::method_named;
@@ -42,6 +44,11 @@ impl StatSomeSpec {
         }
         self.list.iter().find_map(|name| method_named(name).err())
     }
+}
+
+pub(crate) fn traits(files: u64) -> Traits {
+    let names = (files.min(FILES_MAX) as usize).max(SAMPLE_MAX);
+    Traits { block_ns: BLOCK_NS + files * ASK_NS, cold_operations: Some(1), names: Some(names) }
 }
 
 const GROUP: &str = "break-even";
@@ -101,7 +108,7 @@ fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
 }
 
 /// Maximum number of names of one operation: 64 MiB of 32 bytes each.
-pub(crate) const FILES_MAX: u64 = 1 << 21;
+const FILES_MAX: u64 = 1 << 21;
 const STEP: u64 = 1024;
 
 pub(crate) struct Ask<'a> {

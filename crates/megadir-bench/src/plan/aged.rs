@@ -12,11 +12,7 @@ use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
 fn looks(work: &Work) -> bool {
-    match work {
-        Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
-        Work::Command(work) => !work.changes,
-        Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => false,
-    }
+    !matches!(work, Work::Files(_)) && work.leaves_all()
 }
 
 /// Adds the twins and their group. Errors: [`PlanError::Value`] if the study's arms make files themselves, if

@@ -3,20 +3,17 @@
 //! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change
 //! files have no twins.
 
-use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work};
+use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Note, Pair, Preset, Role};
 
 use super::prune::renumber;
 use super::{CacheFact, PlanError, Request};
 use crate::kind::arms::{Arms, CacheChoice};
+use crate::kind::traits;
 use crate::note::NoteKind;
 
 /// Smallest number of cold rounds that gives a useful interval.
 const COLD_ROUNDS_MIN: u32 = 11;
 const COLD_ROUNDS: u32 = 15;
-/// One drop serves at most this fraction of a directory's names, because each warms others.
-const LOOKED_UP_ONE_IN: u64 = 100;
-const LOOKED_UP_MAX: u64 = 1000;
-
 const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
 /// The request's states, else the study's, else warm; from warm to cold. Errors: [`PlanError::Value`] for a
@@ -193,7 +190,7 @@ fn twin(
         let mut twin = Arm { id, ..planned.clone() };
         if let Some((state, name)) = state {
             let entries = arms.data[planned.data.0 as usize].entries;
-            (twin.cache, twin.operations) = (state, operations(&planned.work, entries));
+            (twin.cache, twin.operations) = (state, traits(&planned.work, entries).cold_operations);
             twin.axes.cache = Some(name.to_owned());
             twin.rename();
             twin.groups.iter_mut().for_each(|group| *group = group_name(group, name));
@@ -259,19 +256,6 @@ fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
         }
     }
     arms.pairs("cache", "How much does a cold cache cost?", pairs);
-}
-
-/// Operations after a drop: a repeated one would be warm.
-fn operations(work: &Work, entries: u64) -> Option<u64> {
-    match work {
-        Work::List { .. } | Work::Attributes { .. } | Work::Ask { .. } => Some(1),
-        Work::Lookup { keys: Keys::Fixed, .. } => Some(1),
-        Work::Lookup { keys: Keys::Random | Keys::Zipf, .. } => {
-            Some((entries / LOOKED_UP_ONE_IN).clamp(1, LOOKED_UP_MAX))
-        }
-        Work::Command(_) => None,
-        Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => None,
-    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{
-    Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, Stage, When, Work,
-};
+use megadir_record::{Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, When, Work};
 
 use super::trees;
+use crate::kind::traits;
+use crate::kind::traits::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
@@ -25,12 +25,6 @@ pub struct Estimate {
     pub elapsed_ns: u64,
 }
 
-/// Creating a small file, nanoseconds.
-const MAKE_NS: u64 = 20_000;
-const REMOVE_NS: u64 = 6_000;
-/// Opening a directory and starting a block, nanoseconds.
-const BLOCK_NS: u64 = 1_000_000;
-const ASK_NS: u64 = 1_200;
 const DROP_NS: u64 = 60_000_000;
 const REMOUNT_NS: u64 = 60_000_000;
 /// Reformatting a used image and mounting it, nanoseconds.
@@ -178,17 +172,7 @@ fn warm_block_ns(plan: &Plan, arm: &Arm) -> u64 {
     if let (Some(rate), Some(operations)) = (arm.rate_per_s, arm.operations) {
         return BLOCK_NS + operations.saturating_mul(1_000_000_000) / rate.max(1);
     }
-    match &arm.work {
-        Work::List { .. } => BLOCK_NS + entries(plan, arm) * entry_ns(&arm.work),
-        Work::Lookup { .. } => 3 * BLOCK_NS,
-        Work::FillUntilRefused { .. } => filled(arm) * (MAKE_NS + REMOVE_NS),
-        Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
-        Work::Remove(work) => BLOCK_NS + work.files * REMOVE_NS,
-        Work::Attributes { .. } => BLOCK_NS + entries(plan, arm) * ASK_NS,
-        Work::Ask { files } => BLOCK_NS + files * ASK_NS,
-        Work::Command(work) if work.changes => BLOCK_NS + entries(plan, arm) * (MAKE_NS + REMOVE_NS),
-        Work::Command(_) => BLOCK_NS + entries(plan, arm) * ASK_NS,
-    }
+    traits(&arm.work, entries(plan, arm)).block_ns
 }
 
 fn entries(plan: &Plan, arm: &Arm) -> u64 {
@@ -256,29 +240,5 @@ fn name_bytes(names: NameScheme) -> f64 {
         NameScheme::Lengths { bytes } => {
             bytes.iter().map(|bytes| f64::from(*bytes)).sum::<f64>() / bytes.len() as f64
         }
-    }
-}
-
-fn entry_ns(work: &Work) -> u64 {
-    let Work::List { threads, stages, .. } = work else { return 0 };
-    stages.iter().map(|stage| stage_ns(*stage, *threads)).sum()
-}
-
-fn stage_ns(stage: Stage, threads: u32) -> u64 {
-    match stage {
-        Stage::Read => {
-            if threads > 1 {
-                200
-            } else {
-                250
-            }
-        }
-        Stage::Keep => 20,
-        Stage::Sort => 80,
-        Stage::Attributes => 1_000,
-        Stage::ExtendedAttributes => 1_500,
-        Stage::FormatLong => 100,
-        Stage::FormatRaw => 50,
-        Stage::Write => 80,
     }
 }

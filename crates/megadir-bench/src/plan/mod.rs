@@ -120,12 +120,7 @@ fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Pla
             rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
             small_files::small_files(spec, made, one_size(&sizes)?, &states, &mut arms)?
         }
-        Kind::List(_)
-        | Kind::Lookup(_)
-        | Kind::StatAll(_)
-        | Kind::StatSome(_)
-        | Kind::FillUntilFull(_)
-        | Kind::Command(_) => {
+        _ => {
             return Err(PlanError::Nothing { reason: "the study has no work".into() });
         }
     };

@@ -16,9 +16,7 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
 use crate::event::Event;
 use crate::host::Program;
-use crate::kind::{
-    FILES_MAX, Listing, NameSource, RankWorkers, SAMPLE_MAX, WorkerCommand, WorkerSource, workload,
-};
+use crate::kind::{Listing, NameSource, RankWorkers, WorkerCommand, WorkerSource, traits, workload};
 use crate::lab::Lab;
 use crate::note::NoteKind;
 use crate::os::{self, At};
@@ -298,23 +296,17 @@ fn name_source(
     directory: &Dir,
     control: RunControl<'_>,
 ) -> Result<NameSource, WorkError> {
-    let planned_arms = || plan.arms.iter().filter(|planned| planned.data == data.id);
-    let looked_up =
-        planned_arms().any(|planned| matches!(planned.work, Work::Lookup { .. } | Work::Ask { .. }));
+    let of_data = plan.arms.iter().filter(|planned| planned.data == data.id);
+    let needed = of_data.filter_map(|planned| traits(&planned.work, data.entries).names).max();
     match &data.source {
         DataSource::Made(made) => Ok(NameSource::Made {
             names: Names { scheme: made.names, seed: plan.seed },
             entries: data.entries,
         }),
-        DataSource::Existing { .. } if looked_up => {
-            let asked = planned_arms().filter_map(|planned| match planned.work {
-                Work::Ask { files } => Some(files.min(FILES_MAX) as usize),
-                _ => None,
-            });
-            let at_most = asked.chain([SAMPLE_MAX]).max().unwrap_or(SAMPLE_MAX);
-            NameSource::sample(directory, plan.seed, at_most, control)
-        }
-        DataSource::Existing { .. } => Ok(NameSource::Listed(Vec::new())),
+        DataSource::Existing { .. } => match needed {
+            Some(at_most) => NameSource::sample(directory, plan.seed, at_most, control),
+            None => Ok(NameSource::Listed(Vec::new())),
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use super::axis::{Axis, Unit};
 use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX, SERIES};
-use crate::summary::Range;
+use crate::summary::Interval;
 
 pub(super) struct Line {
     pub(super) name: String,
@@ -18,7 +18,7 @@ pub(super) struct Line {
 pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
-    pub(super) interval: Option<Range>,
+    pub(super) interval: Option<Interval>,
 }
 
 pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
@@ -104,7 +104,7 @@ fn limits(drawing: &mut Drawing, frame: &Frame<'_>, x: &Axis, (top, bottom): (f6
 
 fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
     let class = if line.reference { "rule d1".into() } else { class(place) };
-    let bounded: Option<Vec<(f64, Range)>> =
+    let bounded: Option<Vec<(f64, Interval)>> =
         line.points.iter().map(|point| Some((x.at(point.x), point.interval?))).collect();
     if let Some(ribbon) = bounded.filter(|ribbon| ribbon.len() > 1) {
         let above = ribbon.iter().map(|(x, range)| (*x, y.at(range.high)));

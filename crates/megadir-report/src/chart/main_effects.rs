@@ -83,7 +83,7 @@ fn effect(
     let figure = Figure::median_of(&effects, confidence)?;
     let interval = figure
         .interval
-        .map(|range| crate::summary::Range { low: libm::exp(range.low), high: libm::exp(range.high) });
+        .map(|range| crate::summary::Interval { low: libm::exp(range.low), high: libm::exp(range.high) });
     Some(Figure { value: libm::exp(figure.value), interval })
 }
 

@@ -46,7 +46,7 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
             };
             Some((one, *threads))
         }
-        Work::Lookup { .. } | Work::FillUntilRefused { .. } | Work::Ask { .. } | Work::Command(_) => None,
+        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use megadir_record::{CacheState, Work};
 
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
-    BreakEven, BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Outcome, Range,
+    BreakEven, BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome,
     Summary, Threshold, Verdict,
 };
 use crate::text;
@@ -16,7 +16,7 @@ use crate::text;
 struct Judged {
     files: u64,
     ratio: f64,
-    adjusted: Option<Range>,
+    adjusted: Option<Interval>,
     verdict: Verdict,
 }
 

@@ -7,7 +7,7 @@ use megadir_record::Role;
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
     ArmSummary, CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading,
-    GroupSummary, Outcome, Range, ReadingFactor, Summary, Verdict, rounds_for_interval,
+    GroupSummary, Interval, Outcome, ReadingFactor, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -23,7 +23,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 struct Judged {
     name: String,
     ratio: f64,
-    adjusted: Option<Range>,
+    adjusted: Option<Interval>,
     verdict: Option<Verdict>,
 }
 
@@ -213,12 +213,12 @@ fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Range;
+    use crate::summary::Interval;
 
     #[test]
     fn a_share_is_called_little_only_if_its_interval_is() {
         let factor = |name: &str, value, low, high| {
-            let figure = Figure { value, interval: Some(Range { low, high }) };
+            let figure = Figure { value, interval: Some(Interval { low, high }) };
             Factor {
                 name: name.into(),
                 common: false,

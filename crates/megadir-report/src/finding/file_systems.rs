@@ -6,7 +6,7 @@ use megadir_record::claims::{FileSystemClaim, FileSystemClaims, Takes};
 use megadir_record::{FILE_SYSTEM_GROUP, LabFileSystem, Place};
 
 use super::{Finding, FindingKind};
-use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
+use crate::summary::{Interval, Overview, OverviewColumn, Summary, Verdict};
 use crate::text;
 
 /// The driver skips inodes that were freed recently, judged by timestamps on disk: ext4's driver without a
@@ -39,7 +39,7 @@ pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
 
 struct Against {
     ratio: f64,
-    adjusted: Option<Range>,
+    adjusted: Option<Interval>,
     verdict: Option<Verdict>,
 }
 
@@ -66,7 +66,7 @@ impl Against {
     }
 
     fn open(&self, band: f64) -> String {
-        let within = |range: Range| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
+        let within = |range: Interval| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
         let percent = text::chosen(band);
         match self.verdict {
             _ if self.adjusted.is_some_and(within) => format!("equal within {percent}"),

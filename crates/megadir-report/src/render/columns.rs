@@ -226,12 +226,12 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
         data: arm.data.0.into(),
         file_system: plan.file_system_of(arm.data).map_or_else(String::new, |of| of.name.clone()),
         cache: name(&arm.cache),
+        work: kind(&arm.work),
         rate_per_s: arm.rate_per_s,
         ..OfArm::default()
     };
     match &arm.work {
         Work::List { backend, buffer_bytes, threads, shares, stages } => OfArm {
-            work: "list".into(),
             backend: backend.clone(),
             buffer_bytes: Some(*buffer_bytes),
             threads: Some((*threads).into()),
@@ -241,25 +241,28 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
         },
         Work::Lookup { presence, keys, call } => {
             let backend = if *call == LookupCall::Fstatat { String::new() } else { call.name().to_owned() };
-            OfArm { work: "lookup".into(), backend, presence: name(presence), keys: name(keys), ..of }
+            OfArm { backend, presence: name(presence), keys: name(keys), ..of }
         }
-        Work::FillUntilRefused { .. } => OfArm { work: "fill-until-refused".into(), ..of },
         Work::Files(work) => {
             OfArm { work: name(&work.operation), threads: Some(work.workers.count.into()), ..of }
         }
-        Work::Remove(work) => {
-            OfArm { work: "remove".into(), backend: name(&work.by), threads: Some(work.workers.into()), ..of }
-        }
+        Work::Remove(work) => OfArm { backend: name(&work.by), threads: Some(work.workers.into()), ..of },
         Work::Attributes { method, buffer_bytes, threads, .. } => OfArm {
-            work: "attributes".into(),
             backend: method.clone(),
             buffer_bytes: *buffer_bytes,
             threads: Some((*threads).into()),
             ..of
         },
         Work::Ask { files } => OfArm { work: format!("ask {files}"), ..of },
-        Work::Command(work) => OfArm { work: "command".into(), backend: work.line.clone(), ..of },
+        Work::Command(work) => OfArm { backend: work.line.clone(), ..of },
+        Work::FillUntilRefused { .. } => of,
     }
+}
+
+/// The word of the record.
+fn kind(work: &Work) -> String {
+    let value = serde_json::to_value(work).unwrap_or_default();
+    value["do"].as_str().unwrap_or_default().to_owned()
 }
 
 fn name(value: &impl Serialize) -> String {

@@ -9,8 +9,8 @@ use crate::render::grid::{Bars, SHARE};
 use crate::render::operations;
 use crate::render::paint::{intervals, outcome};
 use crate::summary::{
-    ArmSummary, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Outcome,
-    PairRow, Pairs, Range, Summary, Verdict, rounds_for_interval,
+    ArmSummary, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Interval,
+    Outcome, PairRow, Pairs, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -128,12 +128,17 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
 pub(super) fn speed_up(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Baseline => "1".into(),
+        compared => judged_speed_up(compared).unwrap_or_default(),
+    }
+}
+
+pub(super) fn judged_speed_up(outcome: &Outcome) -> Option<String> {
+    match outcome {
         Outcome::Judged { ratio, adjusted, .. } => {
-            let turned = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
-            text::ratio(1.0 / ratio.value, adjusted.map(turned))
+            Some(text::ratio(1.0 / ratio.value, adjusted.map(Interval::inverse)))
         }
-        Outcome::TooFewRounds { ratio } => text::ratio(1.0 / ratio, None),
-        Outcome::Unequal | Outcome::NotMeasured => String::new(),
+        Outcome::TooFewRounds { ratio } => Some(text::ratio(1.0 / ratio, None)),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
     }
 }
 

@@ -5,7 +5,7 @@ use megadir_record::{FileSystem, LabFileSystem, Place};
 use crate::render::Style;
 use crate::render::grid::{Bars, Column, Grid, Text, bar};
 use crate::render::paint::{Tone, length};
-use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Range, Summary, Verdict};
+use crate::summary::{Interval, Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
 use crate::text;
 
 const TITLE: &str = "How fast is each file system at each kind of work?";
@@ -179,7 +179,7 @@ pub(super) fn overall(overview: &Overview) -> Option<Grid> {
         return None;
     }
     let name = |column: usize| overview.columns[column].label.clone();
-    let row = |(column, (ratio, adjusted, _)): &(usize, (f64, Option<Range>, Option<Verdict>))| {
+    let row = |(column, (ratio, adjusted, _)): &(usize, (f64, Option<Interval>, Option<Verdict>))| {
         vec![Text::plain(name(*column)), Text::plain(text::ratio(*ratio, *adjusted))]
     };
     let first = vec![Text::plain(name(least)), Text::plain("1x")];

@@ -9,8 +9,7 @@ use crate::render::groups;
 use crate::render::groups::{RAW_CALLS, tells_speed_ups};
 use crate::render::paint::outcome;
 use crate::summary::{
-    Comparison, Contrast, Figure, GroupReading, GroupSummary, Outcome, Range, Summary, entries_nowhere,
-    unlike,
+    Comparison, Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
 };
 use crate::text;
 
@@ -104,7 +103,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
             let named = |arm| summary.arm_name(arm);
             let row = pick(&read.rows, wanted?, |row| named(row.arm))?;
             let here = match figure.unit.as_str() {
-                "x" => speed_up(&row.outcome)?,
+                "x" => groups::judged_speed_up(&row.outcome)?,
                 "ratio" => outcome(&row.outcome).0,
                 _ => text::time_with_interval(&summary.arm(row.arm)?.timing.as_ref()?.time_ns),
             };
@@ -136,15 +135,6 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
 fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r str) -> Option<&'r Row> {
     let exact = rows.iter().find(|row| name(row) == wanted);
     exact.or_else(|| rows.iter().rfind(|row| name(row).contains(wanted)))
-}
-
-fn speed_up(outcome: &Outcome) -> Option<String> {
-    let turned = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
-    match outcome {
-        Outcome::Judged { ratio, adjusted, .. } => Some(text::ratio(1.0 / ratio.value, adjusted.map(turned))),
-        Outcome::TooFewRounds { ratio } => Some(text::ratio(1.0 / ratio, None)),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
-    }
 }
 
 pub(crate) const SOURCE_TABLE_TITLE: &str = "The source's table, measured here";

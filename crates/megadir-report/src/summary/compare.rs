@@ -7,7 +7,7 @@ use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::evidence::Evidence;
-use crate::summary::{Figure, Range};
+use crate::summary::{Figure, Interval, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -41,7 +41,7 @@ pub enum Outcome {
         /// Time of the arm over time of the baseline, with its own interval.
         ratio: Figure,
         /// Adjusted for all arms of the group; `None` with too few rounds.
-        adjusted: Option<Range>,
+        adjusted: Option<Interval>,
         verdict: Verdict,
         /// Number of epochs behind the intervals, if they are from the hierarchical bootstrap.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,28 +58,6 @@ pub enum Outcome {
     NotMeasured,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", tag = "says")]
-pub enum Verdict {
-    /// The adjusted interval lies below 1.
-    Faster {
-        /// `true` if the interval lies inside the equivalence band.
-        negligible: bool,
-    },
-    /// The adjusted interval lies above 1.
-    Slower {
-        /// `true` if the interval lies inside the equivalence band.
-        negligible: bool,
-    },
-    /// The 90 % interval lies inside the equivalence band and includes 1.
-    Equivalent,
-    Inconclusive {
-        /// Total number of rounds that would probably decide.
-        rounds_to_decide: Option<u64>,
-    },
-}
-
 /// The arm with the fewest calls against the arm with the most, by the same backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -94,19 +72,6 @@ pub struct CallsContrast {
     pub fewest_calls: u64,
     /// Time with the fewest calls over time with the most.
     pub ratio: Figure,
-}
-
-impl From<megadir_stats::Verdict> for Verdict {
-    fn from(verdict: megadir_stats::Verdict) -> Self {
-        match verdict {
-            megadir_stats::Verdict::Faster { negligible } => Self::Faster { negligible },
-            megadir_stats::Verdict::Slower { negligible } => Self::Slower { negligible },
-            megadir_stats::Verdict::Equivalent => Self::Equivalent,
-            megadir_stats::Verdict::Inconclusive { rounds_to_decide } => {
-                Self::Inconclusive { rounds_to_decide }
-            }
-        }
-    }
 }
 
 pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> Comparison {
@@ -160,8 +125,8 @@ pub(super) fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judge
 pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
     Outcome::Judged {
         ratio: judgement.ratio.into(),
-        adjusted: Range::bounded(judgement.adjusted),
-        verdict: judgement.verdict.into(),
+        adjusted: judgement.adjusted.bounded(),
+        verdict: judgement.verdict,
         epochs: match judgement.method {
             megadir_stats::Method::SignedRank
             | megadir_stats::Method::RankSum

@@ -20,15 +20,16 @@ use megadir_stats::Looks;
 
 use rounds::{histogram, times_of};
 
-pub use crate::figure::{Figure, Range, Threshold, rounds_for_interval};
+pub use crate::figure::{Figure, Threshold, rounds_for_interval};
 pub use arm::{ArmSummary, Quantiles, Timing};
 pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes};
 pub(crate) use compare::judged;
-pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs, Verdict};
+pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use evidence::looks;
 pub use fillings::{Bucket, Fill, Growth, Point, Refusal, Series, Shape, Step};
+pub use megadir_stats::{Interval, Verdict};
 pub(crate) use operations::together;
 pub use operations::{OperationQuantiles, Operations, Rate};
 pub use overview::{Overall, Overview, OverviewCell, OverviewColumn, OverviewRow};

@@ -7,7 +7,7 @@ use megadir_record::{ArmId, Plan, Sample, Since};
 use megadir_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Range, Rounds, Times};
+use super::{Figure, Rounds, Times};
 
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
@@ -67,7 +67,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     let figure = |place: usize| -> Option<Figure> {
         Some(match &estimates {
             Some(estimates) => {
-                Figure { value: estimates[place].value, interval: Range::bounded(estimates[place].interval) }
+                Figure { value: estimates[place].value, interval: estimates[place].interval.bounded() }
             }
             None => Figure { value: all.quantile(QUANTILES[place])? as f64, interval: None },
         })

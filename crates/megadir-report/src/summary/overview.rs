@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use megadir_record::{ArmId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, Pair, Place, Plan};
 use serde::{Deserialize, Serialize};
 
-use super::compare::{Outcome, Verdict, outcome};
+use super::compare::{Outcome, outcome};
 use super::evidence::Evidence;
-use super::{Figure, Range};
+use super::{Figure, Interval, Verdict};
 use crate::summary::compare::read_file_systems;
 use rows::{RowArms, arms_by_row, named};
 
@@ -146,7 +146,7 @@ impl Overview {
 
     /// Ratio with its adjusted interval, and the verdict; `None` if the two are not comparable.
     #[must_use]
-    pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Range>, Option<Verdict>)> {
+    pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Interval>, Option<Verdict>)> {
         let mirrored = of < than;
         let wanted = if mirrored { (than, of) } else { (of, than) };
         let found = self.overall.iter().find(|overall| (overall.of, overall.than) == wanted)?;
@@ -163,7 +163,7 @@ impl Overview {
             Verdict::Slower { negligible } => Verdict::Faster { negligible },
             same @ (Verdict::Equivalent | Verdict::Inconclusive { .. }) => same,
         });
-        let adjusted = adjusted.map(|range| Range { low: 1.0 / range.high, high: 1.0 / range.low });
+        let adjusted = adjusted.map(Interval::inverse);
         Some((1.0 / ratio, adjusted, verdict))
     }
 }

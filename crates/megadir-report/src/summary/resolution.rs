@@ -3,9 +3,9 @@
 use megadir_record::{Arm, ArmId, GroupRule, Plan, Role};
 use serde::{Deserialize, Serialize};
 
-use super::compare::{Outcome, Verdict, contrast};
+use super::compare::{Outcome, contrast};
 use super::evidence::Evidence;
-use super::{Figure, Range};
+use super::{Figure, Interval, Verdict};
 
 /// The same work twice in each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ fn resolution((arm, baseline): (ArmId, ArmId), rounds: usize, outcome: &Outcome)
         Outcome::TooFewRounds { ratio } => (Figure { value: ratio, interval: None }, Difference::None),
         Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
     };
-    let half_width = |interval: Range| 100.0 * interval.half_width();
+    let half_width = |interval: Interval| 100.0 * interval.half_width();
     let half_width_percent = ratio.interval.map(half_width);
     Some(Resolution { arm, baseline, rounds, ratio, half_width_percent, difference })
 }

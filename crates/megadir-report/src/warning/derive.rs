@@ -11,7 +11,7 @@ use megadir_stats::{HalfWidth, Looks, narrow_enough};
 
 use super::{Advisory, Options, Warning};
 use crate::summary::{
-    ArmSummary, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, Summary,
+    ArmSummary, Difference, Ending, Figure, GroupReading, GroupSummary, Interval, Rate, Rounds, Summary,
     TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
 };
 
@@ -207,7 +207,7 @@ fn series(arm: &ArmSummary, times: &[f64], summary: &Summary) -> Vec<Warning> {
 
 fn halves(times: &[f64], band: f64) -> Option<Figure> {
     let ratio = Figure::from(megadir_stats::halves_differ(times)?);
-    let outside = |interval: Range| interval.low > 1.0 + band || interval.high * (1.0 + band) < 1.0;
+    let outside = |interval: Interval| interval.low > 1.0 + band || interval.high * (1.0 + band) < 1.0;
     ratio.interval.is_some_and(outside).then_some(ratio)
 }
 

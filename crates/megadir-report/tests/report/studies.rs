@@ -3,14 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Names of studies that are also the name of a chart or of a kind of work.
-const OTHER_USES: [(&str, &str); 6] = [
-    ("chart/mod.rs", "fill"),
-    ("chart/growth.rs", "fill"),
-    ("render/operations.rs", "listing"),
-    ("render/columns.rs", "attributes"),
-    ("render/columns.rs", "lookup"),
-    ("render/columns.rs", "remove"),
-];
+const OTHER_USES: [(&str, &str); 3] =
+    [("chart/mod.rs", "fill"), ("chart/growth.rs", "fill"), ("render/operations.rs", "listing")];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of the repository") {

@@ -15,8 +15,11 @@ mod words;
 use std::collections::BTreeMap;
 
 use megadir::nearest::choices;
-use megadir_record::{OutputTo, SameWork};
+use megadir_record::{CommandWork, OutputTo, SameWork};
 use serde::Deserialize;
+
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
 
 pub(crate) use fingerprint::{Fingerprint, fingerprint};
 #[cfg(target_os = "linux")]
@@ -25,6 +28,11 @@ pub(crate) use plan::commands;
 pub use program::program_facts;
 pub(crate) use run::{Program, printed_otherwise};
 pub use words::CommandLine;
+
+pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
+    let entry_ns = if work.changes { MAKE_NS + REMOVE_NS } else { ASK_NS };
+    Traits { block_ns: BLOCK_NS + entries * entry_ns, ..Traits::default() }
+}
 
 pub const TIMEOUT_S: u64 = 600;
 

@@ -37,6 +37,8 @@ use worker::{Report, Worker};
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::{BLOCK_NS, MAKE_NS};
 use crate::kind::{BlockKey, BlockUsage, WorkerSource, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
@@ -48,6 +50,10 @@ mod tests;
 
 pub use processes::serve;
 pub use ranks::RankWorkers;
+
+pub(crate) fn traits(work: &FileWork) -> Traits {
+    Traits { block_ns: BLOCK_NS + work.files() * MAKE_NS, ..Traits::default() }
+}
 
 /// One arm's work on files.
 pub(crate) struct Files<'a> {

@@ -9,7 +9,7 @@ mod run;
 use megadir_record::Stage;
 use serde::Deserialize;
 
-pub(crate) use plan::{chosen, of_study};
+pub(crate) use plan::{chosen, of_study, traits};
 pub(crate) use run::Listing;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,34 @@ use megadir_record::{ArmId, DataId, Group, GroupRule, Stage, Work};
 
 use crate::kind::arms::Arms;
 use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, StepSpec};
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::BLOCK_NS;
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request, backend_fact, check_reading};
+
+pub(crate) fn traits(threads: u32, stages: &[Stage], entries: u64) -> Traits {
+    let entry_ns: u64 = stages.iter().map(|stage| stage_ns(*stage, threads)).sum();
+    Traits { block_ns: BLOCK_NS + entries * entry_ns, cold_operations: Some(1), names: None }
+}
+
+fn stage_ns(stage: Stage, threads: u32) -> u64 {
+    match stage {
+        Stage::Read => {
+            if threads > 1 {
+                200
+            } else {
+                250
+            }
+        }
+        Stage::Keep => 20,
+        Stage::Sort => 80,
+        Stage::Attributes => 1_000,
+        Stage::ExtendedAttributes => 1_500,
+        Stage::FormatLong => 100,
+        Stage::FormatRaw => 50,
+        Stage::Write => 80,
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Base {

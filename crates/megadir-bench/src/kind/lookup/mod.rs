@@ -7,9 +7,15 @@ use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Keys, LookupCa
 use serde::Deserialize;
 
 use crate::kind::arms::Arms;
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::BLOCK_NS;
 use crate::note::NoteKind;
 
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
+
+/// One drop serves at most this fraction of a directory's names, because each warms others.
+const LOOKED_UP_ONE_IN: u64 = 100;
+const LOOKED_UP_MAX: u64 = 1000;
 
 /// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm
 /// is the baseline.
@@ -36,6 +42,14 @@ impl LookupSpec {
         let empty = self.presence.is_empty() || self.keys.is_empty() || self.calls.is_empty();
         empty.then(|| "lookup.presence, lookup.keys and lookup.calls need at least one value each".into())
     }
+}
+
+pub(crate) fn traits(keys: Keys, entries: u64) -> Traits {
+    let cold = match keys {
+        Keys::Fixed => 1,
+        Keys::Random | Keys::Zipf => (entries / LOOKED_UP_ONE_IN).clamp(1, LOOKED_UP_MAX),
+    };
+    Traits { block_ns: 3 * BLOCK_NS, cold_operations: Some(cold), names: Some(SAMPLE_MAX) }
 }
 
 struct One {

@@ -15,6 +15,8 @@ use serde::Deserialize;
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::kind::arms::Arms;
 use crate::kind::files::{Place, WORKERS_MAX, by_name};
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::{BLOCK_NS, REMOVE_NS};
 use crate::kind::{BlockKey, BlockUsage, Workload};
 use crate::measure::Stopwatch;
 use crate::os::At;
@@ -137,6 +139,10 @@ fn chain_of(
     arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
     let work = Work::Remove(RemoveWork { by, workers, files: entries });
     arms.push_at(axes, role, data, work, (chain, 1))
+}
+
+pub(crate) fn traits(work: &RemoveWork) -> Traits {
+    Traits { block_ns: BLOCK_NS + work.files * REMOVE_NS, ..Traits::default() }
 }
 
 fn name(by: Remover, count: u32) -> String {

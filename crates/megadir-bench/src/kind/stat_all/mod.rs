@@ -7,6 +7,8 @@ use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Work};
 use serde::Deserialize;
 
 use crate::kind::arms::Arms;
+use crate::kind::traits::Traits;
+use crate::kind::traits::cost::{ASK_NS, BLOCK_NS};
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
@@ -119,6 +121,10 @@ fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, 
     }
     let unknown = method_named(name).err().unwrap_or_else(|| "it is unknown here".into());
     Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
+}
+
+pub(crate) fn traits(entries: u64) -> Traits {
+    Traits { block_ns: BLOCK_NS + entries * ASK_NS, cold_operations: Some(1), names: None }
 }
 
 /// Work of listing by a method, without keeping results, with one thread or one per processor; or the reason

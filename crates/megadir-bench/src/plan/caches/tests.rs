@@ -3,7 +3,7 @@
 use super::*;
 use crate::plan::{BackendFact, Planned, Target, plan};
 use crate::study::built_in;
-use megadir_record::Plan;
+use megadir_record::{Keys, Plan, Work};
 
 fn facts() -> Vec<CacheFact> {
     let fact =

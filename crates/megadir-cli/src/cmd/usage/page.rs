@@ -7,8 +7,9 @@ use megadir::names;
 use megadir::usage::{Amount, By, Report, Sum};
 
 use super::Answer;
-use super::text::{Table, escaped, human, sentence, tables};
+use super::text::{Table, escaped, sentence, tables};
 use crate::cmd::limits::amount::{grouped, percent};
+use crate::ui::sizes;
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 const STYLE: &str = include_str!("page.css");
@@ -97,8 +98,8 @@ fn value(report: &Report, sum: &Sum) -> f64 {
 fn figures(amount: &Amount, has_allocated: bool) -> String {
     let entries = if amount.entries == 1 { "entry" } else { "entries" };
     let on_disk =
-        if has_allocated { format!(", {} on disk", human(amount.allocated)) } else { String::new() };
-    format!("{} {entries}{on_disk}, {} in size", grouped(amount.entries), human(amount.apparent))
+        if has_allocated { format!(", {} on disk", sizes::text(amount.allocated)) } else { String::new() };
+    format!("{} {entries}{on_disk}, {} in size", grouped(amount.entries), sizes::text(amount.apparent))
 }
 
 fn view(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report) {
@@ -253,12 +254,12 @@ fn list(out: &mut String, nodes: &[Node<'_>], report: &Report) {
 }
 
 fn row(out: &mut String, name: &str, amount: &Amount, has_allocated: bool, share: f64) {
-    let allocated = if has_allocated { human(amount.allocated) } else { "-".into() };
+    let allocated = if has_allocated { sizes::text(amount.allocated) } else { "-".into() };
     out.push_str(&format!(
         "<tr><td>{name}</td><td class=\"r\">{}</td><td class=\"r\">{allocated}</td><td class=\"r\">{}</td>\
          <td class=\"b\"><i style=\"width:{:.1}%\"></i></td></tr>\n",
         grouped(amount.entries),
-        human(amount.apparent),
+        sizes::text(amount.apparent),
         share * 100.0
     ));
 }

@@ -10,7 +10,7 @@ use crate::cmd::list::summary::bars::bar;
 use crate::cmd::list::summary::text::{Look, age_label, size_label};
 use crate::cmd::owners::user_name;
 use crate::cmd::times::TimeStyle;
-use crate::ui::{escape, paragraph};
+use crate::ui::{escape, paragraph, sizes};
 
 const BAR: usize = 12;
 const BAR_TERMINAL: usize = 64;
@@ -54,7 +54,7 @@ pub(super) fn sentence(answer: &Answer<'_>, is_short: bool) -> String {
     }
     let mut sentence = format!("{who} {has} {entries}");
     if report.has_allocated() && total.amount.entries > 0 {
-        sentence.push_str(&format!(", {} on disk", human(total.amount.allocated)));
+        sentence.push_str(&format!(", {} on disk", sizes::text(total.amount.allocated)));
     }
     if let Some(place) = place(report) {
         sentence.push_str(&place);
@@ -346,14 +346,6 @@ pub(super) fn escaped(name: &[u8], is_quoted: bool) -> String {
     escape::terminal(&mut text, name);
     let text = String::from_utf8_lossy(&text).into_owned();
     if is_quoted { format!("'{text}'") } else { text }
-}
-
-pub(super) fn human(bytes: u128) -> String {
-    let mut text = Vec::new();
-    crate::ui::sizes::human(&mut text, bytes);
-    let text = String::from_utf8(text).unwrap_or_default();
-    let unit = if text.ends_with(|last: char| last.is_ascii_digit()) { " bytes" } else { "" };
-    format!("{text}{unit}")
 }
 
 pub(super) fn exact_time(time: Time) -> String {
