@@ -46,6 +46,13 @@ impl Report {
         }
     }
 
+    /// The most important findings, or the reason why there is none.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let findings: Vec<&str> = self.first_findings().iter().map(|finding| finding.text.as_str()).collect();
+        if findings.is_empty() { self.without_answer() } else { findings.join(" ") }
+    }
+
     pub(crate) fn without_answer(&self) -> String {
         match self.record.notes.iter().find(|note| note.kind == ARM_LEFT_OUT) {
             Some(note) => format!("Nothing could be compared. {}", note.text),

@@ -11,7 +11,7 @@ mod prune;
 mod stopping;
 mod trees;
 
-use megadir_record::{Data, DataId, DataSource, Order, Plan, Preset, Rules, When, Work};
+use megadir_record::{Data, DataId, DataSource, Order, Plan, Rules, When, Work};
 
 pub use estimate::{Estimate, estimate};
 pub(crate) use estimate::{Room, estimate_on, room_on};
@@ -55,7 +55,7 @@ fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
 }
 
 fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
-    let size = size_of(study, request.preset);
+    let size = study.sizes.of(request.preset);
     let looks = |refused| -> Result<Arms<'_>, PlanError> {
         refuse_chosen(study, request, refused)?;
         Ok(Arms::new(request.facts, data_sets(study, request, size)))
@@ -281,14 +281,6 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     Ok(())
-}
-
-fn size_of(study: &Study, preset: Preset) -> &SizeSpec {
-    match preset {
-        Preset::Quick => &study.sizes.quick,
-        Preset::Default => &study.sizes.default,
-        Preset::Published => &study.sizes.published,
-    }
 }
 
 fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data> {

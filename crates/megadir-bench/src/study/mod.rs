@@ -5,7 +5,7 @@ mod data;
 mod load;
 mod unknown_keys;
 
-use megadir_record::{CacheState, Claims, Made, Published};
+use megadir_record::{CacheState, Claims, Made, Preset, Published};
 use serde::Deserialize;
 
 pub use crate::kind::Kind;
@@ -69,6 +69,20 @@ pub struct SizeSpec {
     pub rounds: u32,
     #[serde(default)]
     pub cache: Vec<CacheState>,
+    /// File system that the size is for, in the words of `--fs`; used where several studies run one after the other.
+    #[serde(default)]
+    pub file_system: Option<String>,
+}
+
+impl Sizes {
+    #[must_use]
+    pub fn of(&self, preset: Preset) -> &SizeSpec {
+        match preset {
+            Preset::Quick => &self.quick,
+            Preset::Default => &self.default,
+            Preset::Published => &self.published,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]

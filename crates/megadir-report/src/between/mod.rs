@@ -7,12 +7,14 @@
 
 mod comparability;
 mod gate;
+mod machines;
 mod matched;
 mod render;
 mod unjudged;
 
 pub use comparability::{Doubt, differences};
 pub use gate::{Condition, Gate, GateSays, Unjudged, UnjudgedKind};
+pub use machines::{MachineRuns, Machines, Travels, machines, render_machines};
 pub use render::{FORMATS, Format, csv, format_named, html, markdown, screen, table};
 pub use unjudged::is_same;
 

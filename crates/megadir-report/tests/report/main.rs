@@ -18,6 +18,7 @@ mod grow;
 mod killed;
 mod layout;
 mod listing;
+mod machines;
 mod mutated;
 mod page;
 mod pairs;

@@ -91,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         backends: &[],
         buffers_bytes: &[],
         threads: &[],
+        of_all: false,
         run: &args.run,
     };
     let mut gate = None;
@@ -149,6 +150,7 @@ impl Args {
             smaller: Vec::new(),
             rounds: ROUNDS,
             cache: Vec::new(),
+            file_system: None,
         };
         let study = Study {
             meta: Meta {

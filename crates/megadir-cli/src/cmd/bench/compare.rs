@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use megadir_report::Report;
 use megadir_report::between::{
-    Between, Condition, FORMATS, Gate, GateSays, Run, between, format_named, is_same,
+    Between, Condition, FORMATS, Gate, GateSays, MachineRuns, Run, between, format_named, is_same, machines,
+    render_machines,
 };
 
 use super::open::{Opened, open, refuse};
@@ -20,6 +22,9 @@ use crate::ui::output::print;
 /// runs on each side, each run is one observation, and the intervals hold for the versions. A single run on
 /// each side shows the difference of these two runs, not of the versions. Runs on different machines, file
 /// systems or data are rejected, unless --across is given.
+///
+/// Two or more folders of 'bench run all' from several machines are compared by their verdicts: which ratios are the
+/// same everywhere, and how far the times lie apart.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done, and with --fail-if no arm is slower; 1 a record is damaged; 2 usage; 3 the runs cannot be compared; \
@@ -32,6 +37,9 @@ pub(crate) struct Args {
     /// Record of the new run, or a directory of records
     #[arg(value_name = "NEW")]
     new: Option<PathBuf>,
+    /// Folders of 'bench run all' from further machines
+    #[arg(value_name = "FOLDER", requires = "new", conflicts_with_all = ["old_runs", "new_runs"])]
+    more: Vec<PathBuf>,
     /// Records of the old version, or directories of records (*.jsonl)
     #[arg(long = "old", value_name = "RECORD", num_args = 1.., required_unless_present = "old", requires = "new_runs")]
     old_runs: Vec<PathBuf>,
@@ -91,6 +99,13 @@ struct Loaded {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (old, new) = (load(&args.old, &args.old_runs)?, load(&args.new, &args.new_runs)?);
+    if let (Some(one), Some(other)) = (&args.old, &args.new)
+        && (has_several_studies(&old) || has_several_studies(&new) || !args.more.is_empty())
+    {
+        let more = args.more.iter().map(|path| Ok((path, load(&Some(path.clone()), &[])?)));
+        let more = more.collect::<Result<Vec<_>, CliError>>()?;
+        return compare_machines(args, [(one, old), (other, new)].into_iter().chain(more).collect());
+    }
     [&old, &new].into_iter().try_for_each(|side| once_each(side))?;
     let compared = between(&runs(&old), &runs(&new));
     let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record on each side"))?;
@@ -111,6 +126,71 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Some(gate) if args.quiet && gate.says == GateSays::Passed => exit::DONE,
         Some(gate) => code(&gate),
     })
+}
+
+fn study(loaded: &Loaded) -> &str {
+    &loaded.opened.report.record.header.plan.study
+}
+
+fn has_several_studies(side: &[Loaded]) -> bool {
+    side.iter().any(|loaded| study(loaded) != study(&side[0]))
+}
+
+fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Result<u8, CliError> {
+    if args.fail_if.is_some() {
+        return Err(CliError::usage(
+            "--fail-if compares runs of one study, not machines: name their records",
+        ));
+    }
+    for (path, loaded) in &folders {
+        let twice = loaded
+            .iter()
+            .enumerate()
+            .find(|(at, one)| loaded[..*at].iter().any(|other| study(other) == study(one)));
+        if let Some((_, loaded)) = twice {
+            return Err(refuse(
+                path,
+                &format!(
+                    "it has two records of study {}; a folder of a machine has one of each study",
+                    study(loaded)
+                ),
+            ));
+        }
+    }
+    for (at, (_, loaded)) in folders.iter().enumerate() {
+        for one in loaded {
+            let same = |other: &&Loaded| is_same(&one.opened.report.record, &other.opened.report.record);
+            if let Some(other) = folders[..at].iter().flat_map(|(_, loaded)| loaded).find(same) {
+                return Err(same_run(&one.name, &other.name));
+            }
+        }
+    }
+    let damaged = folders.iter().any(|(_, loaded)| loaded.iter().any(|loaded| loaded.opened.damaged));
+    let named: Vec<(String, Vec<Report>)> = folders
+        .into_iter()
+        .map(|(path, loaded)| {
+            let reports = loaded.into_iter().map(|loaded| loaded.opened.report).collect();
+            (path.display().to_string(), reports)
+        })
+        .collect();
+    let runs: Vec<MachineRuns<'_>> =
+        named.iter().map(|(name, reports)| MachineRuns { name, reports }).collect();
+    let compared = machines(&runs);
+    if compared.ratios.is_empty() {
+        return Err(CliError::nothing_ran(
+            "the folders have no ratio in common: compare runs of the same studies, sizes and file systems",
+        ));
+    }
+    let format = if args.verbose { AT_LENGTH } else { &args.format };
+    let text = render_machines(&compared, format, &view()).map_err(|known| {
+        CliError::usage(format!("--format {format}: folders of several studies have the formats {known}"))
+    })?;
+    print(&text)?;
+    Ok(if damaged { exit::SOME_FAILED } else { exit::DONE })
+}
+
+fn same_run(one: &str, other: &str) -> CliError {
+    CliError::nothing_ran(format!("'{one}' and '{other}' are the same run; name each run once"))
 }
 
 pub(super) fn code(gate: &Gate) -> u8 {
@@ -162,10 +242,7 @@ fn once_each(side: &[Loaded]) -> Result<(), CliError> {
     for (place, one) in side.iter().enumerate() {
         let same = |other: &&Loaded| is_same(&one.opened.report.record, &other.opened.report.record);
         if let Some(other) = side[place + 1..].iter().find(same) {
-            return Err(CliError::nothing_ran(format!(
-                "'{}' and '{}' are the same run; name each run once",
-                one.name, other.name
-            )));
+            return Err(same_run(&one.name, &other.name));
         }
     }
     Ok(())

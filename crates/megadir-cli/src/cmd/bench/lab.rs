@@ -11,7 +11,7 @@ use crate::cmd::interrupt::Interrupt;
 use crate::exit::{self, CliError};
 use crate::ui::sizes;
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct LabArgs {
     /// Create these file systems and measure on each, e.g. ext4,xfs,ext4:block=1k
     ///

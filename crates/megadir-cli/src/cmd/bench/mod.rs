@@ -1,5 +1,6 @@
 //! `megadir bench`: studies, runs and reports.
 
+mod all;
 mod clean;
 mod commands;
 mod compare;
@@ -81,6 +82,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match &args.command {
         Command::List(args) => list::run(args),
+        Command::Run(args) if args.study.as_deref() == Some(all::NAME) => all::run(args),
         Command::Run(args) => run::run(args),
         Command::Commands(args) => commands::run(args),
         Command::Report(args) => report::run(args),

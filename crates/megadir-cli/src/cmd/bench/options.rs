@@ -34,7 +34,9 @@ const EXISTING_ENTRIES_MIN: u64 = 1_000;
 /// combinations of the given values, compared with the baseline. Missing values are the baseline's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Study: a name from 'megadir bench list', or a study file (*.toml)
+    /// Study: a name from 'megadir bench list', a study file (*.toml), or all
+    ///
+    /// all runs every built-in study except peers, one after the other, and writes a folder with their records and pages.
     #[arg(required_unless_present = "resume")]
     pub(crate) study: Option<String>,
     /// Resume the run of this record, which ended early
@@ -92,7 +94,7 @@ pub(crate) struct Args {
 }
 
 /// Options of every run: data, places, rounds and the record.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct RunArgs {
     /// Directory to work in; several are compared [default: .]
     ///
@@ -153,7 +155,7 @@ pub(crate) struct RunArgs {
     until: Option<HalfWidth>,
     /// Seed of names and orders [default: random, recorded]
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// Omit identifying data from the record: host and user names, paths, devices
     #[arg(long)]
     pub(crate) share: bool,
@@ -167,6 +169,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Write the record to this new file [default: ./megadir-STUDY-DATE-TIME.jsonl]
+    ///
+    /// With all, a folder [default: ./megadir-all-DATE-TIME]. The same command with the same folder continues.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -198,6 +202,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) backends: &'a [String],
     pub(crate) buffers_bytes: &'a [u64],
     pub(crate) threads: &'a [u32],
+    /// One of all studies.
+    pub(crate) of_all: bool,
     pub(crate) run: &'a RunArgs,
 }
 
@@ -215,6 +221,36 @@ impl Args {
         }
     }
 
+    pub(crate) fn preset(&self) -> Preset {
+        match (self.quick, self.published) {
+            (true, _) => Preset::Quick,
+            (_, true) => Preset::Published,
+            _ => Preset::Default,
+        }
+    }
+
+    /// Options that not every study has, if given.
+    pub(crate) fn of_one_study(&self) -> Vec<&'static str> {
+        let run = &self.run;
+        let options = [
+            ("--backend", !self.backend.is_empty()),
+            ("--buffer", !self.buffer.is_empty()),
+            ("--threads", !self.threads.is_empty()),
+            ("--rate", self.rate.is_some()),
+            ("--engine", self.engine.is_some()),
+            ("--epochs", self.epochs.is_some()),
+            ("--entries", !run.entries.is_empty()),
+            ("--sizes", run.sizes.is_some()),
+            ("--content", run.content.is_some()),
+            ("--shape-of", run.shape_of.is_some()),
+            ("--aged", run.aged.is_some()),
+            ("--until", run.until.is_some()),
+            ("a second --dir", run.dirs.len() > 1),
+        ];
+        let given = options.into_iter().filter(|(_, given)| *given).map(|(name, _)| name);
+        given.chain(self.work.given()).collect()
+    }
+
     pub(crate) fn asked(&self, ranks: Option<u32>) -> Result<Asked<'_>, CliError> {
         let mut study = study_of(self.study.as_deref().unwrap_or_default())?;
         let spread = self.work.spread(&study)?;
@@ -223,20 +259,16 @@ impl Args {
             self.check_ranked()?;
             self.work.use_ranks(&mut study, ranks)?;
         }
-        let preset = match (self.quick, self.published) {
-            (true, _) => Preset::Quick,
-            (_, true) => Preset::Published,
-            _ => Preset::Default,
-        };
         Ok(Asked {
             study,
-            preset,
+            preset: self.preset(),
             spread,
             epochs: self.epochs,
             rate_per_s: self.rate,
             backends: &self.backend,
             buffers_bytes: &self.buffer,
             threads: &self.threads,
+            of_all: false,
             run: &self.run,
         })
     }
@@ -261,16 +293,7 @@ pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolve
         )));
     }
     study.data = chosen.over(&study.data);
-    if let Some(rounds) = args.warm_up {
-        if study.rules.warm_up_rounds_min == 0 {
-            let name = &study.meta.name;
-            return Err(CliError::usage(format!(
-                "--warm-up: study `{name}` has no warm-up; omit the option"
-            )));
-        }
-        study.rules.warm_up_rounds_min = rounds;
-        study.rules.warm_up_s_max = 0;
-    }
+    args.warm_up.map_or(Ok(()), |rounds| set_warm_up(&mut study, rounds))?;
     let facts = match &target {
         Target::Existing { .. } => backend_facts(&open),
         Target::Made { .. } => backend_facts_below(&open),
@@ -302,7 +325,18 @@ pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolve
     };
     let planned = plan(&study, &request).map_err(|error| plan_error(&error))?;
     let file_systems = lab.file_systems;
-    Ok(Resolved { planned, caches, file_systems, directory, command: command(args, seed) })
+    let command = command(seed, asked.of_all.then_some(&*study.meta.name));
+    Ok(Resolved { planned, caches, file_systems, directory, command })
+}
+
+fn set_warm_up(study: &mut Study, rounds: u32) -> Result<(), CliError> {
+    if study.rules.warm_up_rounds_min == 0 {
+        let name = &study.meta.name;
+        return Err(CliError::usage(format!("--warm-up: study `{name}` has no warm-up; omit the option")));
+    }
+    study.rules.warm_up_rounds_min = rounds;
+    study.rules.warm_up_s_max = 0;
+    Ok(())
 }
 
 pub(crate) fn plan_error(error: &PlanError) -> CliError {
@@ -386,10 +420,19 @@ pub(in crate::cmd) fn drawn_seed() -> u64 {
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }
 
-fn command(args: &RunArgs, seed: u64) -> Vec<String> {
-    let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();
-    if args.seed.is_none() {
+/// `of_all`: the study, if all were asked for.
+fn command(seed: u64, of_all: Option<&str>) -> Vec<String> {
+    let mut given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let mut command = vec!["megadir".to_owned()];
+    while let Some(word) = given.next() {
+        match (of_all, &*word) {
+            (Some(study), "all") => command.push(study.to_owned()),
+            (Some(_), "-o" | "--output") => drop(given.next()),
+            (Some(_), word) if word.starts_with("-o") || word.starts_with("--output=") => {}
+            _ => command.push(word),
+        }
+    }
+    if !command.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
         command.extend(["--seed".to_owned(), seed.to_string()]);
     }
     command

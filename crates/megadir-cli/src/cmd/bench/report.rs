@@ -163,10 +163,21 @@ pub(crate) fn show(path: &Path, report: &Report, wording: Wording) -> Result<(),
 ///
 /// Names the file if `loud`.
 pub(crate) fn write_page(path: &Path, report: &Report, loud: bool) -> Result<(), CliError> {
+    let names = [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")];
+    write_page_as(path, &names, report, loud)
+}
+
+/// Takes the first name that is free or has an earlier page of this record.
+pub(super) fn write_page_as(
+    path: &Path,
+    names: &[PathBuf],
+    report: &Report,
+    loud: bool,
+) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let (text, mark) = (format.render(report, &view()), megadir_report::page::record_mark(report));
     let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
-    for name in [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")] {
+    for name in names {
         let file = path.with_file_name(name);
         if ours(&file) {
             // The run was resumed: update its report.
@@ -255,7 +266,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> CliError {
     CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(error)))
 }
 
-fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let cannot = |error: io::Error| cannot_write(path, &error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder).map_err(cannot)?;

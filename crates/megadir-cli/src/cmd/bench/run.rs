@@ -83,7 +83,7 @@ fn finish(done: Done, wording: Wording, more: &mut More<'_>) -> Result<u8, CliEr
     }
 }
 
-enum Done {
+pub(super) enum Done {
     Described {
         text: String,
         refused: Result<(), CliError>,
@@ -95,7 +95,11 @@ enum Done {
     },
 }
 
-fn run_study(asked: Asked<'_>, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Result<Done, CliError> {
+pub(super) fn run_study(
+    asked: Asked<'_>,
+    interrupt: &Interrupt,
+    ranks: Option<&RankWorkers>,
+) -> Result<Done, CliError> {
     let args = asked.run;
     let resolved = resolve(asked, interrupt)?;
     if args.dry_run {
@@ -121,7 +125,11 @@ fn described(resolved: &Resolved, more: &str, args: &RunArgs, interrupt: &Interr
     Done::Described { text: format!("{}{more}", describe(resolved)), refused }
 }
 
-fn check_start(resolved: &Resolved, args: &RunArgs, interrupt: &Interrupt) -> Result<(), CliError> {
+pub(super) fn check_start(
+    resolved: &Resolved,
+    args: &RunArgs,
+    interrupt: &Interrupt,
+) -> Result<(), CliError> {
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
     let checked =
         megadir_bench::check(plan, directory, args.lab.erase_device, &interrupt.stop, &interrupt.beat);
@@ -132,7 +140,7 @@ fn check_start(resolved: &Resolved, args: &RunArgs, interrupt: &Interrupt) -> Re
     }
 }
 
-fn resume_run(
+pub(super) fn resume_run(
     path: &Path,
     args: &RunArgs,
     interrupt: &Interrupt,
@@ -201,7 +209,7 @@ fn report_on(
     Ok(code(&end))
 }
 
-fn code(end: &RunEnd) -> u8 {
+pub(super) fn code(end: &RunEnd) -> u8 {
     if end.unequal_blocks > 0 {
         let blocks = counted(end.unequal_blocks, "block", "blocks");
         eprintln!("megadir: {blocks} did not have the expected results; see the report");
@@ -215,7 +223,7 @@ fn interrupted() -> Result<u8, CliError> {
     Ok(exit::INTERRUPTED)
 }
 
-fn run_error(error: RunError, code: u8) -> CliError {
+pub(super) fn run_error(error: RunError, code: u8) -> CliError {
     match error {
         RunError::Plan(error) => options::plan_error(&error),
         RunError::Interrupted => CliError { message: error.to_string(), code: exit::INTERRUPTED },

@@ -32,6 +32,8 @@ const IN_PARTS: Held = Elsewhere("needs a folder of parts; the tests `parts` run
 
 const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
 
+const ALL_STUDIES: Held = Elsewhere("minutes of studies; the test `bench::all` runs one round of each");
+
 const RANKS: Held = Elsewhere("needs an MPI launcher; the tests `mpi` run smaller ones");
 
 /// A run of a few seconds.
@@ -113,6 +115,14 @@ const BLOCKS: &[Block] = &[
             ),
         ],
     ),
+    (
+        "docs/bench.md",
+        &[
+            ("sudo megadir bench run all --fs ext4 --share --output mine --dry-run", ALL_STUDIES),
+            ("sudo megadir bench run all --fs ext4 --share --output mine", ALL_STUDIES),
+        ],
+    ),
+    ("docs/bench.md", &[("megadir bench compare mine theirs", ALL_STUDIES)]),
     (
         "docs/changes.md",
         &[

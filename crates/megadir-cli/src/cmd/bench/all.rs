@@ -1,0 +1,290 @@
+//! `megadir bench run all`: every built-in study, one after the other, into a folder that can be sent in.
+//!
+//! The folder has `STUDY.jsonl` and `STUDY.html` for each study, and `README.md` with the answers. The records say how
+//! far it is: a complete one is kept, an unfinished one is resumed.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir_bench::lab::Spec;
+use megadir_bench::plan::{Estimate, estimate};
+use megadir_bench::record_file_name;
+use megadir_bench::study::{BUILT_IN, Kind, Study, built_in};
+use megadir_record::jsonl::read_partly;
+use megadir_record::{DataSource, Plan, Preset};
+use megadir_report::Report;
+
+use super::describe::about;
+use super::open::{open, refuse};
+use super::options::{Args, Asked, Resolved, RunArgs, drawn_seed, resolve};
+use super::report::{replace, write_page_as};
+use super::run::{Done, check_start, code, resume_run, run_error, run_study};
+use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::exit::{self, CliError};
+use crate::ui::message::{counted, reason};
+use crate::ui::output::print;
+use crate::ui::sizes;
+
+/// In place of a study's name.
+pub(super) const NAME: &str = "all";
+const MARK: &str = "<!-- Written by megadir bench run all -->\n";
+
+pub(super) fn run(args: &Args) -> Result<u8, CliError> {
+    if let Some(option) = args.of_one_study().first() {
+        return Err(CliError::usage(format!(
+            "{option} suits not every study; omit it, or name one study instead of {NAME}"
+        )));
+    }
+    interruptible(|interrupt| run_all(args, interrupt))
+}
+
+fn run_all(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let default = || PathBuf::from(record_file_name(NAME, now_s)).with_extension("");
+    let folder = args.run.output.clone().unwrap_or_else(default);
+    let mut args_of_run = args.run.clone();
+    args_of_run.seed = Some(args.run.seed.unwrap_or_else(drawn_seed));
+    let kit = Kit { folder, preset: args.preset(), run: args_of_run };
+    let planned = kit.plan(interrupt)?;
+    print(&described(&planned))?;
+    if args.run.dry_run {
+        return Ok(exit::DONE);
+    }
+    if planned.iter().all(|one| matches!(one.state, State::LeftOut(_))) {
+        return Err(CliError::nothing_ran("no study can run here; the reasons stand above"));
+    }
+    std::fs::create_dir_all(&kit.folder).map_err(|error| refuse(&kit.folder, &reason(&error)))?;
+    kit.measure(&planned, interrupt)
+}
+
+struct Kit {
+    folder: PathBuf,
+    preset: Preset,
+    run: RunArgs,
+}
+
+struct Planned {
+    study: Study,
+    record: PathBuf,
+    state: State,
+}
+
+enum State {
+    /// With the run's needs.
+    New(Estimate),
+    Begun,
+    Complete,
+    LeftOut(String),
+}
+
+impl Kit {
+    fn plan(&self, interrupt: &Interrupt) -> Result<Vec<Planned>, CliError> {
+        let readme = self.folder.join("README.md");
+        if readme.symlink_metadata().is_ok() && !has_mark(&readme) {
+            return Err(refuse(
+                &readme,
+                "the file is not from an earlier run; name another folder with --output",
+            ));
+        }
+        let studies = BUILT_IN.iter().map(|entry| built_in(entry.name));
+        let mut planned = Vec::new();
+        for study in studies {
+            let study = study.map_err(|error| CliError::usage(error.to_string()))?;
+            // These compare programs that few machines have.
+            if matches!(study.kind, Kind::Command(_)) {
+                continue;
+            }
+            let record = self.folder.join(format!("{}.jsonl", study.meta.name));
+            let state = self.state(&study, &record, interrupt)?;
+            if interrupt.asked() {
+                return Err(CliError { message: "interrupted".into(), code: exit::INTERRUPTED });
+            }
+            planned.push(Planned { study, record, state });
+        }
+        Ok(planned)
+    }
+
+    fn state(&self, study: &Study, record: &Path, interrupt: &Interrupt) -> Result<State, CliError> {
+        let run = self.run_args(study, record);
+        if record.symlink_metadata().is_ok() {
+            return self.state_of_record(study, record, &run.lab.fs);
+        }
+        let resolved = match resolve(self.asked(study, &run), interrupt) {
+            Ok(resolved) => resolved,
+            Err(error) if error.code == exit::INTERRUPTED => return Err(error),
+            Err(error) => return Ok(State::LeftOut(error.message)),
+        };
+        let Resolved { planned, directory, .. } = &resolved;
+        if planned.plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. })) {
+            return Err(refuse(
+                directory,
+                "it has too many entries to work in; name another directory with --dir",
+            ));
+        }
+        Ok(match check_start(&resolved, &run, interrupt) {
+            Ok(()) => State::New(estimate(&planned.plan)),
+            Err(error) => State::LeftOut(error.message),
+        })
+    }
+
+    fn state_of_record(&self, study: &Study, path: &Path, on: &[Spec]) -> Result<State, CliError> {
+        let file = File::open(path).map_err(|error| refuse(path, &reason(&error)))?;
+        let (record, _) =
+            read_partly(BufReader::new(file)).map_err(|error| refuse(path, &error.to_string()))?;
+        let plan = &record.header.plan;
+        let labels =
+            |plan: &Plan| -> Vec<String> { plan.file_systems.iter().map(|of| of.label.clone()).collect() };
+        let asked: Vec<String> = on.iter().map(ToString::to_string).collect();
+        if plan.study != study.meta.name || plan.preset != self.preset || labels(plan) != asked {
+            return Err(refuse(
+                path,
+                "the record is of a run with other options; repeat its command, or name another folder with --output",
+            ));
+        }
+        let complete = record.end.as_ref().is_some_and(|end| end.complete);
+        Ok(if complete { State::Complete } else { State::Begun })
+    }
+
+    /// Those of one study: sizes may be for a file system of their own.
+    fn run_args(&self, study: &Study, record: &Path) -> RunArgs {
+        let mut run = self.run.clone();
+        run.output = Some(record.to_owned());
+        if run.dirs.is_empty() {
+            // Anonymous records do not name their directory.
+            run.dirs.push(".".into());
+        }
+        if !run.lab.fs.is_empty()
+            && let Some(own) = &study.sizes.of(self.preset).file_system
+            && let Ok(own) = Spec::parse(own)
+        {
+            run.lab.fs = vec![own];
+        }
+        run
+    }
+
+    fn asked<'a>(&self, study: &Study, run: &'a RunArgs) -> Asked<'a> {
+        Asked {
+            study: study.clone(),
+            preset: self.preset,
+            spread: None,
+            epochs: None,
+            rate_per_s: None,
+            backends: &[],
+            buffers_bytes: &[],
+            threads: &[],
+            of_all: true,
+            run,
+        }
+    }
+
+    fn measure(&self, planned: &[Planned], interrupt: &Interrupt) -> Result<u8, CliError> {
+        let (mut result, mut reports, mut missing) = (exit::DONE, Vec::new(), Vec::new());
+        for one in planned {
+            let name = one.study.meta.name.as_str();
+            let run = self.run_args(&one.study, &one.record);
+            let done = match &one.state {
+                State::LeftOut(reason) => {
+                    missing.push((name, reason.clone()));
+                    continue;
+                }
+                State::Complete => None,
+                State::Begun => Some(resume_run(&one.record, &run, interrupt, None)),
+                State::New(_) => Some(run_study(self.asked(&one.study, &run), interrupt, None)),
+            };
+            let ended = match done {
+                None => Ok(None),
+                Some(Ok(Done::Ran { result, .. })) => {
+                    result.map(Some).map_err(|error| run_error(error, exit::SOME_FAILED))
+                }
+                Some(Ok(Done::Described { .. })) => continue,
+                Some(Err(error)) => Err(error),
+            };
+            match ended {
+                Ok(None) => {}
+                Ok(Some(end)) if end.interrupted => return Ok(self.interrupted()),
+                Ok(Some(end)) => result = result.max(code(&end)),
+                Err(error) if error.code == exit::INTERRUPTED => return Ok(self.interrupted()),
+                Err(error) => {
+                    eprintln!("megadir: {name}: {error}");
+                    missing.push((name, error.message));
+                    result = exit::SOME_FAILED;
+                    continue;
+                }
+            }
+            let opened = open(&one.record, false)?;
+            write_page_as(&one.record, &[format!("{name}.html").into()], &opened.report, false)?;
+            print(&format!("{name}: {}\n", opened.report.answer()))?;
+            reports.push((name, opened.report));
+        }
+        self.write_readme(&reports, &missing)?;
+        let folder = self.folder.display();
+        eprintln!(
+            "megadir: records, pages and a README are in '{folder}'; 'megadir bench compare' compares it with that of another machine"
+        );
+        Ok(result)
+    }
+
+    fn interrupted(&self) -> u8 {
+        eprintln!("megadir: the same command with --output {} continues", self.folder.display());
+        exit::INTERRUPTED
+    }
+
+    fn write_readme(&self, reports: &[(&str, Report)], missing: &[(&str, String)]) -> Result<(), CliError> {
+        let mut text = format!("{MARK}# Studies of directories with many files\n");
+        for (name, report) in reports {
+            text.push_str(&format!(
+                "\n## {name}\n\n{}\n\n{}\n\n[Page]({name}.html) · [record]({name}.jsonl)\n",
+                report.question(),
+                report.answer()
+            ));
+        }
+        if !missing.is_empty() {
+            text.push_str("\n## Not measured\n\n");
+        }
+        for (name, reason) in missing {
+            text.push_str(&format!("* {name}: {reason}\n"));
+        }
+        replace(&self.folder.join("README.md"), &text)
+    }
+}
+
+fn has_mark(path: &Path) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.starts_with(MARK))
+}
+
+fn described(planned: &[Planned]) -> String {
+    let width = planned.iter().map(|one| one.study.meta.name.len()).max().unwrap_or(0);
+    let line = |one: &Planned| {
+        let state = match &one.state {
+            State::New(needs) => format!(
+                "{}, {} of space, {}",
+                counted(needs.files, "file", "files"),
+                sizes::text(needs.space_bytes),
+                about(needs.elapsed_ns)
+            ),
+            State::Begun => "begun, will be resumed".into(),
+            State::Complete => "complete".into(),
+            State::LeftOut(reason) => format!("left out: {reason}"),
+        };
+        format!("{:width$}  {state}\n", one.study.meta.name)
+    };
+    let new: Vec<&Estimate> = planned
+        .iter()
+        .filter_map(|one| match &one.state {
+            State::New(needs) => Some(needs),
+            _ => None,
+        })
+        .collect();
+    let mut text: String = planned.iter().map(line).collect();
+    if !new.is_empty() {
+        let space_bytes = new.iter().map(|needs| needs.space_bytes).max().unwrap_or(0);
+        text.push_str(&format!(
+            "together {}, {} of space at a time\n",
+            about(new.iter().map(|needs| needs.elapsed_ns).sum()),
+            sizes::text(space_bytes)
+        ));
+    }
+    text
+}

@@ -1,0 +1,402 @@
+//! Studies run on several machines: which ratios have the same verdict everywhere, and how far the times lie apart.
+//!
+//! Machines are not compared with each other, only their verdicts: a ratio is judged on each machine by its own
+//! rounds. Arms are matched by study, group and name; sizes that differ have other names.
+
+use megadir_record::Role;
+use serde::Serialize;
+
+use crate::formats::View;
+use crate::render::{
+    Column, Grid, Legends, Page, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Text, Tone, markdown_text, outcome_tone,
+    pretty, push_table,
+};
+use crate::report::Report;
+use crate::summary::{GroupReading, GroupSummary, Outcome, Summary, Verdict};
+use crate::{render, text};
+
+/// Version of the JSON form of [`Machines`]; fields may be added to it.
+const VERSION: u32 = 1;
+
+/// Runs of one machine, one per study.
+#[derive(Clone, Copy, Debug)]
+pub struct MachineRuns<'a> {
+    pub name: &'a str,
+    pub reports: &'a [Report],
+}
+
+impl<'a> MachineRuns<'a> {
+    fn summary(&self, name: &str) -> Option<&'a Summary> {
+        self.reports.iter().find(|report| study(report) == name).map(|report| &report.summary)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Machines {
+    pub version: u32,
+    pub machines: Vec<Described>,
+    /// Ratios judged on at least two machines, in the order of the first machine's studies.
+    pub ratios: Vec<Ratio>,
+    /// Times of the arms that all machines measured.
+    pub times: Vec<Times>,
+    /// Studies that not every machine has.
+    pub missing: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Described {
+    pub name: String,
+    /// One line: kernel, processor, memory, file system, version.
+    pub line: String,
+}
+
+/// A ratio of two arms' times on each machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    pub study: String,
+    /// Question of the group.
+    pub title: String,
+    /// `true` if the group answers the study's question.
+    pub answers: bool,
+    pub arm: String,
+    pub baseline: String,
+    /// `None` where it was not measured.
+    pub each: Vec<Option<Outcome>>,
+    pub travels: Travels,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Travels {
+    /// The same verdict on every machine that measured it.
+    Yes,
+    /// Two machines have different verdicts.
+    No,
+    /// A machine is undecided, and no two have different verdicts.
+    Undecided,
+}
+
+/// Times of a study's arms on each machine, divided by those on the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Times {
+    pub study: String,
+    pub arms: usize,
+    /// Smallest and largest quotient, for each machine but the first.
+    pub each: Vec<(f64, f64)>,
+}
+
+#[must_use]
+pub fn machines(runs: &[MachineRuns<'_>]) -> Machines {
+    let studies = text::distinct(
+        runs.iter().flat_map(|machine| machine.reports).map(|report| study(report).to_owned()),
+    );
+    let mut compared = Machines {
+        version: VERSION,
+        machines: runs.iter().map(described).collect(),
+        ratios: Vec::new(),
+        times: Vec::new(),
+        missing: Vec::new(),
+    };
+    for name in studies {
+        let summaries: Vec<Option<&Summary>> = runs.iter().map(|machine| machine.summary(&name)).collect();
+        compared.ratios.extend(ratios(&name, &summaries));
+        match summaries.iter().copied().collect::<Option<Vec<&Summary>>>() {
+            Some(summaries) => compared.times.extend(times(&name, &summaries)),
+            None => compared.missing.push(name),
+        }
+    }
+    compared
+}
+
+fn study(report: &Report) -> &str {
+    &report.record.header.plan.study
+}
+
+fn described(machine: &MachineRuns<'_>) -> Described {
+    let line = machine.reports.first().map(|report| render::machine_line(&report.summary));
+    let line = line.as_deref().map(|line| line.trim_start_matches("Machine: ").to_owned());
+    Described { name: machine.name.to_owned(), line: line.unwrap_or_default() }
+}
+
+struct Judged<'a> {
+    group: &'a GroupSummary,
+    arm: &'a str,
+    baseline: &'a str,
+    outcome: &'a Outcome,
+}
+
+/// Two arms may be compared in several groups.
+impl Judged<'_> {
+    fn is_like(&self, other: &Judged<'_>) -> bool {
+        (&self.group.name, self.arm, self.baseline) == (&other.group.name, other.arm, other.baseline)
+    }
+}
+
+fn judged(summary: &Summary) -> Vec<Judged<'_>> {
+    let name = |arm| summary.arm(arm).map_or("", |arm| arm.planned.name.as_str());
+    let is_itself = |arm| summary.arm(arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself);
+    let of_group = |group| {
+        let row =
+            |arm, baseline, outcome| Judged { group, arm: name(arm), baseline: name(baseline), outcome };
+        match &group.reading {
+            // A baseline against itself describes a run, not a machine.
+            GroupReading::Compare(read) => {
+                let arms = read.rows.iter().filter(|contrast| !is_itself(contrast.arm));
+                arms.map(|contrast| row(contrast.arm, read.baseline, &contrast.outcome)).collect()
+            }
+            GroupReading::Pairs(read) => {
+                read.rows.iter().map(|pair| row(pair.pair.arm, pair.pair.to, &pair.outcome)).collect()
+            }
+            GroupReading::Fill(read) => match read.buckets.split_first() {
+                Some((first, others)) => {
+                    others.iter().map(|bucket| row(bucket.arm, first.arm, &bucket.outcome)).collect()
+                }
+                None => Vec::new(),
+            },
+            GroupReading::Grow(read) => read
+                .series
+                .iter()
+                .filter_map(|series| match (&series.points[..], &series.ends) {
+                    ([first, .., last], Some(outcome)) => Some(row(last.arm, first.arm, outcome)),
+                    _ => None,
+                })
+                .collect(),
+            GroupReading::Decompose(_)
+            | GroupReading::Refusal(_)
+            | GroupReading::BreakEven(_)
+            | GroupReading::Unreadable { .. } => Vec::new(),
+        }
+    };
+    summary.groups.iter().flat_map(of_group).filter(|row: &Judged<'_>| class(row.outcome).is_some()).collect()
+}
+
+fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
+    let of_machines: Vec<Vec<Judged<'_>>> =
+        summaries.iter().map(|summary| summary.map(judged).unwrap_or_default()).collect();
+    let mut rows: Vec<&Judged<'_>> = Vec::new();
+    for row in of_machines.iter().flatten() {
+        if !rows.iter().any(|known| known.is_like(row)) {
+            rows.push(row);
+        }
+    }
+    let ratio = |row: &Judged<'_>| {
+        let find = |rows: &Vec<Judged<'_>>| {
+            rows.iter().find(|other| other.is_like(row)).map(|other| other.outcome.clone())
+        };
+        let each: Vec<Option<Outcome>> = of_machines.iter().map(find).collect();
+        Ratio {
+            study: study.to_owned(),
+            title: row.group.title.clone(),
+            answers: row.group.answers,
+            arm: row.arm.to_owned(),
+            baseline: row.baseline.to_owned(),
+            travels: travels(each.iter().flatten()),
+            each,
+        }
+    };
+    rows.into_iter().map(ratio).filter(|ratio| ratio.each.iter().flatten().count() > 1).collect()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Slower,
+    Faster,
+    Same,
+    Open,
+}
+
+/// `None` if the two arms were not compared.
+fn class(outcome: &Outcome) -> Option<Class> {
+    match outcome {
+        Outcome::Judged { verdict, .. } => Some(match verdict {
+            Verdict::Slower { negligible: false } => Class::Slower,
+            Verdict::Faster { negligible: false } => Class::Faster,
+            Verdict::Slower { .. } | Verdict::Faster { .. } | Verdict::Equivalent => Class::Same,
+            Verdict::Inconclusive { .. } => Class::Open,
+        }),
+        Outcome::TooFewRounds { .. } => Some(Class::Open),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
+    }
+}
+
+fn travels<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Travels {
+    let classes: Vec<Class> = outcomes.filter_map(class).collect();
+    let decided = text::distinct(classes.iter().copied().filter(|class| *class != Class::Open));
+    match decided.len() {
+        2.. => Travels::No,
+        1 if !classes.contains(&Class::Open) => Travels::Yes,
+        _ => Travels::Undecided,
+    }
+}
+
+fn times(study: &str, summaries: &[&Summary]) -> Option<Times> {
+    let time = |summary: &Summary, name: &str| {
+        let arm = summary.arms.iter().find(|arm| arm.planned.name == name)?;
+        arm.timing.as_ref().map(|timing| timing.time_ns.value).filter(|ns| *ns > 0.0)
+    };
+    let (first, others) = summaries.split_first()?;
+    let names = text::distinct(first.arms.iter().map(|arm| arm.planned.name.as_str()));
+    let quotients = |name: &str| -> Option<Vec<f64>> {
+        let of_first = time(first, name)?;
+        others.iter().map(|summary| time(summary, name).map(|ns| ns / of_first)).collect()
+    };
+    let all: Vec<Vec<f64>> = names.into_iter().filter_map(quotients).collect();
+    let range = |machine: usize| {
+        let quotients = all.iter().map(|quotients| quotients[machine]);
+        quotients.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)))
+    };
+    let each = (0..others.len()).map(range).collect();
+    (!all.is_empty()).then(|| Times { study: study.to_owned(), arms: all.len(), each })
+}
+
+impl Machines {
+    fn count(&self, travels: Travels) -> u64 {
+        self.ratios.iter().filter(|ratio| ratio.travels == travels).count() as u64
+    }
+
+    fn answer(&self) -> String {
+        let parts = [
+            (self.count(Travels::Yes), "the same verdict on every machine"),
+            (self.count(Travels::No), "different verdicts"),
+            (self.count(Travels::Undecided), "no verdict on some machine"),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{} have {what}", text::count(number)))
+            .collect();
+        format!("Of {}: {}.", text::counted(self.ratios.len() as u64, "ratio"), text::list(&parts))
+    }
+
+    fn missing_line(&self) -> Option<String> {
+        let missing = || format!("Not measured on every machine: {}.", self.missing.join(", "));
+        (!self.missing.is_empty()).then(missing)
+    }
+
+    /// Ratios with different verdicts first, then those that answer a study's question.
+    fn ratio_grid(&self, width: usize) -> Grid {
+        let intervals = width >= NAME_WIDTH + INTERVAL_WIDTH * self.machines.len();
+        let mut columns = vec![Column::left("ratio", 0)];
+        columns.extend(self.machines.iter().map(|machine| Column::left(machine.name.clone(), 0)));
+        columns.push(Column::left("travels", 0));
+        let mut ratios: Vec<&Ratio> = self.ratios.iter().collect();
+        ratios.sort_by_key(|ratio| (rank(ratio.travels), !ratio.answers));
+        let row = |ratio: &&Ratio| {
+            let field = |outcome: &Option<Outcome>| match outcome {
+                Some(outcome) => {
+                    let (with_interval, _, tone) = outcome_tone(outcome);
+                    let alone = super::ratio(outcome).map(|ratio| text::ratio(ratio, None));
+                    let text = alone.filter(|_| !intervals).unwrap_or(with_interval);
+                    Text { text, tone }
+                }
+                None => Text::plain(""),
+            };
+            let name = format!("{}: {} / {}", ratio.study, ratio.arm, ratio.baseline);
+            let (word, tone) = match ratio.travels {
+                Travels::Yes => ("yes", Tone::Good),
+                Travels::No => ("NO", Tone::Bad),
+                Travels::Undecided => ("undecided", Tone::Faint),
+            };
+            let each = ratio.each.iter().map(field);
+            let last = Text { text: word.into(), tone };
+            std::iter::once(Text::plain(name)).chain(each).chain([last]).collect()
+        };
+        let legend = "Ratio of two arms' times on each machine. travels: yes, if every machine has the same verdict (faster, \
+                      slower or equivalent). [ ]: 95 % interval, adjusted within each run's group (Holm); without room for them, \
+                      --format markdown has them.";
+        Grid { columns, rows: ratios.iter().map(row).collect(), legend: vec![legend.into()], bars: None }
+    }
+
+    fn time_grid(&self) -> Grid {
+        let mut columns = vec![Column::left("study", 0), Column::right("arms", 1)];
+        columns.extend(self.machines.iter().skip(1).map(|machine| Column::left(machine.name.clone(), 0)));
+        let row = |times: &Times| {
+            let range = |(low, high): &(f64, f64)| Text::plain(format!("{low:.2}x to {high:.2}x"));
+            let name = [Text::plain(times.study.clone()), Text::plain(text::count(times.arms as u64))];
+            name.into_iter().chain(times.each.iter().map(range)).collect()
+        };
+        let legend = self.machines.first().map(|first| format!("Time divided by that on {}.", first.name));
+        Grid {
+            columns,
+            rows: self.times.iter().map(row).collect(),
+            legend: legend.into_iter().collect(),
+            bars: None,
+        }
+    }
+
+    fn machine_lines(&self) -> impl Iterator<Item = String> {
+        self.machines.iter().map(|machine| format!("{}: {}", machine.name, machine.line))
+    }
+}
+
+const NAME_WIDTH: usize = 40;
+const INTERVAL_WIDTH: usize = 24;
+
+fn rank(travels: Travels) -> u8 {
+    match travels {
+        Travels::No => 0,
+        Travels::Yes => 1,
+        Travels::Undecided => 2,
+    }
+}
+
+const RATIOS: &str = "Which ratios travel?";
+const TIMES: &str = "Times do not";
+
+fn screen(machines: &Machines, view: &View) -> String {
+    let mut page = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
+    page.sentences(&machines.answer(), "", Tone::Heading, 2);
+    if let Some(line) = machines.missing_line() {
+        page.sentences(&line, "! ", Tone::Alarm, 2);
+    }
+    let mut below = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
+    push_table(&mut below, Some(TIMES.to_owned()), machines.time_grid(), SCREEN_LINES_MAX / 2);
+    let room = SCREEN_LINES_MAX.saturating_sub(page.lines() + below.lines() + 2);
+    let ratios = machines.ratio_grid(page.width);
+    push_table(&mut page, Some(RATIOS.to_owned()), ratios, room);
+    page.append(&below);
+    page.gap();
+    page.paragraph("More (every ratio, the machines): megadir bench compare --verbose", "", Tone::Faint);
+    page.text
+}
+
+fn table(machines: &Machines, view: &View) -> String {
+    let mut page = Page::new(view.width, view.style);
+    page.paragraph(&machines.answer(), "", Tone::Heading);
+    machines.missing_line().iter().for_each(|line| page.paragraph(line, "! ", Tone::Alarm));
+    machines.machine_lines().for_each(|line| page.paragraph(&line, "", Tone::Plain));
+    for (title, grid) in [(RATIOS, machines.ratio_grid(page.width)), (TIMES, machines.time_grid())] {
+        page.gap();
+        page.paragraph(title, "", Tone::Heading);
+        page.grid(&grid);
+    }
+    page.text
+}
+
+fn markdown(machines: &Machines, _: &View) -> String {
+    let clean = markdown_text::clean;
+    let mut page = format!("## {}\n\n**{}**\n\n", RATIOS, clean(&machines.answer()));
+    let lines = machines.machine_lines().map(|line| format!("* {}\n", clean(&line)));
+    page.extend(lines);
+    page.push('\n');
+    machines.missing_line().iter().for_each(|line| page.push_str(&format!("**{}**\n\n", clean(line))));
+    markdown_text::push_grid(&mut page, &mut Legends::default(), &machines.ratio_grid(usize::MAX));
+    page.push_str(&format!("## {TIMES}\n\n"));
+    markdown_text::push_grid(&mut page, &mut Legends::default(), &machines.time_grid());
+    page.truncate(page.trim_end().len());
+    page + "\n"
+}
+
+type Render = fn(&Machines, &View) -> String;
+
+/// Names as in [`super::FORMATS`], which has more.
+const RENDERS: [(&str, Render); 4] =
+    [("screen", screen), ("table", table), ("markdown", markdown), ("json", |machines, _| pretty(machines))];
+
+/// Renders in a format by its name. Errors: the names of all formats that comparisons of machines have.
+pub fn render_machines(machines: &Machines, format: &str, view: &View) -> Result<String, String> {
+    match RENDERS.iter().find(|(name, _)| *name == format) {
+        Some((_, render)) => Ok(render(machines, view)),
+        None => Err(RENDERS.map(|(name, _)| name).join(", ")),
+    }
+}
