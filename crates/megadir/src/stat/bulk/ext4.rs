@@ -29,7 +29,7 @@ use crate::mounts::Mount;
 
 pub(in crate::stat) struct InodeTables {
     bytes: Box<[u8]>,
-    /// Of the groups seen so far: where each begins, and the inodes in it that are read; `None` if one is invalid.
+    /// Tables of the groups seen so far: where each begins, and the inodes in it that are read; `None` if one is invalid.
     tables: BTreeMap<u32, Option<(u64, Range<u32>)>>,
     /// Device of the tables.
     of: Option<Arc<Device>>,

@@ -257,7 +257,7 @@ impl<B: Bulk> Shared<B> {
     }
 }
 
-/// What the calls of XFS and btrfs do not return, or not in time.
+/// Attributes that the calls of XFS and btrfs do not return, or not in time.
 const LACKING_OF_CALLS: StatMask = StatMask::ALLOCATED.union(StatMask::ACCESSED).union(StatMask::SPECIAL);
 
 /// Attributes that identify a device and mount.
