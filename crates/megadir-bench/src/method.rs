@@ -181,6 +181,15 @@ mod linux {
                 examined("btrfs-search", AskingOrder::Listing),
             )
         },
+        Method {
+            needs: Some("root, and ext4 with checksums"),
+            ..method(
+                "ext4-device",
+                "getdents64, then the inodes from the device's page cache, in inode order",
+                GETDENTS,
+                examined("ext4-device", AskingOrder::Inode),
+            )
+        },
     ];
 }
 

@@ -16,6 +16,8 @@ pub mod directory_on;
 #[cfg(target_os = "linux")]
 pub mod ext4_features;
 #[cfg(target_os = "linux")]
+pub mod ext4_uuid;
+#[cfg(target_os = "linux")]
 pub mod extents;
 #[cfg(target_os = "linux")]
 pub mod io_priority;
@@ -23,6 +25,8 @@ pub mod io_priority;
 pub mod kernel_calls;
 #[cfg(target_os = "linux")]
 pub mod loop_device;
+#[cfg(target_os = "linux")]
+pub mod mapping;
 #[cfg(target_os = "linux")]
 pub mod mount_namespace;
 #[cfg(target_os = "linux")]

@@ -2,11 +2,15 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{fstat, major, minor};
+use rustix::fs::{Advice, fadvise, fstat, major, minor};
+
+/// The kernel cuts off advice on more than the device's own read-ahead, 128 KiB by default.
+const ADVICE_BYTES: u64 = 128 << 10;
 
 /// Opens the block device that a directory is on, for reading.
 ///
@@ -29,4 +33,13 @@ pub(crate) fn open(path: &Path, number: u64) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the device that the directory is on"));
     }
     Ok(device)
+}
+
+/// Has the device read a range of bytes into the page cache; waits only while its queue is full.
+pub(crate) fn read_soon(device: &File, range: std::ops::Range<u64>) -> io::Result<()> {
+    for offset in range.clone().step_by(ADVICE_BYTES as usize) {
+        let bytes = NonZeroU64::new((range.end - offset).min(ADVICE_BYTES));
+        fadvise(device, offset, bytes, Advice::WillNeed)?;
+    }
+    Ok(())
 }

@@ -77,6 +77,9 @@ pub mod directory_information;
 mod error;
 #[cfg(target_os = "linux")]
 mod estimate;
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub mod ext4_disk;
 mod file_system;
 mod file_type;
 #[cfg(any(target_os = "linux", windows))]

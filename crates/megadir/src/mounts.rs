@@ -11,10 +11,21 @@ pub(crate) struct Mounts {
     lengths: [bool; 256],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub(crate) id: u64,
     pub(crate) maps_users: bool,
+    /// Type of the file system, such as `ext4`.
+    pub(crate) driver: Box<[u8]>,
+    /// Options of the file system, separated by commas.
+    pub(crate) options: Box<[u8]>,
+}
+
+impl Mount {
+    pub(crate) fn has_option(&self, name: &str) -> bool {
+        let of_option = |option: &[u8]| option.split(|byte| *byte == b'=').next() == Some(name.as_bytes());
+        self.options.split(|byte| *byte == b',').any(of_option)
+    }
 }
 
 impl Mounts {
@@ -30,7 +41,10 @@ impl Mounts {
             let id = fields.next().and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
             let (Some(id), Some(point), Some(options)) = (id, fields.nth(3), fields.next()) else { continue };
             let maps_users = options.split(|byte| *byte == b',').any(|option| option == b"idmapped");
-            parsed.mounts.push(Mount { id, maps_users });
+            let mut of_super = fields.skip_while(|field| *field != b"-").skip(1);
+            let driver = of_super.next().unwrap_or_default().into();
+            let options = of_super.nth(1).unwrap_or_default().into();
+            parsed.mounts.push(Mount { id, maps_users, driver, options });
             let name = unescaped(point.rsplit(|byte| *byte == b'/').next().unwrap_or(point));
             parsed.lengths[name.len() & 255] = true;
             parsed.names.insert(name.into());
@@ -38,8 +52,8 @@ impl Mounts {
         parsed
     }
 
-    pub(crate) fn by_id(&self, id: u64) -> Option<Mount> {
-        self.mounts.iter().find(|mount| mount.id == id).copied()
+    pub(crate) fn by_id(&self, id: u64) -> Option<&Mount> {
+        self.mounts.iter().find(|mount| mount.id == id)
     }
 
     #[inline]
@@ -71,7 +85,7 @@ mod tests {
     use super::{Mount, Mounts};
 
     const TEXT: &[u8] = b"\
-22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,nouid32,sb=32768\n\
 36 22 0:32 / /proc rw,nosuid - proc proc rw\n\
 77 22 7:0 /sub /a\\040b/c\\134d\\012\xff ro,noatime,idmapped master:1 propagate_from:2 - xfs /dev/loop0 rw\n\
 88 22 7:0 / /idmapped rw - xfs /dev/loop0 rw,idmapped\n";
@@ -90,10 +104,19 @@ mod tests {
     #[test]
     fn mounts_are_known_by_their_number_and_own_options() {
         let mounts = Mounts::parse(TEXT);
-        assert_eq!(mounts.by_id(22), Some(Mount { id: 22, maps_users: false }));
-        assert_eq!(mounts.by_id(77), Some(Mount { id: 77, maps_users: true }));
-        assert_eq!(mounts.by_id(88), Some(Mount { id: 88, maps_users: false }));
+        let mount = |id, maps_users, driver: &str, options: &str| Mount {
+            id,
+            maps_users,
+            driver: driver.as_bytes().into(),
+            options: options.as_bytes().into(),
+        };
+        assert_eq!(mounts.by_id(22), Some(&mount(22, false, "ext4", "rw,nouid32,sb=32768")));
+        assert_eq!(mounts.by_id(77), Some(&mount(77, true, "xfs", "rw")));
+        assert_eq!(mounts.by_id(88), Some(&mount(88, false, "xfs", "rw,idmapped")));
         assert_eq!(mounts.by_id(1), None);
+        let of_ext4 = mounts.by_id(22).unwrap();
+        assert!(of_ext4.has_option("nouid32") && of_ext4.has_option("sb"));
+        assert!(!of_ext4.has_option("uid32") && !of_ext4.has_option(""));
     }
 
     #[test]

@@ -6,14 +6,13 @@
 
 use std::fs::File;
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use megadir_sys::extents::{Part, extents};
 use megadir_sys::page_cache::resident_in;
-use rustix::fs::{Advice, fadvise, fstat};
+use rustix::fs::fstat;
 
-use crate::block_device::block_device;
+use crate::block_device::{block_device, read_soon};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
@@ -21,8 +20,6 @@ use crate::options::ReadAhead;
 
 /// Sampling the cache takes too large a part of listing a smaller directory.
 const DIRECTORY_BYTES_MIN: u64 = 4 << 20;
-/// The kernel cuts off advice on more than the device's own read-ahead, 128 KiB by default.
-const CALL_BYTES: u64 = 128 << 10;
 /// Ranges in which cached pages are counted, and their size.
 const SAMPLES: usize = 32;
 const SAMPLE_BYTES: u64 = 64 << 10;
@@ -99,11 +96,7 @@ impl Blocks {
         let mut part = self.first;
         loop {
             for extent in &part.extents {
-                let end = extent.offset + extent.bytes;
-                for offset in (extent.offset..end).step_by(CALL_BYTES as usize) {
-                    let bytes = NonZeroU64::new((end - offset).min(CALL_BYTES));
-                    fadvise(&self.device, offset, bytes, Advice::WillNeed)?;
-                }
+                read_soon(&self.device, extent.offset..extent.offset + extent.bytes)?;
             }
             let Some(next) = part.next else { return Ok(()) };
             part = extents(directory, next)?;

@@ -102,7 +102,7 @@ impl Ground {
     }
 
     pub fn is_by_inode(&self) -> bool {
-        ["xfs-bulkstat", "btrfs-search"].contains(&self.stat_backend.name())
+        ["xfs-bulkstat", "btrfs-search", "ext4-device"].contains(&self.stat_backend.name())
     }
 
     /// Waits until a stat backend by inode sees recent changes.

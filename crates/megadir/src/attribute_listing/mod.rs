@@ -5,7 +5,7 @@
 //! | at once | the listing thread, in directory order | one thread; network file systems |
 //! | shares | each thread, for the share it lists on its own descriptor | what `split` can divide |
 //! | chunks | each thread, for the buffer it took from a common reader | everything else |
-//! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks |
+//! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks, `ext4-device` |
 
 mod chunks;
 #[cfg(target_os = "linux")]
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use chunks::Chunks;
 use policy::{AttributeChoice, Strategy};
-use windows::Windows;
+use windows::InInodeOrder;
 
 use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
@@ -131,7 +131,12 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
         }
         Strategy::Windows { entries, threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
-            Ok(Box::new(Windows::start(&directory, reader, entries, threads, stat_backend, want)?))
+            let reader: Box<dyn Reader> = Box::new(InInodeOrder::new(reader, entries));
+            if threads > 1 {
+                return Ok(Box::new(Chunks::start(&directory, reader, threads, stat_backend, want)?));
+            }
+            let examine = stat_backend.start(&directory, want)?;
+            Ok(Box::new(AtOnce { reader, examine, rows: Vec::new(), directory }))
         }
     }
 }

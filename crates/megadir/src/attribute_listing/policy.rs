@@ -79,6 +79,13 @@ pub struct Row {
 /// Entries per window that is sorted by inode: about 20 MiB of names and attributes.
 pub const WINDOW_ENTRIES: usize = 100_000;
 
+/// Entries per window for a stat backend that reads inodes with their neighbours: at most 64 MiB of names, and
+/// 16 MiB of inode numbers.
+pub const NEIGHBOURS_WINDOW_ENTRIES: usize = 1 << 20;
+
+const NEIGHBOURS: &str =
+    "the stat backend reads neighbouring inodes at once, and this order makes neighbours of them";
+
 const ON_A_DISK: &str =
     "on a rotating disk, inodes in listing order take one seek each; sorted, they take few";
 
@@ -210,6 +217,26 @@ pub fn fitting(
 ) -> Result<&'static dyn StatBackend> {
     let is_in_vain = stat_backend.is_listed() && backend.brings() == StatMask::NOTHING;
     if is_in_vain { stat::by_name("std") } else { Ok(stat_backend) }
+}
+
+impl AttributeChoice {
+    /// The same with another stat backend, which may want another strategy.
+    #[must_use]
+    pub fn with_stat_backend(mut self, stat_backend: &'static dyn StatBackend) -> Self {
+        self.stat_backend = stat_backend;
+        let listing = &self.listing;
+        let threads = match self.strategy {
+            Strategy::AtOnce => 1,
+            Strategy::Shares => listing.options.threads,
+            Strategy::Chunks { threads } | Strategy::Windows { threads, .. } => threads,
+        };
+        let is_large = listing.directory_bytes >= row(listing.file_system).alone_below_bytes;
+        if stat_backend.reads_neighbours() && is_large {
+            self.strategy = Strategy::Windows { entries: NEIGHBOURS_WINDOW_ENTRIES, threads };
+            self.reason = NEIGHBOURS;
+        }
+        self
+    }
 }
 
 fn decide(

@@ -1,61 +1,64 @@
-//! Strategy "windows": gathers entries and reads their attributes in inode order. ext4 lists in hash order,
-//! more than ten times as slow on rotating disks. A window bounds the memory.
+//! Strategy "windows": a reader that gathers entries and returns them in inode order. ext4 lists in hash order:
+//! on rotating disks that takes more than ten times as long, and no two neighbours share a block of inodes. A
+//! window bounds the memory.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
 use crate::batch::Batch;
-use crate::decode::{self, Records};
-use crate::dir::Dir;
-use crate::error::{Error, Result};
-use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
+use crate::decode::Records;
+use crate::error::{Error, ErrorKind, Result};
 
-const CHUNK_ENTRIES: usize = 256;
+/// Entries per batch: several threads have work in a small window, and each of them many neighbours in a large one.
+const BATCHES: usize = 256;
+const BATCH_ENTRIES_MIN: usize = 256;
+const BATCH_ENTRIES_MAX: usize = 4096;
 
-pub(crate) struct Windows {
-    directory: Arc<Dir>,
+/// A window ends earlier if its names are long.
+const WINDOW_BYTES: usize = 64 << 20;
+
+pub(crate) struct InInodeOrder {
+    /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
+    /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
-    stat_backends: Vec<Box<dyn Examine>>,
-    bytes: Vec<u8>,
-    rows: Vec<Attributes>,
+    gathered: Vec<u8>,
+    /// Inodes, and where their records begin.
+    order: Vec<(u64, usize)>,
+    next: usize,
+    batch: Vec<u8>,
     cookies: bool,
 }
 
-impl Windows {
-    pub(crate) fn start(
-        directory: &Arc<Dir>,
-        reader: Box<dyn Reader>,
-        entries_max: usize,
-        threads: usize,
-        stat_backend: &'static dyn StatBackend,
-        want: StatMask,
-    ) -> Result<Self> {
-        let stat_backends = stat_backend.start_threads(directory, want, threads)?;
-        Ok(Self {
-            directory: Arc::clone(directory),
+impl InInodeOrder {
+    pub(crate) fn new(reader: Box<dyn Reader>, entries_max: usize) -> Self {
+        Self {
             reader: Some(reader),
             failed: None,
             entries_max,
-            stat_backends,
-            bytes: Vec::new(),
-            rows: Vec::new(),
+            gathered: Vec::new(),
+            order: Vec::new(),
+            next: 0,
+            batch: Vec::new(),
             cookies: false,
-        })
+        }
     }
 
-    fn gather(&mut self) -> usize {
-        let mut gathered = Vec::new();
-        let mut entries = 0;
-        while entries < self.entries_max {
+    fn gather(&mut self) {
+        self.gathered.clear();
+        self.order.clear();
+        self.next = 0;
+        while self.order.len() < self.entries_max && self.gathered.len() < WINDOW_BYTES {
             let Some(reader) = self.reader.as_mut() else { break };
             match reader.next_batch() {
                 Ok(Some(batch)) => {
-                    entries += batch.len();
-                    gathered.extend_from_slice(batch.bytes());
+                    let mut at = self.gathered.len();
+                    for record in Records::new(batch.bytes()) {
+                        if !record.is_dot() {
+                            self.order.push((record.inode, at));
+                        }
+                        at += usize::from(record.record_bytes);
+                    }
+                    self.gathered.extend_from_slice(batch.bytes());
                     self.cookies = batch.has_cookies();
                 }
                 Ok(None) => self.reader = None,
@@ -65,111 +68,95 @@ impl Windows {
                 }
             }
         }
-        self.bytes = sorted_by_inode(&gathered);
-        entries
-    }
-
-    fn examine(&mut self) -> Result<()> {
-        let chunks = chunks(&self.bytes);
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Vec<Attributes>)>> = Mutex::new(Vec::with_capacity(chunks.len()));
-        let work = |stat_backend: &mut Box<dyn Examine>| -> Result<()> {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(range) = chunks.get(index) else { return Ok(()) };
-                let Ok(batch) = Batch::check(&self.bytes[range.clone()], self.cookies) else { return Ok(()) };
-                let mut rows = Vec::with_capacity(CHUNK_ENTRIES);
-                examine(&mut **stat_backend, &self.directory, batch, &mut rows)?;
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((index, rows));
-            }
-        };
-        std::thread::scope(|scope| {
-            let Some((first, others)) = self.stat_backends.split_first_mut() else { return Ok(()) };
-            let start = |(index, examine)| {
-                std::thread::Builder::new()
-                    .name(format!("megadir-examine-{index}"))
-                    .spawn_scoped(scope, || work(examine))
-                    .map_err(|error| Error::io("start a thread to examine", self.directory.path(), error))
-            };
-            let threads: Vec<_> = others.iter_mut().enumerate().map(start).collect();
-            let mut result = work(first);
-            for thread in threads {
-                match thread?.join() {
-                    Ok(other) => result = result.and(other),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            result
-        })?;
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|chunk| chunk.0);
-        self.rows.clear();
-        self.rows.extend(done.into_iter().flat_map(|chunk| chunk.1));
-        Ok(())
+        self.order.sort_unstable();
     }
 }
 
-impl AttributeReader for Windows {
-    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
-        if self.gather() == 0 {
+impl Reader for InInodeOrder {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        if self.next == self.order.len() {
+            self.gather();
+        }
+        let entries = (self.entries_max / BATCHES).clamp(BATCH_ENTRIES_MIN, BATCH_ENTRIES_MAX);
+        let end = self.order.len().min(self.next + entries);
+        if self.next == end {
             return self.failed.take().map_or(Ok(None), Err);
         }
-        self.examine()?;
-        match Batch::check(&self.bytes, self.cookies) {
-            Ok(batch) => Ok(Some(AttributeBatch::new(batch, &self.rows))),
-            Err(_) => unreachable!("records that were copied whole are records"),
+        self.batch.clear();
+        for (_, at) in &self.order[self.next..end] {
+            let rest = &self.gathered[*at..];
+            let bytes = Records::new(rest).next().map_or(0, |record| record.record_bytes.into());
+            self.batch.extend_from_slice(&rest[..bytes]);
         }
+        self.next = end;
+        Batch::check(&self.batch, self.cookies).map(Some).map_err(|malformed| {
+            let reason = format!("records that were copied whole are not records: {malformed:?}");
+            Error::new("sort", "".as_ref(), ErrorKind::Malformed, reason)
+        })
     }
-}
 
-fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
-    let mut order: Vec<(u64, &[u8])> = Vec::new();
-    let mut at = 0;
-    for record in Records::new(bytes) {
-        let end = at + usize::from(record.record_bytes);
-        if !record.is_dot() {
-            order.push((record.inode, &bytes[at..end]));
-        }
-        at = end;
+    fn calls(&self) -> Option<u64> {
+        None
     }
-    order.sort_unstable_by_key(|record| record.0);
-    order.into_iter().flat_map(|record| record.1).copied().collect()
-}
-
-fn chunks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
-    let mut ranges = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for (index, record) in Records::new(bytes).enumerate() {
-        if index % CHUNK_ENTRIES == 0 && at > start {
-            ranges.push(start..at);
-            start = at;
-        }
-        at += usize::from(record.record_bytes);
-    }
-    if at > start {
-        ranges.push(start..at);
-    }
-    debug_assert!(ranges.iter().all(|range| decode::check(&bytes[range.clone()]).is_ok()));
-    ranges
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK_ENTRIES, chunks, sorted_by_inode};
-    use crate::decode::{Records, encode};
+    use super::InInodeOrder;
+    use crate::backend::Reader;
+    use crate::{Batch, BatchBuilder, Error, ErrorKind, FileType, Result};
+
+    /// Returns entries with these inodes, `at_once` per batch, and then an error.
+    struct Failing {
+        inodes: Vec<u64>,
+        at_once: usize,
+        batch: BatchBuilder,
+    }
+
+    impl Reader for Failing {
+        fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+            if self.inodes.is_empty() {
+                return Err(Error::new("read", "".as_ref(), ErrorKind::Io, "broken"));
+            }
+            self.batch.clear();
+            assert!(self.batch.push(b"..", 7, FileType::Directory, 0));
+            for inode in self.inodes.drain(..self.at_once.min(self.inodes.len())) {
+                assert!(self.batch.push(format!("name{inode}").as_bytes(), inode, FileType::File, 0));
+            }
+            Ok(Some(self.batch.batch()))
+        }
+
+        fn calls(&self) -> Option<u64> {
+            None
+        }
+    }
 
     #[test]
-    fn records_are_sorted_by_inode_and_chunked_whole() {
-        let mut bytes = Vec::new();
-        for inode in 0..1000u64 {
-            assert!(encode(&mut bytes, (inode * 7919) % 1000, 0, 8, format!("name{inode}").as_bytes()));
+    fn windows_are_sorted_by_inode_and_an_error_comes_after_all_entries() {
+        let inodes: Vec<u64> = (0..1000).map(|index| (index * 7919) % 1000 + 1).collect();
+        let batch = BatchBuilder::new(64 << 10, false);
+        let failing = Failing { inodes: inodes.clone(), at_once: 100, batch };
+        let mut reader = InInodeOrder::new(Box::new(failing), 300);
+        let (mut found, mut batches) = (Vec::new(), Vec::new());
+        let error = loop {
+            match reader.next_batch() {
+                Ok(Some(batch)) => {
+                    assert!(
+                        batch.entries().all(|entry| entry.name == format!("name{}", entry.inode).as_bytes())
+                    );
+                    found.extend(batch.entries().map(|entry| entry.inode));
+                    batches.push(batch.len());
+                }
+                Ok(None) => panic!("the error is lost"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((error.kind(), batches), (ErrorKind::Io, vec![256, 44, 256, 44, 256, 44, 100]));
+        for window in [0..300, 300..600, 600..900, 900..1000] {
+            let mut expected = inodes[window.clone()].to_vec();
+            expected.sort_unstable();
+            assert_eq!(found[window], expected);
         }
-        assert!(encode(&mut bytes, 5, 0, 4, b".."));
-        let sorted = sorted_by_inode(&bytes);
-        let inodes: Vec<_> = Records::new(&sorted).map(|record| record.inode).collect();
-        assert_eq!(inodes, (0..1000).collect::<Vec<_>>());
-        let ranges = chunks(&sorted);
-        assert_eq!(ranges.len(), 1000usize.div_ceil(CHUNK_ENTRIES));
-        assert_eq!(ranges.iter().map(ExactSizeIterator::len).sum::<usize>(), sorted.len());
+        assert!(matches!(reader.next_batch(), Ok(None)));
     }
 }

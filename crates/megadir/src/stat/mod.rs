@@ -31,6 +31,8 @@ pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     &bulk::XFS_BULKSTAT,
     #[cfg(target_os = "linux")]
     &bulk::BTRFS_SEARCH,
+    #[cfg(target_os = "linux")]
+    &bulk::EXT4_DEVICE,
     #[cfg(windows)]
     &listed::Listed,
     #[cfg(windows)]
@@ -63,6 +65,11 @@ pub trait StatBackend: Sync {
 
     /// `true` if threads are faster in distant parts of a directory than in neighbouring ones.
     fn works_apart(&self) -> bool {
+        false
+    }
+
+    /// `true` if many entries with neighbouring inodes take less time than others.
+    fn reads_neighbours(&self) -> bool {
         false
     }
 

@@ -116,7 +116,8 @@ fn listing(
     let mut choice = attribute_policy::choose(root, want, options.threads)?;
     choice.listing.options.read_ahead = options.read_ahead;
     if let Some((stat_backend, _)) = options.examine {
-        choice.stat_backend = attribute_policy::fitting(stat_backend, choice.listing.backend)?;
+        let fitting = attribute_policy::fitting(stat_backend, choice.listing.backend)?;
+        choice = choice.with_stat_backend(fitting);
     }
     let mut listing = AttributeListing::with_choice(root.again()?, choice)?;
     let (mut tally, mut below, mut read) = (usage.tally(), Vec::new(), 0);

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 mod changing;
+mod coherent;
+mod ext4;
 mod mounted;
 mod refused;
 mod settled;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use megadir::{Attributes, StatBackend, StatMask, stat_backend};
-use megadir_testkit::mount::{BTRFS, Mount, Recipe, XFS};
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS};
 use megadir_testkit::stat_conformance::Ground;
 use megadir_testkit::stat_conformance::trees::{self, Truth};
 use megadir_testkit::stat_conformance::wrong;
@@ -16,7 +16,8 @@ use rustix::fs::{CWD, FileType as Kind, Mode, makedev, mknodat};
 pub(crate) const SETTLED: Duration = Duration::from_millis(1100);
 
 /// The stat backends and their file systems.
-pub(crate) const PLACES: [(&str, &Recipe); 2] = [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS)];
+pub(crate) const PLACES: [(&str, &Recipe); 3] =
+    [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS), ("ext4-device", &EXT4)];
 
 pub(crate) fn places() -> Result<Vec<(&'static dyn StatBackend, Mount)>, String> {
     PLACES.iter().map(|(name, recipe)| Ok((stat_backend(name).unwrap(), Mount::make(recipe)?))).collect()

@@ -158,9 +158,9 @@ pub(crate) struct Args {
     pub(super) backend: Option<&'static dyn Backend>,
     /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
     ///
-    /// xfs-bulkstat and btrfs-search need root and query hundreds of inodes per call. They sync the file system
-    /// first, which may take long if much is being written. Entries that change during the listing may have their
-    /// earlier attributes.
+    /// xfs-bulkstat, btrfs-search and ext4-device need root and query hundreds of inodes per call. They sync the
+    /// file system first, which may take long if much is being written. Entries that change during the listing may
+    /// have their earlier attributes.
     #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
     pub(super) stat_backend: Option<&'static dyn StatBackend>,
 

@@ -93,7 +93,10 @@ pub(super) fn choose_examined(
     choice.listing.options.read_ahead = args.read_ahead.choice();
     if let Some(stat_backend) = args.stat_backend {
         stat_backend.probe(directory)?;
-        choice.stat_backend = stat_backend;
+        choice = match args.backend.is_some() || args.buffer.is_some() {
+            true => AttributeChoice { stat_backend, ..choice },
+            false => choice.with_stat_backend(stat_backend),
+        };
     }
     Ok(choice)
 }

@@ -238,6 +238,13 @@ const BLOCKS: &[Block] = &[
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),
+    (
+        "docs/list.md",
+        &[(
+            "sudo megadir list -r --stat-backend ext4-device --fields size,mtime,name /srv/data",
+            Elsewhere("needs root and ext4; the tests `list::stat_backend` run it on a mount of their own"),
+        )],
+    ),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
     ("docs/mpi.md", &[("mpirun -np 4 megadir bench run smallfile --engine mpi --dir /shared", RANKS)]),
     (

@@ -7,8 +7,8 @@ use std::os::fd::AsFd;
 use megadir_sys::btrfs_search::{BtrfsDirectory, InodeItem, Search};
 
 use super::worth::Terms;
-use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::{Attributes, Time};
+use super::{Answer, Bulk, LACKING_OF_CALLS, Wanted, refusal};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::dir::Dir;
 use crate::mounts::Mount;
 
@@ -25,16 +25,20 @@ impl Bulk for TreeSearch {
     const ABOUT: &str =
         "BTRFS_IOC_TREE_SEARCH_V2: inodes from the tree, after a sync of the file system (btrfs, root)";
     const WORKS_APART: bool = false;
+    const READS_NEIGHBOURS: bool = false;
     const NUMBERS_DIRECTORIES: bool = false;
     const ALL_IS_LATE: bool = true;
+    const LACKING: StatMask = LACKING_OF_CALLS;
     // A call costs as much as walking over two inodes, statx as three or four.
     const TERMS: Terms = Terms { gap: 4, run_min: 2, walked_max: 3 };
+
+    type Source = ();
 
     fn new() -> Self {
         Self { search: Search::new() }
     }
 
-    fn probe(directory: &Dir, mount: Mount) -> Result<(), String> {
+    fn probe(directory: &Dir, mount: &Mount) -> Result<(), String> {
         let Ok(on_btrfs) = BtrfsDirectory::check(directory.as_fd()) else {
             return Err(format!("btrfs-search is for btrfs, and this is {}", directory.file_system()));
         };
@@ -52,6 +56,7 @@ impl Bulk for TreeSearch {
     fn call(
         &mut self,
         directory: &Dir,
+        (): &(),
         run: &[Wanted],
         mut given: impl FnMut(u64, Attributes),
     ) -> Option<Answer> {

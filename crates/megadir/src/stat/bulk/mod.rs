@@ -10,6 +10,7 @@
 //! mixes two states of an inode.
 
 mod btrfs;
+mod ext4;
 #[cfg(test)]
 mod tests;
 mod worth;
@@ -17,9 +18,10 @@ mod xfs;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use self::btrfs::TreeSearch;
+use self::ext4::InodeTables;
 use self::worth::{Terms, Worth};
 use self::xfs::Bulkstat;
 use super::statx::StatxRequest;
@@ -33,7 +35,7 @@ use crate::file_type::FileType;
 use crate::mounts::{Mount, Mounts};
 
 /// Inodes changed this shortly before the sync are read by statx: a call that began earlier may still be
-/// writing.
+/// writing, and while the device is busy it may wait as long as the sync.
 const UNSETTLED: Duration = Duration::from_secs(1);
 
 /// Error of a row that is not filled in yet. Real errors are never negative.
@@ -45,21 +47,41 @@ trait Bulk: Send + Sized + 'static {
     const ABOUT: &str;
     /// As [`StatBackend::works_apart`].
     const WORKS_APART: bool;
+    /// As [`StatBackend::reads_neighbours`].
+    const READS_NEIGHBOURS: bool;
     /// `true` if a directory entry's number is always an inode number, even for directories.
     const NUMBERS_DIRECTORIES: bool;
     /// `true` if not only sizes lag behind until the file system is synced.
     const ALL_IS_LATE: bool;
+    /// Attributes that are never taken from the call.
+    const LACKING: StatMask;
     const TERMS: Terms;
+
+    /// Where the inodes of a file system are read.
+    type Source: Clone + Send;
 
     fn new() -> Self;
 
     /// Checks that the call works in a directory on a mount; `Err` is the reason.
-    fn probe(directory: &Dir, mount: Mount) -> std::result::Result<(), String>;
+    fn probe(directory: &Dir, mount: &Mount) -> std::result::Result<Self::Source, String>;
+
+    /// Time before which changes are certain to be returned, if `settled` is such a time of statx(2).
+    fn settled(_source: &Self::Source, settled: Time) -> Time {
+        settled
+    }
+
+    /// Announces the inodes of a batch, ascending, of which most are requested.
+    fn prepare(&mut self, _source: &Self::Source, _wanted: &[Wanted]) {}
 
     /// Requests a run of inodes, with ascending and possibly repeated numbers, and passes those it gets to
     /// `given`, ascending, possibly with others in between. `None` if it gets nothing.
-    fn call(&mut self, directory: &Dir, run: &[Wanted], given: impl FnMut(u64, Attributes))
-    -> Option<Answer>;
+    fn call(
+        &mut self,
+        directory: &Dir,
+        source: &Self::Source,
+        run: &[Wanted],
+        given: impl FnMut(u64, Attributes),
+    ) -> Option<Answer>;
 }
 
 /// Result of a call.
@@ -81,8 +103,9 @@ struct Wanted {
 }
 
 /// Common properties of the entries in directories of one device and mount.
-#[derive(Clone, Copy, Debug)]
-struct Volume {
+#[derive(Clone, Debug)]
+struct Volume<S> {
+    source: S,
     device: (u32, u32),
     mount: u64,
     /// Attributes that are returned.
@@ -91,27 +114,27 @@ struct Volume {
     settled: Time,
 }
 
-impl Volume {
+impl<S> Volume<S> {
     fn is_of(&self, device: (u32, u32), mount: u64) -> bool {
         (self.device, self.mount) == (device, mount)
     }
 }
 
 /// Shared by the threads of a listing.
-struct Shared {
+struct Shared<B: Bulk> {
     want: StatMask,
     mounts: Mounts,
     /// Volumes of the directories seen so far.
-    volumes: Mutex<Vec<Volume>>,
+    volumes: Mutex<Vec<Volume<B::Source>>>,
 }
 
 /// One thread's state.
-struct BulkReader<B> {
-    shared: Arc<Shared>,
+struct BulkReader<B: Bulk> {
+    shared: Arc<Shared<B>>,
     bulk: B,
     statx: StatxRequest,
     /// Volume of the last directory.
-    volume: Volume,
+    volume: Volume<B::Source>,
     wanted: Vec<Wanted>,
     worth: Worth,
     /// Number of entries read by statx.
@@ -123,6 +146,7 @@ pub(super) struct InBulk<B>(PhantomData<fn() -> B>);
 
 pub(super) static XFS_BULKSTAT: InBulk<Bulkstat> = InBulk(PhantomData);
 pub(super) static BTRFS_SEARCH: InBulk<TreeSearch> = InBulk(PhantomData);
+pub(super) static EXT4_DEVICE: InBulk<InodeTables> = InBulk(PhantomData);
 
 impl<B: Bulk> StatBackend for InBulk<B> {
     fn name(&self) -> &'static str {
@@ -134,15 +158,19 @@ impl<B: Bulk> StatBackend for InBulk<B> {
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
-        Shared::new(directory, StatMask::NOTHING)?.probe::<B>(directory).map(|_| ())
+        Shared::<B>::new(directory, StatMask::NOTHING)?.probe(directory).map(|_| ())
     }
 
     fn lacks(&self) -> StatMask {
-        LACKING
+        B::LACKING
     }
 
     fn works_apart(&self) -> bool {
         B::WORKS_APART
+    }
+
+    fn reads_neighbours(&self) -> bool {
+        B::READS_NEIGHBOURS
     }
 
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
@@ -161,13 +189,13 @@ impl<B: Bulk> StatBackend for InBulk<B> {
 
 /// Syncs the file system once for all threads.
 fn readers<B: Bulk>(directory: &Dir, want: StatMask, threads: usize) -> Result<Vec<BulkReader<B>>> {
-    let shared = Arc::new(Shared::new(directory, want)?);
-    let volume = shared.volume::<B>(directory)?;
+    let shared = Arc::new(Shared::<B>::new(directory, want)?);
+    let volume = shared.volume(directory)?;
     let reader = |_| BulkReader {
         shared: Arc::clone(&shared),
         bulk: B::new(),
         statx: StatxRequest::new(want),
-        volume,
+        volume: volume.clone(),
         wanted: Vec::new(),
         worth: Worth::default(),
         singly: 0,
@@ -175,7 +203,7 @@ fn readers<B: Bulk>(directory: &Dir, want: StatMask, threads: usize) -> Result<V
     Ok((0..threads).map(reader).collect())
 }
 
-impl Shared {
+impl<B: Bulk> Shared<B> {
     fn new(directory: &Dir, want: StatMask) -> Result<Self> {
         let mounts = Mounts::read()
             .map_err(|error| unavailable(directory, format!("cannot read the mount table ({error})")))?;
@@ -183,7 +211,7 @@ impl Shared {
     }
 
     /// Checks that a directory's entries can be read, without syncing.
-    fn probe<B: Bulk>(&self, directory: &Dir) -> Result<Volume> {
+    fn probe(&self, directory: &Dir) -> Result<Volume<B::Source>> {
         let itself = StatxRequest::new(self.want | VOLUME_ID).itself(directory)?;
         if !itself.have.contains(VOLUME_ID) {
             return Err(unavailable(directory, "the kernel reports no mount IDs (Linux before 5.8)"));
@@ -194,42 +222,43 @@ impl Shared {
                 "the directory's mount is not visible in this mount namespace",
             ));
         };
-        B::probe(directory, mount).map_err(|reason| unavailable(directory, reason))?;
+        let source = B::probe(directory, mount).map_err(|reason| unavailable(directory, reason))?;
         let have = itself.have & self.want;
-        Ok(Volume { device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
+        Ok(Volume { source, device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
     }
 
-    fn known(&self, device: (u32, u32), mount: u64) -> Option<Volume> {
+    fn known(&self, device: (u32, u32), mount: u64) -> Option<Volume<B::Source>> {
         let volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
-        volumes.iter().find(|known| known.is_of(device, mount)).copied()
+        volumes.iter().find(|known| known.is_of(device, mount)).cloned()
     }
 
     /// Syncs the file system if the directory is the first on its mount.
-    fn volume<B: Bulk>(&self, directory: &Dir) -> Result<Volume> {
-        let mut volume = self.probe::<B>(directory)?;
+    fn volume(&self, directory: &Dir) -> Result<Volume<B::Source>> {
+        let mut volume = self.probe(directory)?;
         // Held while syncing, because the other threads must wait for the sync.
         let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = volumes.iter().find(|known| known.is_of(volume.device, volume.mount)) {
-            return Ok(*known);
+            return Ok(known.clone());
         }
         volume.settled = match volumes.iter().find(|known| known.mount == volume.mount) {
             Some(known) => known.settled,
             None => {
-                let now = SystemTime::now();
+                let (now, started) = (SystemTime::now(), Instant::now());
                 if B::ALL_IS_LATE || self.want.contains(StatMask::SIZE) {
                     rustix::fs::syncfs(directory)
                         .map_err(|error| Error::io("sync", directory.path(), error.into()))?;
                 }
-                Time::from_system(now.checked_sub(UNSETTLED).unwrap_or(now))
+                let unsettled = UNSETTLED.max(started.elapsed() * 2);
+                B::settled(&volume.source, Time::from_system(now.checked_sub(unsettled).unwrap_or(now)))
             }
         };
-        volumes.push(volume);
+        volumes.push(volume.clone());
         Ok(volume)
     }
 }
 
-/// Not among the values that are taken from the calls.
-const LACKING: StatMask = StatMask::ALLOCATED.union(StatMask::ACCESSED).union(StatMask::SPECIAL);
+/// Attributes that the calls of XFS and btrfs do not return, or not in time.
+const LACKING_OF_CALLS: StatMask = StatMask::ALLOCATED.union(StatMask::ACCESSED).union(StatMask::SPECIAL);
 
 /// Attributes that identify a device and mount.
 const VOLUME_ID: StatMask = StatMask::DEVICE.union(StatMask::MOUNT);
@@ -242,7 +271,7 @@ impl<B: Bulk> BulkReader<B> {
             // No new probe for one seen before: a walk may go back and forth.
             self.volume = match self.shared.known(here.device, here.mount) {
                 Some(known) => known,
-                None => self.shared.volume::<B>(directory)?,
+                None => self.shared.volume(directory)?,
             };
         }
         Ok(())
@@ -271,9 +300,10 @@ impl<B: Bulk> BulkReader<B> {
 impl<B: Bulk> BulkReader<B> {
     /// Requests the collected inodes and fills in the rows that can be trusted. Returns their number.
     fn ask(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
-        let Volume { device, mount, have, settled } = self.volume;
+        let Volume { ref source, device, mount, have, settled } = self.volume;
         let mut filled = 0;
         let mut left = &self.wanted[..];
+        self.bulk.prepare(source, left);
         while !left.is_empty() {
             let run = &left[..worth::run(left, B::TERMS.gap)];
             let singly = self.worth.singly(run.len(), &B::TERMS);
@@ -282,7 +312,7 @@ impl<B: Bulk> BulkReader<B> {
                 continue;
             }
             let (mut next, mut wanted) = (0, 0);
-            let answer = self.bulk.call(directory, run, |inode, found| {
+            let answer = self.bulk.call(directory, source, run, |inode, found| {
                 while left.get(next).is_some_and(|wanted| wanted.inode < inode) {
                     next += 1;
                 }
@@ -292,7 +322,7 @@ impl<B: Bulk> BulkReader<B> {
                     let same = of.kind == found.kind || of.kind == FileType::Unknown;
                     if same && found.links > 0 && found.changed < settled {
                         rows[of.row as usize] =
-                            Attributes { have: have.without(LACKING), device, mount, ..found };
+                            Attributes { have: have.without(B::LACKING), device, mount, ..found };
                         filled += 1;
                     }
                 }

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use megadir_testkit::mount::{BTRFS, Mount as Mounted, XFS};
+use megadir_testkit::mount::{BTRFS, EXT4, Mount as Mounted, XFS};
 use megadir_testkit::require;
 
 use super::btrfs::TreeSearch;
+use super::ext4::InodeTables;
 use super::xfs::Bulkstat;
 use super::{Bulk, BulkReader, UNSETTLED, readers};
 use crate::batch::Batch;
@@ -68,6 +69,7 @@ fn in_bulk<B: Bulk>(mounted: &Mounted) {
 fn what_is_settled_is_asked_for_in_bulk() {
     in_bulk::<Bulkstat>(&require!(Mounted::make(&XFS)));
     in_bulk::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
+    in_bulk::<InodeTables>(&require!(Mounted::make(&EXT4)));
 }
 
 /// Every tenth of many inodes is in the directory, or a few distant ones.
@@ -123,6 +125,7 @@ fn mistaken<B: Bulk>(mounted: &Mounted) {
 fn what_is_not_as_it_was_listed_is_asked_for_singly() {
     mistaken::<Bulkstat>(&require!(Mounted::make(&XFS)));
     mistaken::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
+    mistaken::<InodeTables>(&require!(Mounted::make(&EXT4)));
 }
 
 #[test]
@@ -153,10 +156,28 @@ fn nothing_but_a_whole_batch_is_examined_on_another_file_system() {
 }
 
 #[test]
+fn a_mount_that_changes_what_the_device_means_is_refused() {
+    let mounted = require!(Mounted::make(&EXT4));
+    let directory = Dir::open(mounted.path()).unwrap();
+    let mount = |maps_users, driver: &str, options: &str| Mount {
+        id: 1,
+        maps_users,
+        driver: driver.as_bytes().into(),
+        options: options.as_bytes().into(),
+    };
+    let refused = |mount: &Mount| InodeTables::probe(&directory, mount).map(|_| ()).unwrap_err();
+    assert!(refused(&mount(true, "ext4", "rw")).contains("idmapped"));
+    assert!(refused(&mount(false, "ext2", "rw")).contains("mounted as ext2"));
+    assert!(refused(&mount(false, "ext4", "rw,sb=32768")).contains("option sb"));
+    assert!(InodeTables::probe(&directory, &mount(false, "ext4", "rw,sync")).is_ok());
+}
+
+#[test]
 fn a_mount_that_maps_users_is_refused() {
     let mounted = require!(Mounted::make(&BTRFS));
     let directory = Dir::open(mounted.path()).unwrap();
-    let mount = Mount { id: 1, maps_users: true };
-    assert!(TreeSearch::probe(&directory, mount).unwrap_err().contains("idmapped"));
-    assert_eq!(TreeSearch::probe(&directory, Mount { maps_users: false, ..mount }), Ok(()));
+    let mapped =
+        |maps_users| Mount { id: 1, maps_users, driver: b"btrfs"[..].into(), options: Box::default() };
+    assert!(TreeSearch::probe(&directory, &mapped(true)).unwrap_err().contains("idmapped"));
+    assert_eq!(TreeSearch::probe(&directory, &mapped(false)), Ok(()));
 }

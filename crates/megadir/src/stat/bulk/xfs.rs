@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use megadir_sys::xfs_bulkstat::{RECORDS_MAX, Record, Records, XfsDirectory};
 
 use super::worth::Terms;
-use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::{Attributes, Time};
+use super::{Answer, Bulk, LACKING_OF_CALLS, Wanted, refusal};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::dir::Dir;
 use crate::mounts::Mount;
 
@@ -22,16 +22,20 @@ impl Bulk for Bulkstat {
     // Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in
     // one group as in two.
     const WORKS_APART: bool = true;
+    const READS_NEIGHBOURS: bool = false;
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;
+    const LACKING: StatMask = LACKING_OF_CALLS;
     // A call costs as much as walking over four inodes, statx as two or three.
     const TERMS: Terms = Terms { gap: 8, run_min: 4, walked_max: 2 };
+
+    type Source = ();
 
     fn new() -> Self {
         Self { records: Records::new() }
     }
 
-    fn probe(directory: &Dir, _mount: Mount) -> Result<(), String> {
+    fn probe(directory: &Dir, _mount: &Mount) -> Result<(), String> {
         let Ok(on_xfs) = XfsDirectory::check(directory.as_fd()) else {
             return Err(format!("xfs-bulkstat is for XFS, and this is {}", directory.file_system()));
         };
@@ -47,6 +51,7 @@ impl Bulk for Bulkstat {
     fn call(
         &mut self,
         directory: &Dir,
+        (): &(),
         run: &[Wanted],
         mut given: impl FnMut(u64, Attributes),
     ) -> Option<Answer> {
