@@ -88,13 +88,15 @@ pub struct Job {
     pub contents: bool,
 }
 
-/// Root of a tree, with what identifies it on every machine. Device numbers differ between machines.
+/// Root of a tree. Inode, time of creation and file system identify it on every machine; device numbers differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// Absolute path.
     pub path: Bytes,
     /// Inode number.
     pub inode: u64,
+    /// Device (major, minor) on the machine that began the job: its number in the inventory.
+    pub device: (u32, u32),
     /// Time of creation, nanoseconds since 1970-01-01 UTC.
     pub born_ns: Option<i64>,
     /// File system.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use megadir::{Dir, Error, ErrorKind, Result, attribute_policy};
+use megadir::{Dir, Error, ErrorKind, Result, StatMask, attribute_policy};
 use megadir_inventory::Facts;
 
 use crate::job::{Budget, Bytes, Item, Job, Kind, Root, VERSION};
@@ -58,15 +58,18 @@ pub fn prepare(request: &Request) -> Result<Job> {
 fn root(path: &Path, directory: &Dir) -> Result<Root> {
     let (root, facts) = megadir_inventory::Root::of(path, directory)?;
     let (path, inode) = (Bytes(root.path), directory.id()?.inode);
+    let device = directory.attributes(StatMask::DEVICE)?.device;
     Ok(Root {
         path,
         inode,
+        device,
         born_ns: facts.born_ns,
         file_system: root.file_system,
         granule_ns: root.granule_ns,
     })
 }
 
+#[cfg(any(target_os = "linux", windows))]
 fn check_removal(path: &Path, contents: bool) -> Result<()> {
     use megadir::remove::target::{Guards, Links, Resolver};
     let target = Resolver::new(Links::Followed).resolve(megadir::names::from_os(path.as_os_str()), false);
@@ -80,6 +83,11 @@ fn check_removal(path: &Path, contents: bool) -> Result<()> {
     }
     let reason = "not a directory: remove it with megadir.remove";
     Err(Error::new("remove", path, ErrorKind::NotADirectory, reason))
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+fn check_removal(path: &Path, _contents: bool) -> Result<()> {
+    Err(Error::new("remove", path, ErrorKind::Unavailable, "unavailable on this system"))
 }
 
 /// Parts that are being written would be entries of the tree.

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use megadir::remove::{Failures, Progress, RemoveOptions, Removed, remove_contents};
-use megadir::{Batch, Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, names, policy};
+use megadir::{Batch, Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, policy};
 
 use crate::budget::Spending;
 use crate::job::{Bytes, Item, Job, Outcome, Removal, Task, TaskError};
@@ -150,6 +150,7 @@ fn directories<'b>(
 /// Removes an empty directory by its name; `false` if another process did, or put something in it.
 #[cfg(target_os = "linux")]
 fn remove_emptied(job: &Job, root: &Dir, item: &Item, directory: &Dir) -> megadir::Result<bool> {
+    use megadir::names;
     use rustix::fs::{AtFlags, unlinkat};
     use rustix::io::Errno;
     let (parent, name) = match item.tree_path().split() {

@@ -16,6 +16,8 @@ use crate::reach::{Reached, Roots, reach};
 
 /// Most directories that a task returns for each of its items.
 pub(crate) const UNVISITED_MAX: usize = 16 << 10;
+/// A range is read to its end, which takes 10 s where a server returns 5000 entries per second.
+const RANGE_ENTRIES_MAX: u64 = 50_000;
 /// Rows that wait to be sorted, bytes; more wait in temporary files.
 const MEMORY_BYTES: usize = 64 << 20;
 pub(crate) const MESSAGES_MAX: usize = 10;
@@ -92,7 +94,8 @@ pub(crate) fn walk_options(root: &Dir) -> megadir::Result<WalkOptions> {
 }
 
 pub(crate) fn limits(job: &Job) -> PartialLimits {
-    PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range: job.budget.entries.div_ceil(2) }
+    let entries_per_range = job.budget.entries.div_ceil(2).min(RANGE_ENTRIES_MAX);
+    PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range }
 }
 
 fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outcome, TaskError> {
@@ -111,7 +114,8 @@ fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outc
         }
         visited += 1;
         let root = roots.open(item.root)?;
-        let mut tree = scan.tree(item.root, root, item.range.is_some())?;
+        let device = task.job.roots[item.root as usize].device;
+        let mut tree = scan.tree(item.root, root, device, item.range.is_some())?;
         let mut failed = |error: &Error| {
             if outcome.messages.len() < MESSAGES_MAX {
                 outcome.messages.push(error.to_string());
@@ -161,8 +165,7 @@ impl Visited<'_> {
     ) -> Result<Vec<Item>, TaskError> {
         let Self { item, directory, limits } = self;
         if item.path.0.is_empty() && item.range.is_none() {
-            let facts = directory.attributes(Facts::WANT)?;
-            tree.root(&Facts::new(megadir::FileType::Directory, &facts))?;
+            tree.root(&directory.attributes(Facts::WANT)?)?;
         }
         let path = directory.path().to_owned();
         let mut walk = match start(directory, item, limits) {

@@ -133,7 +133,7 @@ impl Command {
     /// Several copies of it would write, create or remove the same files.
     fn writes(&self) -> bool {
         match self {
-            Self::Make(_) | Self::Remove(_) | Self::Reshard(_) | Self::Advise(_) | Self::Task(_) => true,
+            Self::Make(_) | Self::Remove(_) | Self::Reshard(_) | Self::Advise(_) => true,
             Self::List(args) => args.writes(),
             Self::Usage(args) => args.writes(),
             Self::Limits(args) => args.writes(),
@@ -141,7 +141,8 @@ impl Command {
             Self::Changes(args) => args.writes(),
             Self::Bench(args) => args.writes(),
             Self::Generate(args) => !args.prints(),
-            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) => false,
+            // Copies of a task do no harm.
+            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) | Self::Task(_) => false,
         }
     }
 }

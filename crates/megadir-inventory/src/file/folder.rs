@@ -12,7 +12,7 @@ use megadir::{Error, ErrorKind, FileType, Result};
 use super::contained::Contained;
 use super::open::{Part, malformed};
 use crate::metadata::{Metadata, Scanned};
-use crate::row::{Key, Row};
+use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
 
 /// File in a folder of parts that is written after the last part: JSON, `{"version":1,"parts":N}` with the
@@ -132,7 +132,10 @@ impl Folder {
     /// Of two rows of a directory the one with facts counts, then the later one.
     fn lesser(&self, one: usize, other: usize) -> Result<usize> {
         let has_facts = |row: &Row<'_>| row.facts.kind == FileType::Directory;
-        let is_directory = |index| self.row(index).is_some_and(|row| row.key.is_root() || has_facts(&row));
+        // Only a directory has an error without facts: that of the task that could not read it.
+        let is_error = |row: &Row<'_>| row.error.is_some() && row.facts == Facts::NOTHING;
+        let is_directory =
+            |index| self.row(index).is_some_and(|row| row.key.is_root() || has_facts(&row) || is_error(&row));
         if !is_directory(one) && !is_directory(other) {
             let name = self.row(one).map(|row| String::from_utf8_lossy(row.key.name).into_owned());
             let (name, first) = (name.unwrap_or_default(), self.parts[one].path.display());

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use megadir::{Dir, Error, Result, TreePath, WalkItem};
+use megadir::{Attributes, Dir, Error, FileType, Result, StatMask, TreePath, WalkItem};
 
 use super::gather::Gather;
 use super::read::words;
 use super::{Run, ScanOptions, ScanWatch};
 use crate::metadata::{Metadata, Root};
-use crate::row::Facts;
+use crate::row::{Facts, device_number};
 use crate::rows::Sink;
 
 /// Scan that the caller drives, directory by directory, for a part of an inventory.
@@ -24,6 +24,9 @@ pub struct PartScan<'o> {
 /// Rows of directories of one tree.
 pub struct PartTree<'s> {
     gather: Gather<'s>,
+    /// Number of the root's device here, and in the inventory, if it is another.
+    devices: Option<[(u32, u32); 2]>,
+    renumbered: Vec<Attributes>,
     options: &'s ScanOptions,
     ended: TreeEnd,
 }
@@ -48,12 +51,22 @@ impl<'o> PartScan<'o> {
         Self { run }
     }
 
-    /// Begins directories of the tree below `directory`, which was opened by its path. In a `range` of a directory's
-    /// positions, rows are kept apart from those of other ranges.
+    /// Begins directories of the tree below `directory`, which was opened by its path. Entries on its device get the number
+    /// `device` (major, minor): another machine may number the device otherwise. In a `range` of a directory's positions, rows are
+    /// kept apart from those of other ranges.
     ///
     /// Errors: as statx(2).
-    pub fn tree(&mut self, root: u32, directory: &Dir, is_range: bool) -> Result<PartTree<'_>> {
-        let device = self.run.note_root_volume(directory)?;
+    pub fn tree(
+        &mut self,
+        root: u32,
+        directory: &Dir,
+        device: (u32, u32),
+        is_range: bool,
+    ) -> Result<PartTree<'_>> {
+        let here = directory.attributes(StatMask::DEVICE)?.device;
+        let devices = (here != device).then_some([here, device]);
+        let device = Some(device_number(device.0, device.1));
+        self.run.note_volume(directory, device);
         let path = directory.path().to_owned();
         let mut gather = self.run.gather_of(root, &path, device);
         gather.one_by_one = is_range;
@@ -65,7 +78,7 @@ impl<'o> PartScan<'o> {
             unread_directories: 0,
             mounts_not_entered: 0,
         };
-        Ok(PartTree { gather, options: self.run.options, ended })
+        Ok(PartTree { gather, devices, renumbered: Vec::new(), options: self.run.options, ended })
     }
 
     /// Takes the figures of directories that have ended.
@@ -88,17 +101,23 @@ impl<'o> PartScan<'o> {
 
 impl PartTree<'_> {
     /// Adds the row of the root. Errors: of temporary files.
-    pub fn root(&mut self, facts: &Facts) -> Result<()> {
-        let added = self.gather.root(facts);
+    pub fn root(&mut self, attributes: &Attributes) -> Result<()> {
+        let facts = Facts::new(FileType::Directory, &renumbered(attributes, self.devices));
+        let added = self.gather.root(&facts);
         added.map_err(|error| self.spill(error))
     }
 
     /// Adds an item of a walk; returns the number of rows. Errors: of temporary files.
     pub fn add(&mut self, item: WalkItem<'_>) -> Result<u64> {
         let added = match item {
-            WalkItem::Batch { directory, batch, attributes } => {
-                self.gather.batch(directory, batch, attributes)
-            }
+            WalkItem::Batch { directory, batch, attributes } => match self.devices {
+                None => self.gather.batch(directory, batch, attributes),
+                devices => {
+                    self.renumbered.clear();
+                    self.renumbered.extend(attributes.iter().map(|row| renumbered(row, devices)));
+                    self.gather.batch(directory, batch, &self.renumbered)
+                }
+            },
             WalkItem::End { directory } => self.gather.end(directory).map(|_| 0),
             WalkItem::Error(error) => {
                 self.ended.unread_directories += 1;
@@ -129,6 +148,13 @@ impl PartTree<'_> {
 
     fn spill(&self, error: std::io::Error) -> Error {
         super::spill_error(Path::new(&self.options.spill_directory), error)
+    }
+}
+
+fn renumbered(attributes: &Attributes, devices: Option<[(u32, u32); 2]>) -> Attributes {
+    match devices {
+        Some([here, there]) if attributes.device == here => Attributes { device: there, ..*attributes },
+        _ => *attributes,
     }
 }
 

@@ -102,10 +102,14 @@ impl Run<'_> {
         self.volumes.extend(below);
     }
 
-    pub(super) fn note_root_volume(&mut self, directory: &Dir) -> Result<Option<u64>> {
+    fn note_root_volume(&mut self, directory: &Dir) -> Result<Option<u64>> {
         let device = device(directory)?;
-        self.volumes.extend(device.and_then(|device| Some((fsid(directory)?, device))));
+        self.note_volume(directory, device);
         Ok(device)
+    }
+
+    pub(super) fn note_volume(&mut self, directory: &Dir, device: Option<u64>) {
+        self.volumes.extend(device.and_then(|device| Some((fsid(directory)?, device))));
     }
 }
 

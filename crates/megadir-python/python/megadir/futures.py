@@ -89,8 +89,8 @@ def scan(
 ) -> Scanned:
     """Write an inventory of trees as a folder of parts, which :func:`megadir.changes` and :func:`megadir.usage` read like one file.
 
-    ``seconds`` and ``entries`` are the budget of a task. A directory with more entries is divided on ext4, XFS and btrfs. The folder
-    must not be in one of the trees. It keeps a journal: if the driver died, the same call continues. Directories that vanish
+    ``seconds`` and ``entries`` are the budget of a task. Large directories are divided on ext4, XFS and btrfs. The folder must not
+    be in one of the trees. It keeps a journal: if the driver died, the same call continues. Directories that vanish
     meanwhile are left out, and those that cannot be read are rows with an error.
     """
     return _driver.scan(lambda: _Pool(workers, processes, executor), paths, output_folder, (seconds, entries), progress)

@@ -17,10 +17,7 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Engines of tasks, which take new versions of Python only. Their tests are skipped without them.
-const ENGINES: &[&str] = &[
-    "distributed==2026.8.0",
-    "ray==2.60.0",
-];
+const ENGINES: &[&str] = &["distributed==2026.8.0", "ray==2.60.0"];
 
 /// For the notebook of docs/.
 const NOTEBOOK_TOOLS: &[&str] = &["duckdb==2.0.0", "matplotlib==3.11.2"];
