@@ -1,5 +1,5 @@
 //! Parts of an inventory in their folder. The first process that finishes a task names the part, and the outcome is in it:
-//! whoever runs the task again finds both.
+//! a process that runs the task again finds both.
 
 use std::fs;
 use std::path::Path;

@@ -129,7 +129,7 @@ impl Folder {
         self.parts[index].part.as_ref().and_then(|part| part.peeked())
     }
 
-    /// Of two rows of a directory the one with facts counts, then the later one.
+    /// The row that does not count: without facts, else the earlier one.
     fn lesser(&self, one: usize, other: usize) -> Result<usize> {
         let has_facts = |row: &Row<'_>| row.facts.kind == FileType::Directory;
         // Only a directory has an error without facts: that of the task that could not read it.

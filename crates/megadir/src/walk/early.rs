@@ -32,7 +32,7 @@ pub(super) struct Early {
     pub(super) limits: PartialLimits,
     pub(super) is_ending: bool,
     pub(super) unvisited: Vec<Unvisited>,
-    /// Of the root.
+    /// Part of the root to read.
     pub(super) range: Option<PositionRange>,
 }
 
