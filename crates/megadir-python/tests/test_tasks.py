@@ -236,7 +236,7 @@ RAY = """if True:
         second = cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address)
     else:
-        ray.init(num_cpus=2, include_dashboard=False)
+        ray.init(address="local", num_cpus=2, include_dashboard=False)
 
     def progress(report):
         reports.append(report)
