@@ -31,7 +31,7 @@ mod volumes;
 
 #[doc(hidden)]
 pub use file::fuzz;
-pub use file::{GROUP_ROWS, Inventory, PARTS_FILE, WriteOptions, Writer};
+pub use file::{GROUP_ROWS, Inventory, PARTS_FILE, WriteOptions, Writer, note};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 pub use packed::PackedRows;
 pub use path::TreePath;
@@ -39,7 +39,7 @@ pub use recognize::{CSV_HEADER, FileKind};
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, SeenRows, Sink, SliceRows};
-pub use scan::{Excluded, ScanOptions, ScanWatch, root_path, scan};
+pub use scan::{Excluded, PartScan, PartTree, ScanOptions, ScanWatch, TreeEnd, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
 #[cfg(unix)]

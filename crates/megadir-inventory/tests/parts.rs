@@ -105,19 +105,28 @@ fn write(path: &Path, rows: &[OwnedRow], started_ns: i64) {
     write_with(path, rows, &metadata(rows, started_ns));
 }
 
-/// Writes each row to a part of its own choice, and some directories, as they were earlier, to others too.
+/// Writes each row to a part of its own choice, and some directories, as they were earlier, to others too. Some errors are in
+/// rows of their own, without facts.
 fn split(folder: &Path, rows: &[OwnedRow], parts: u64, random: &mut Random) {
     std::fs::create_dir(folder).unwrap();
     let mut split: Vec<Vec<OwnedRow>> = vec![Vec::new(); parts as usize];
     for row in rows {
         let part = random.below(parts);
-        split[part as usize].push(row.clone());
-        let is_again = row.facts.kind == FileType::Directory && part > 0 && random.below(2) == 0;
-        if is_again {
-            let error = (random.below(3) == 0).then(|| "read: earlier".to_owned());
+        let mut own = row.clone();
+        if row.facts.kind == FileType::Directory && part > 0 && random.below(2) == 0 {
+            let earlier = row.error.as_ref().filter(|_| random.below(2) == 0);
+            let error = earlier.map(|_| "read: earlier".to_owned());
             let facts = Facts { size_bytes: Some(1), ..row.facts };
             split[random.below(part) as usize].push(OwnedRow { facts, error, ..row.clone() });
+        } else if row.error.is_some() && part + 1 < parts && random.below(2) == 0 {
+            let another = part + 1 + random.below(parts - part - 1);
+            let at = if random.below(2) == 0 { another } else { part };
+            split[at as usize].push(OwnedRow { facts: Facts::NOTHING, ..row.clone() });
+            own.error = None;
+            split[(another + part - at) as usize].push(own);
+            continue;
         }
+        split[part as usize].push(own);
     }
     for (rows, number) in split.iter().zip(0..) {
         write(&folder.join(format!("part-{number}.parquet")), rows, number);
@@ -232,17 +241,13 @@ fn parts_that_do_not_belong_together_are_refused_in_a_line_that_names_them() {
         write_with(&part(1), rows, &metadata);
     };
     refused(&|| std::fs::write(part(1), "text").unwrap(), &["part-1.parquet", "not a Parquet file"]);
-    let cut = || {
-        let bytes = std::fs::read(part(2)).unwrap();
-        std::fs::write(part(2), &bytes[..bytes.len() - 5]).unwrap();
-    };
-    refused(&cut, &["part-2.parquet", "truncated"]);
-    let damaged = || {
+    let rewritten = |change: fn(&mut Vec<u8>)| {
         let mut bytes = std::fs::read(part(2)).unwrap();
-        bytes[40] ^= 1;
+        change(&mut bytes);
         std::fs::write(part(2), bytes).unwrap();
     };
-    refused(&damaged, &["part-2.parquet", "do not match their checksums"]);
+    refused(&|| rewritten(|bytes| bytes.truncate(bytes.len() - 5)), &["part-2.parquet", "truncated"]);
+    refused(&|| rewritten(|bytes| bytes[40] ^= 1), &["part-2.parquet", "do not match their checksums"]);
     refused(&|| whole(&|one| one.version = 7), &["part-1.parquet", "version 7"]);
     let other_root = |one: &mut Metadata| one.roots[0].path = b"/other".to_vec();
     refused(&|| whole(&other_root), &["part-0.parquet", "part-1.parquet", "roots differ"]);

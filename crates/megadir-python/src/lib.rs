@@ -16,6 +16,7 @@ mod records;
 mod remove;
 mod scandir;
 mod stream;
+mod tasks;
 mod usage;
 
 #[pyo3::pymodule]
@@ -36,6 +37,8 @@ mod _megadir {
     use crate::scandir::{DirEntry, ScandirIterator, scandir};
     #[pymodule_export]
     use crate::stream::{Batch, Stream};
+    #[pymodule_export]
+    use crate::tasks::{Schedule, check_folder, run_task};
     #[pymodule_export]
     use crate::usage::usage;
 }

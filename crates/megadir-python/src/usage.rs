@@ -154,23 +154,26 @@ impl Shared {
 }
 
 fn table(report: &Report, naming: Naming) -> PyResult<Stream> {
-    let root_path = Vec::new();
-    let roots = report.roots.iter().zip(0..).map(|(root, index)| (index, root_path.clone(), 0, &root.sum));
-    let directories = report.directories.iter().map(|one| (one.root, one.path.to_vec(), one.depth, &one.sum));
-    let rows: Vec<(u32, Vec<u8>, u32, &Sum)> = roots.chain(directories).collect();
+    let roots = report.roots.iter().zip(0..).map(|(root, index)| (index, Vec::new(), 0, root.sum));
+    let directories = report.directories.iter().map(|one| (one.root, one.path.to_vec(), one.depth, one.sum));
+    rows_table(&roots.chain(directories).collect::<Vec<_>>(), naming)
+}
+
+/// Index of the tree, path, depth and figures of each directory.
+pub(crate) fn rows_table(rows: &[(u32, Vec<u8>, u32, Sum)], naming: Naming) -> PyResult<Stream> {
     let number = |of: &dyn Fn(&Sum) -> u128| -> ArrayRef {
         let mut values = Int64Builder::new();
-        rows.iter().for_each(|row| values.append_value(i64::try_from(of(row.3)).unwrap_or(i64::MAX)));
+        rows.iter().for_each(|row| values.append_value(i64::try_from(of(&row.3)).unwrap_or(i64::MAX)));
         Arc::new(values.finish())
     };
     let time = |of: &dyn Fn(&Sum) -> Option<megadir::Time>| {
         let mut values = Int64Builder::new();
-        rows.iter().for_each(|row| values.append_option(of(row.3).map(nanoseconds)));
+        rows.iter().for_each(|row| values.append_option(of(&row.3).map(nanoseconds)));
         times(values)
     };
     let (mut indices, mut paths, mut depths) =
         (Int32Builder::new(), BinaryBuilder::new(), Int32Builder::new());
-    for (root, path, depth, _) in &rows {
+    for (root, path, depth, _) in rows {
         indices.append_value(*root as i32);
         paths.append_value(path);
         depths.append_value(*depth as i32);

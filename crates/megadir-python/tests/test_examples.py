@@ -4,6 +4,7 @@ import doctest
 import os
 import pathlib
 
+import megadir.futures
 import megadir.records
 import pytest
 
@@ -14,7 +15,7 @@ PAGE = pathlib.Path(__file__).parents[3] / "docs" / "python.md"
 def examples():
     """Each documented object, and each block of the page."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    modules = [megadir, megadir.records]
+    modules = [megadir, megadir.futures, megadir.records]
     found = [test for module in modules for test in finder.find(module, module.__name__) if test.examples]
     parser = doctest.DocTestParser()
     blocks = PAGE.read_text().split("```python\n")[1:]

@@ -41,6 +41,7 @@
 //! | names in one directory | [`Listing`] |
 //! | entries with their attributes | [`AttributeListing`] |
 //! | a tree, by several threads | [`Walk`] |
+//! | a part of a tree, until a budget is spent | [`PartialWalk`] |
 //! | number of entries, in milliseconds | `estimate()` (Linux) |
 //! | figures about a directory or a tree | [`mod@summary`] |
 //! | entries and bytes of every subtree | [`usage`] |
@@ -129,8 +130,12 @@ pub use estimate::{Estimate, estimate};
 pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
-pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadAhead, ReadOptions, SHARES_MAX, THREADS_MAX};
+pub use options::{
+    BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, PositionRange, ReadAhead, ReadOptions, SHARES_MAX, THREADS_MAX,
+};
 pub use stat::{AttributeBatch, Examine, STAT_BACKENDS, StatBackend, by_name as stat_backend};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;
-pub use walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
+pub use walk::{
+    PartialLimits, PartialWalk, TreeEvent, Unvisited, Walk, WalkContext, WalkItem, WalkOptions, WalkPart,
+};

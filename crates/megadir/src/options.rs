@@ -46,6 +46,15 @@ pub enum ReadAhead {
     Always,
 }
 
+/// Range of positions in a directory: the entries from `from` on and before `to`. Valid only in this directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PositionRange {
+    /// First position.
+    pub from: i64,
+    /// End; [`i64::MAX`] for the rest of the directory.
+    pub to: i64,
+}
+
 impl ReadOptions {
     /// Reads with the caller's thread alone, names only, nothing ahead.
     #[must_use]

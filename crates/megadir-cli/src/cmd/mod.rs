@@ -62,6 +62,7 @@ mod reshard {
     }
 }
 mod scan;
+mod task;
 mod times;
 #[cfg(not(target_os = "linux"))]
 mod unavailable;
@@ -96,6 +97,8 @@ pub(crate) enum Command {
     Generate(generate::Args),
     Doctor(doctor::Args),
     Version(version::Args),
+    #[command(hide = true)]
+    Task(task::Args),
 }
 
 impl Command {
@@ -113,7 +116,8 @@ impl Command {
             | Self::Advise(_)
             | Self::Backends(_)
             | Self::Doctor(_)
-            | Self::Version(_) => true,
+            | Self::Version(_)
+            | Self::Task(_) => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
@@ -137,7 +141,8 @@ impl Command {
             Self::Changes(args) => args.writes(),
             Self::Bench(args) => args.writes(),
             Self::Generate(args) => !args.prints(),
-            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) => false,
+            // Copies of a task do no harm.
+            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) | Self::Task(_) => false,
         }
     }
 }
@@ -164,5 +169,6 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::Generate(args) => generate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Version(args) => version::run(&args),
+        Command::Task(args) => task::run(&args),
     }
 }

@@ -12,7 +12,7 @@ use megadir::{Error, ErrorKind, FileType, Result};
 use super::contained::Contained;
 use super::open::{Part, malformed};
 use crate::metadata::{Metadata, Scanned};
-use crate::row::{Key, Row};
+use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
 
 /// File in a folder of parts that is written after the last part: JSON, `{"version":1,"parts":N}` with the
@@ -35,6 +35,8 @@ pub(super) struct Folder {
     waiting: BinaryHeap<Reverse<(OwnedKey, usize)>>,
     /// Part of the next row; not in `waiting`.
     active: Option<usize>,
+    /// Error of the next row in another part.
+    error: Option<String>,
     contained: Contained,
     failed: bool,
 }
@@ -69,6 +71,7 @@ impl Folder {
             parts: Vec::new(),
             waiting: BinaryHeap::new(),
             active: None,
+            error: None,
             contained: Contained::new(first.metadata().roots.len()),
             failed: false,
         };
@@ -97,6 +100,7 @@ impl Folder {
 
     /// Part whose next row is the next of all.
     fn advance(&mut self) -> Result<Option<usize>> {
+        self.error = None;
         if let Some(index) = self.active.take() {
             let least = self.waiting.peek().map(|Reverse((key, _))| borrowed(key));
             match self.parts[index].peek()? {
@@ -113,38 +117,55 @@ impl Folder {
         while self.waiting.peek().is_some_and(|Reverse((next, _))| *next == key) {
             let Some(Reverse((_, other))) = self.waiting.pop() else { break };
             self.parts[other].begin(&key)?;
-            let older = self.older(index, other)?;
-            index = if older == index { other } else { index };
-            self.leave_out(older)?;
+            let lesser = self.lesser(index, other)?;
+            index = if lesser == index { other } else { index };
+            self.leave_out(lesser, index)?;
         }
         self.active = Some(index);
         Ok(self.active)
     }
 
-    fn older(&self, one: usize, other: usize) -> Result<usize> {
-        let row = |index: usize| self.parts[index].part.as_ref().and_then(|part| part.peeked());
+    fn row(&self, index: usize) -> Option<Row<'_>> {
+        self.parts[index].part.as_ref().and_then(|part| part.peeked())
+    }
+
+    /// The row that does not count: without facts, else the earlier one.
+    fn lesser(&self, one: usize, other: usize) -> Result<usize> {
+        let has_facts = |row: &Row<'_>| row.facts.kind == FileType::Directory;
+        // Only a directory has an error without facts: that of the task that could not read it.
+        let is_error = |row: &Row<'_>| row.error.is_some() && row.facts == Facts::NOTHING;
         let is_directory =
-            |index| row(index).is_some_and(|row| row.key.is_root() || row.facts.kind == FileType::Directory);
+            |index| self.row(index).is_some_and(|row| row.key.is_root() || has_facts(&row) || is_error(&row));
         if !is_directory(one) && !is_directory(other) {
-            let name = row(one).map(|row| String::from_utf8_lossy(row.key.name).into_owned());
+            let name = self.row(one).map(|row| String::from_utf8_lossy(row.key.name).into_owned());
             let (name, first) = (name.unwrap_or_default(), self.parts[one].path.display());
             let reason = format!("'{name}' is in '{first}' too: only directories may be in several parts");
             return Err(malformed(&self.parts[other].path, &reason));
         }
-        Ok([one, other]
-            .into_iter()
-            .min_by_key(|index| (self.parts[*index].started_ns, *index))
-            .unwrap_or(one))
+        let rank = |index: &usize| {
+            let has_facts = self.row(*index).is_some_and(|row| has_facts(&row));
+            (has_facts, self.parts[*index].started_ns, *index)
+        };
+        Ok([one, other].into_iter().min_by_key(rank).unwrap_or(one))
     }
 
-    fn leave_out(&mut self, index: usize) -> Result<()> {
+    /// The error of the row that is left out passes to the row that stays: that some task could not read the directory
+    /// remains true, whichever task came last.
+    fn leave_out(&mut self, index: usize, stays: usize) -> Result<()> {
+        let has_error = self.error.is_some() || self.row(stays).is_some_and(|row| row.error.is_some());
         let Some(part) = &mut self.parts[index].part else { return Ok(()) };
         if let Some(row) = part.next_row()? {
-            let failed = row.error.is_some();
             self.metadata.rows = self.metadata.rows.saturating_sub(1);
-            self.metadata.failed -= u64::from(failed).min(self.metadata.failed);
-            let unread = u64::from(failed && row.facts.errno.is_none());
-            self.metadata.unread_directories -= unread.min(self.metadata.unread_directories);
+            if let Some(error) = row.error {
+                // What could not be read says more than what could not be examined.
+                if !has_error || row.facts.kind == FileType::Unknown {
+                    self.error = Some(error.to_owned());
+                }
+                let twice = u64::from(has_error);
+                self.metadata.failed -= twice.min(self.metadata.failed);
+                let unread = twice * u64::from(row.facts.errno.is_none());
+                self.metadata.unread_directories -= unread.min(self.metadata.unread_directories);
+            }
         }
         match part.peek()? {
             Some(key) => self.waiting.push(Reverse((owned(&key), index))),
@@ -188,13 +209,13 @@ impl Rows for Folder {
             return Ok(None);
         }
         let next = self.advance().and_then(|index| index.map(|at| self.check(at).map(|()| at)).transpose());
-        let Self { parts, failed, .. } = self;
+        let Self { parts, failed, error, .. } = self;
         *failed = next.is_err();
         let Some(index) = next? else { return Ok(None) };
         let Some(part) = &mut parts[index].part else { return Ok(None) };
         let row = part.next_row();
         *failed = row.is_err();
-        row
+        Ok(row?.map(|row| Row { error: error.as_deref().or(row.error), ..row }))
     }
 }
 

@@ -15,6 +15,7 @@ mod hostile;
 mod inventory;
 #[cfg(test)]
 mod long;
+mod note;
 mod open;
 mod read;
 mod schema;
@@ -26,6 +27,7 @@ mod write;
 pub use self::fuzz::fuzz;
 pub use folder::PARTS_FILE;
 pub use inventory::Inventory;
+pub use note::note;
 pub use write::{GROUP_ROWS, WriteOptions, Writer};
 
 /// XXH64 of each row group's bytes, 16 hex digits each, in order.

@@ -124,6 +124,11 @@ impl Writer {
         self.file.inner().excluded()
     }
 
+    /// Keeps a text in the file's metadata, for [`note`](super::note()). Other programs ignore it.
+    pub fn add_note(&mut self, key: &str, text: String) {
+        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
+    }
+
     /// Writes the remaining rows, syncs the file and moves it into place; returns its size, bytes. On an
     /// error the old file remains in place.
     pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {

@@ -31,6 +31,8 @@ pub(super) struct Gather<'o> {
     spare: Vec<Block>,
     held_bytes: usize,
     held_bytes_max: usize,
+    /// Other entries of the directories are read separately, so that items of many rows would overlap.
+    pub(super) one_by_one: bool,
 }
 
 #[derive(Default)]
@@ -75,6 +77,7 @@ impl<'o> Gather<'o> {
             spare: Vec::new(),
             held_bytes: 0,
             held_bytes_max,
+            one_by_one: false,
         }
     }
 
@@ -109,6 +112,7 @@ impl<'o> Gather<'o> {
             Some(block) => block,
             None => self.spare.pop().unwrap_or_default(),
         };
+        block.large |= self.one_by_one;
         let (before, mut added) = (block.rows.bytes(), 0);
         let place = self.conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (entry, attributes) in batch.entries().zip(attributes) {
@@ -163,6 +167,12 @@ impl<'o> Gather<'o> {
         let relative = relative(path, &self.prefix).into_owned();
         let (parent, name) = split_bytes(&relative);
         self.collector.error(self.root, &parent.into(), name, error)
+    }
+
+    /// Facts of the directory may be in another part.
+    pub(super) fn failed(&mut self, path: &TreePath, error: &str) -> io::Result<()> {
+        let (parent, name) = path.split();
+        self.collector.error(self.root, &parent, &name, error)
     }
 
     pub(super) fn end_all(&mut self) -> io::Result<()> {

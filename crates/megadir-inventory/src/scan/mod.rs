@@ -5,6 +5,7 @@ mod collector;
 mod deep;
 mod emit;
 mod gather;
+mod part;
 mod read;
 mod rowless;
 mod shared;
@@ -27,6 +28,7 @@ pub(crate) use self::clock::granule_ns;
 pub(crate) use self::collector::{Collector, DirRows};
 pub(crate) use self::emit::emit;
 use self::gather::Gather;
+pub use self::part::{PartScan, PartTree, TreeEnd};
 pub(crate) use self::shared::Shared;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 use crate::row::Facts;
@@ -127,17 +129,7 @@ pub fn scan(
             return Ok(None);
         }
     }
-    run.metadata.ended_ns = now_ns();
-    let Run { shared, mut metadata, volumes, .. } = run;
-    let mut volumes: Vec<_> = volumes.into_iter().map(|(fsid, device)| Volume { device, fsid }).collect();
-    volumes.sort_unstable_by_key(|volume| volume.device);
-    metadata.volumes = Some(volumes);
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
-    match emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
-        ControlFlow::Continue(()) => Ok(Some(metadata)),
-        ControlFlow::Break(()) => Ok(None),
-    }
+    run.emit(watch, sink)
 }
 
 /// Returns the absolute path of a tree, below the working directory and otherwise as given.
@@ -186,8 +178,11 @@ impl<'o> Run<'o> {
     }
 
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
+        self.gather_of(self.metadata.roots.len().saturating_sub(1) as u32, path, device)
+    }
+
+    fn gather_of(&self, root: u32, path: &Path, device: Option<u64>) -> Gather<'_> {
         let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads_max);
-        let root = self.metadata.roots.len().saturating_sub(1) as u32;
         let collected = (Collector::new(&self.shared), &self.rowless);
         let conditions = self.options.conditions.as_deref();
         let exclude = &self.options.exclude;
@@ -197,12 +192,7 @@ impl<'o> Run<'o> {
     }
 
     fn tree(&mut self, path: &Path, directory: Dir, watch: &mut ScanWatch<'_>) -> Result<ControlFlow<()>> {
-        let absolute = root_path(path)?;
-        let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);
-        let file_system = directory.file_system();
-        let granule_ns = granule_ns(file_system, &facts);
-        let file_system = file_system.to_string();
-        let root = Root { path: absolute, file_system, granule_ns, newest_ns: None };
+        let (root, facts) = Root::of(path, &directory)?;
         self.metadata.roots.push(root);
         self.gather(path, facts.device).root(&facts).map_err(|error| self.spill(error))?;
         let options = self.walk_options(&directory)?;
@@ -230,8 +220,33 @@ impl<'o> Run<'o> {
         })
     }
 
+    fn emit(self, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> Result<Option<Metadata>> {
+        let Self { options, shared, mut metadata, volumes, .. } = self;
+        metadata.ended_ns = now_ns();
+        let mut volumes: Vec<_> = volumes.into_iter().map(|(fsid, device)| Volume { device, fsid }).collect();
+        volumes.sort_unstable_by_key(|volume| volume.device);
+        metadata.volumes = Some(volumes);
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
+        match emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
+            ControlFlow::Continue(()) => Ok(Some(metadata)),
+            ControlFlow::Break(()) => Ok(None),
+        }
+    }
+
     fn spill(&self, error: io::Error) -> Error {
         spill_error(&self.options.spill_directory, error)
+    }
+}
+
+impl Root {
+    /// Describes the root of a tree before it is scanned, and returns its facts. Errors: as [`root_path`] and statx(2).
+    pub fn of(path: &Path, directory: &Dir) -> Result<(Self, Facts)> {
+        let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);
+        let file_system = directory.file_system();
+        let granule_ns = granule_ns(file_system, &facts);
+        let (path, file_system) = (root_path(path)?, file_system.to_string());
+        Ok((Self { path, file_system, granule_ns, newest_ns: None }, facts))
     }
 }
 

@@ -61,8 +61,7 @@ impl Run<'_> {
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
         // Without search permission the root cannot be reopened, and none of its subdirectories opened.
-        let (root, device) = (directory.again(), device(&directory)?);
-        self.volumes.extend(device.and_then(|device| Some((fsid(&directory)?, device))));
+        let (root, device) = (directory.again(), self.note_root_volume(&directory)?);
         let parts = Walk::parts(directory, options)?;
         let readers = parts.into_iter().map(|part| {
             let tell = tell.clone();
@@ -89,13 +88,28 @@ impl Run<'_> {
             top.newest_ns = newest_ns;
         }
         if let Ok(root) = root {
-            let below = volumes.iter().filter_map(|(&device, at)| {
-                let fsid = fsid_at(&root, at.strip_prefix(path).ok()?, device, options.cross_mounts)?;
-                Some((fsid, device))
-            });
-            self.volumes.extend(below);
+            self.note_volumes(&root, path, &volumes);
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    pub(super) fn note_volumes(&mut self, root: &Dir, path: &Path, volumes: &HashMap<u64, PathBuf>) {
+        let cross_mounts = self.options.cross_mounts;
+        let below = volumes.iter().filter_map(|(&device, at)| {
+            let fsid = fsid_at(root, at.strip_prefix(path).ok()?, device, cross_mounts)?;
+            Some((fsid, device))
+        });
+        self.volumes.extend(below);
+    }
+
+    fn note_root_volume(&mut self, directory: &Dir) -> Result<Option<u64>> {
+        let device = device(directory)?;
+        self.note_volume(directory, device);
+        Ok(device)
+    }
+
+    pub(super) fn note_volume(&mut self, directory: &Dir, device: Option<u64>) {
+        self.volumes.extend(device.and_then(|device| Some((fsid(directory)?, device))));
     }
 }
 
@@ -273,6 +287,6 @@ impl<'r> Reader<'r> {
     }
 }
 
-fn words(error: &Error) -> String {
+pub(super) fn words(error: &Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }

@@ -21,6 +21,11 @@ pub(crate) mod std_fs;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(target_os = "linux")]
+pub(crate) use self::linux_split::{divide, open_range};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::undivided::{divide, open_range};
+
 /// The first is the reference of the conformance suite.
 pub static BACKENDS: &[&dyn Backend] = &[
     &std_fs::StdFs,
@@ -233,5 +238,26 @@ mod tests {
         let (wrong, right) = if cfg!(windows) { ("by-handl", "by-handle") } else { ("getdent", "getdents") };
         let Err(error) = by_name(wrong) else { panic!("accepted") };
         assert!(error.to_string().contains(&format!("did you mean '{right}'?")), "{error}");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod undivided {
+    use super::Reader;
+    use crate::dir::Dir;
+    use crate::error::{Error, ErrorKind, Result};
+    use crate::options::{PositionRange, ReadOptions};
+
+    pub(crate) fn divide(_directory: &Dir, _entries_per_range: u64) -> Result<Vec<PositionRange>> {
+        Ok(Vec::new())
+    }
+
+    pub(crate) fn open_range(
+        directory: &Dir,
+        _options: &ReadOptions,
+        _range: PositionRange,
+    ) -> Result<Box<dyn Reader>> {
+        let reason = "directories cannot be divided on this system";
+        Err(Error::new("read", directory.path(), ErrorKind::Unavailable, reason))
     }
 }

@@ -3,6 +3,8 @@
 //! queue and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its
 //! end.
 
+mod early;
+mod partial;
 mod parts;
 mod queue;
 mod waits;
@@ -26,6 +28,8 @@ use crate::error::{Error, Result};
 use crate::options::{ReadAhead, join};
 use crate::stat::StatBackend;
 
+pub use self::early::{PartialLimits, Unvisited};
+pub use self::partial::PartialWalk;
 pub use self::parts::WalkPart;
 
 /// Options of a walk.

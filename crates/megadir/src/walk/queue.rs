@@ -9,7 +9,15 @@ use crate::stat::Examine;
 #[derive(Debug)]
 pub(super) enum Pending<C> {
     Root(Box<Opened<C>>),
-    Below { parent: Arc<Opened<C>>, name: Box<[u8]> },
+    Below { parent: Arc<Opened<C>>, subdirectory: Subdirectory },
+}
+
+/// Listed directory.
+#[derive(Debug)]
+pub(super) struct Subdirectory {
+    pub(super) name: Box<[u8]>,
+    /// Known if its attributes were read.
+    pub(super) inode: Option<u64>,
 }
 
 pub(super) struct Queue<C> {
@@ -184,7 +192,7 @@ impl<C> std::fmt::Debug for Queue<C> {
 mod tests {
     use std::sync::Arc;
 
-    use super::{LOOKS_TO_LEAVE, Pending, Queue};
+    use super::{LOOKS_TO_LEAVE, Pending, Queue, Subdirectory};
     use crate::Dir;
     use crate::walk::Opened;
 
@@ -216,7 +224,10 @@ mod tests {
     fn a_worker_that_is_let_go_leaves_its_next_directory_to_another() {
         let queue = Queue::<()>::new((1, 2), 8, Vec::new());
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
-        let below = |name: &[u8]| Pending::Below { parent: Arc::clone(&parent), name: name.into() };
+        let below = |name: &[u8]| {
+            let subdirectory = Subdirectory { name: name.into(), inode: None };
+            Pending::Below { parent: Arc::clone(&parent), subdirectory }
+        };
         assert!(queue.note(true) && queue.start().is_some());
         let taken = std::thread::scope(|scope| {
             queue.push(below(b"first")).unwrap();

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::WalkOptions;
-use super::queue::{Pending, Queue};
+use super::early::Early;
+use super::queue::{Pending, Queue, Subdirectory};
 use super::waits::DeviceWaits;
 use super::{Opened, WalkContext};
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, StatMask};
 use crate::backend::{self, Backend, Reader};
 use crate::batch::Batch;
 use crate::conditions::{Conditions, Place};
@@ -58,13 +59,14 @@ pub(super) struct Worker<C> {
     spare: Gathered,
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
+    pub(super) early: Option<Early>,
     done: bool,
 }
 
 struct Frame<C> {
     directory: Arc<Opened<C>>,
     reader: Option<Box<dyn Reader>>,
-    below: VecDeque<Box<[u8]>>,
+    below: VecDeque<Subdirectory>,
     is_large: bool,
     place: Place,
 }
@@ -94,6 +96,7 @@ impl<C: WalkContext> Worker<C> {
             spare,
             spare_buffer,
             examine,
+            early: None,
             done: false,
         }
     }
@@ -130,8 +133,8 @@ impl<C: WalkContext> Worker<C> {
                     self.queue.offer();
                 }
                 let conditions = self.options.conditions.as_deref();
-                let read =
-                    frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut(), conditions);
+                let (spare, examine) = (std::mem::take(&mut self.spare), self.examine.as_deref_mut());
+                let read = frame.read(spare, examine, conditions, self.early.is_some());
                 if let Some(waited) = self.waits.as_mut().and_then(DeviceWaits::look) {
                     self.may_grow |= self.queue.note(waited);
                 }
@@ -144,8 +147,8 @@ impl<C: WalkContext> Worker<C> {
                     }
                 }
             }
-            if let Some(name) = frame.below.pop_front() {
-                let pending = Pending::Below { parent: Arc::clone(&frame.directory), name };
+            if let Some(subdirectory) = frame.below.pop_front() {
+                let pending = Pending::Below { parent: Arc::clone(&frame.directory), subdirectory };
                 if let Err(pending) = self.queue.push(pending)
                     && let Entered::Not(output) = self.enter(pending)
                 {
@@ -164,8 +167,17 @@ impl<C: WalkContext> Worker<C> {
     }
 
     fn enter(&mut self, pending: Pending<C>) -> Entered<C> {
+        if let (Some(early), Pending::Below { parent, subdirectory }) = (&mut self.early, &pending)
+            && early.leaves_out(parent.dir.dir_path().below(), subdirectory)
+        {
+            return Entered::Yes;
+        }
+        let inode = match &pending {
+            Pending::Root(_) => None,
+            Pending::Below { subdirectory, .. } => subdirectory.inode,
+        };
         match self.open(pending) {
-            Ok(Ok(directory)) => match self.push(directory) {
+            Ok(Ok(directory)) => match self.push(directory, inode) {
                 Ok(()) => Entered::Yes,
                 Err(error) => Entered::Not(Output::Error(error)),
             },
@@ -181,7 +193,7 @@ impl<C: WalkContext> Worker<C> {
     fn open(&self, pending: Pending<C>) -> Result<std::result::Result<Opened<C>, PathBuf>> {
         let (parent, name) = match pending {
             Pending::Root(root) => return Ok(Ok(*root)),
-            Pending::Below { parent, name } => (parent, name),
+            Pending::Below { parent, subdirectory } => (parent, subdirectory.name),
         };
         let opened = match self.options.cross_mounts {
             true => Some(parent.dir.open_below(&name)?),
@@ -193,10 +205,18 @@ impl<C: WalkContext> Worker<C> {
         })
     }
 
-    fn push(&mut self, opened: Opened<C>) -> Result<()> {
+    fn push(&mut self, opened: Opened<C>, inode: Option<u64>) -> Result<()> {
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
+        let range = match &mut self.early {
+            Some(early) => match early.take_range() {
+                None if early.divides(&directory.dir, inode)? => return Ok(()),
+                range => range,
+            },
+            None => None,
+        };
         let reader = match self.options.examine {
+            _ if let Some(range) = range => backend::open_range(&directory.dir, &options, range)?,
             Some((stat_backend, want)) if stat_backend.is_listed() => {
                 backend()?.open_with_attributes(&directory.dir, &options, want)?
             }
@@ -218,6 +238,7 @@ impl<C> Frame<C> {
         mut gathered: Gathered,
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
+        notes_inodes: bool,
     ) -> Option<Output<C>> {
         let batch = match self.reader.as_mut()?.next_batch() {
             Ok(Some(batch)) => batch,
@@ -229,10 +250,11 @@ impl<C> Frame<C> {
             }
         };
         self.is_large = batch.len() >= LARGE_ENTRIES;
+        let new = self.below.len();
         for entry in batch {
             let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
             if entry.kind == FileType::Directory && conditions.is_none_or(enters) {
-                self.below.push_back(entry.name.into());
+                self.below.push_back(Subdirectory { name: entry.name.into(), inode: None });
             }
         }
         gathered.bytes.clear();
@@ -248,6 +270,15 @@ impl<C> Frame<C> {
                 self.below.clear();
             }
             return Some(Output::Error(error));
+        }
+        if notes_inodes {
+            let mut new = self.below.range_mut(new..).peekable();
+            for (entry, row) in batch.entries().zip(&gathered.rows) {
+                let Some(subdirectory) = new.next_if(|subdirectory| *subdirectory.name == *entry.name) else {
+                    continue;
+                };
+                subdirectory.inode = row.have.contains(StatMask::INODE).then_some(row.inode);
+            }
         }
         Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
     }

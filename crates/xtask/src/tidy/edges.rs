@@ -20,6 +20,7 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir-inventory", &["megadir"]),
     allowed("megadir-lab", &["megadir-sys", "megadir", "megadir-record"]),
     allowed("megadir-mpi", &["megadir-sys"]),
+    allowed("megadir-tasks", &["megadir", "megadir-inventory"]),
     allowed(
         "megadir-bench",
         &["megadir-sys", "megadir", "megadir-lab", "megadir-mpi", "megadir-stats", "megadir-record"],
@@ -36,6 +37,7 @@ static ALLOWED: &[Allowed] = &[
             "megadir-bench",
             "megadir-report",
             "megadir-record",
+            "megadir-tasks",
         ],
     ),
     allowed(TESTKIT, &["megadir", "megadir-lab"]),

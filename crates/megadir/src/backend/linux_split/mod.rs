@@ -12,10 +12,12 @@
 
 mod buffer;
 mod contention;
+mod range;
 mod reader;
 mod share;
 pub(crate) mod space;
 
+pub(crate) use self::range::{divide, open_range};
 use self::reader::SplitReader;
 use self::space::Space;
 use super::{Backend, Reader};

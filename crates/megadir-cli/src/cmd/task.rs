@@ -1,0 +1,31 @@
+//! `megadir task`: runs one task of a job, for engines that start processes. A signal may end it at any moment: the task is run
+//! again.
+
+use std::io::Read as _;
+use std::sync::atomic::AtomicBool;
+
+use megadir_tasks::{Task, TaskError, run as run_task};
+
+use crate::exit::{self, CliError};
+use crate::ui::output;
+
+/// Run one task of a job on many machines: JSON on standard input, its outcome as JSON on standard output
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map_err(|error| CliError::nothing_ran(format!("cannot read the task: {error}")))?;
+    let task: Task = serde_json::from_str(&text)
+        .map_err(|error| CliError::usage(format!("standard input is no task: {error}")))?;
+    let outcome = run_task(&task, &AtomicBool::new(false)).map_err(|error| match error {
+        TaskError::Failed(error) => error.into(),
+        TaskError::Stopped => CliError { message: "stopped".to_owned(), code: exit::INTERRUPTED },
+    })?;
+    let mut line = serde_json::to_vec(&outcome)
+        .map_err(|error| CliError::nothing_ran(format!("cannot write the outcome: {error}")))?;
+    line.push(b'\n');
+    output::print_with(|out| out.write_all(&line))?;
+    Ok(exit::DONE)
+}

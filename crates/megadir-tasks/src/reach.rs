@@ -1,0 +1,73 @@
+//! Reaches the directory of an item from the root of its tree: name by name, without links and other mounts.
+
+use megadir::{Dir, Error, ErrorKind, Result, StatMask};
+
+use crate::job::{Item, Job, Root};
+
+pub(crate) enum Reached {
+    Directory(Dir),
+    /// Gone, or replaced by another directory: nothing in a changing tree.
+    Vanished,
+    OtherMount,
+}
+
+/// Open roots, by index.
+pub(crate) struct Roots<'j> {
+    job: &'j Job,
+    open: Vec<Option<Dir>>,
+}
+
+impl<'j> Roots<'j> {
+    pub(crate) fn new(job: &'j Job) -> Self {
+        Self { job, open: job.roots.iter().map(|_| None).collect() }
+    }
+
+    /// Errors: the root cannot be opened, or is another directory than the job's.
+    pub(crate) fn open(&mut self, index: u32) -> Result<&Dir> {
+        let (Some(root), Some(open)) =
+            (self.job.roots.get(index as usize), self.open.get_mut(index as usize))
+        else {
+            let reason = format!("no tree {index}");
+            return Err(Error::new("open", "".as_ref(), ErrorKind::BadOption, reason));
+        };
+        match open {
+            Some(directory) => Ok(directory),
+            None => Ok(open.insert(open_root(root)?)),
+        }
+    }
+}
+
+fn open_root(root: &Root) -> Result<Dir> {
+    let directory = Dir::open(root.path.to_path()?)?;
+    let facts = directory.attributes(StatMask::BORN | StatMask::INODE)?;
+    let born = facts.have.contains(StatMask::BORN);
+    let born_ns = born.then(|| megadir_inventory::nanoseconds(facts.born));
+    let is_other_birth = root.born_ns.is_some() && born_ns.is_some() && root.born_ns != born_ns;
+    let file_system = directory.file_system().to_string();
+    if facts.inode == root.inode && !is_other_birth && file_system == root.file_system {
+        return Ok(directory);
+    }
+    let reason =
+        "not the directory that the job began with: it was replaced, or is another one on this machine";
+    Err(Error::new("open", directory.path(), ErrorKind::Malformed, reason))
+}
+
+/// Errors: the directory or one above it cannot be opened.
+pub(crate) fn reach(root: &Dir, item: &Item) -> Result<Reached> {
+    let mut directory = root.again()?;
+    for name in item.path.0.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        directory = match directory.open_below_on_this_mount(name) {
+            Ok(Some(below)) => below,
+            Ok(None) => return Ok(Reached::OtherMount),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(Reached::Vanished);
+            }
+            Err(error) => return Err(error),
+        };
+    }
+    let is_other = match item.inode {
+        Some(inode) => directory.id()?.inode != inode,
+        None => false,
+    };
+    Ok(if is_other { Reached::Vanished } else { Reached::Directory(directory) })
+}

@@ -1,0 +1,192 @@
+//! Removes directories, by the library's removal: what it promises holds in a task too.
+//!
+//! A directory whose removal the budget ended returns the subdirectories that it still has. The root comes again when they are
+//! done: it removes the directories that stayed because something was in them, and meets all that cannot be removed.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use megadir::remove::{Failures, Progress, RemoveOptions, Removed, remove_contents};
+use megadir::{Batch, Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, policy};
+
+use crate::budget::Spending;
+use crate::job::{Bytes, Item, Job, Outcome, Removal, Task, TaskError};
+use crate::reach::{Reached, Roots, reach};
+use crate::scan::{MESSAGES_MAX, UNVISITED_MAX};
+
+const LOOK: Duration = Duration::from_millis(5);
+
+pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
+    let mut spending = Spending::begin(task.job.budget, stop);
+    let mut roots = Roots::new(&task.job);
+    let (mut outcome, mut removal) = (Outcome::default(), Removal::default());
+    for (number, item) in task.items.iter().enumerate() {
+        if number > 0 && spending.is_spent() {
+            outcome.unvisited.push(item.clone());
+            continue;
+        }
+        let root = match roots.open(item.root) {
+            // The task ran before, and its outcome was lost.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        let directory = match reach(root, item) {
+            Ok(Reached::Directory(directory)) => directory,
+            Ok(Reached::Vanished | Reached::OtherMount) => continue,
+            // The pass over the root reports it.
+            Err(_) if !item.path.0.is_empty() => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let emptied = empty(&directory, &mut spending)?;
+        let counts = emptied.removed.counts;
+        removal.entries += counts.entries;
+        removal.directories += counts.directories;
+        let is_root = item.path.0.is_empty();
+        if emptied.removed.cancelled {
+            outcome.unvisited.extend(left(&directory, item)?);
+            let again = if is_root { &mut outcome.later } else { &mut outcome.unvisited };
+            if is_root || again.iter().all(|left| !is_below(left, item)) {
+                again.push(item.clone());
+            }
+            continue;
+        }
+        if is_root {
+            removal.failures += counts.failures;
+            removal.mounts += counts.mounts;
+            outcome.messages.extend(emptied.messages);
+        }
+        if emptied.removed.complete && !(is_root && task.job.contents) {
+            match remove_emptied(&task.job, root, item, &directory) {
+                Ok(gone) => removal.directories += u64::from(gone),
+                Err(error) if is_root => {
+                    removal.failures += 1;
+                    outcome.messages.push(error.to_string());
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    outcome.entries = removal.entries + removal.directories;
+    outcome.removal = Some(removal);
+    Ok(outcome)
+}
+
+fn is_below(left: &Item, item: &Item) -> bool {
+    left.root == item.root && left.path.0.len() > item.path.0.len() && left.path.0.starts_with(&item.path.0)
+}
+
+struct Emptied {
+    removed: Removed,
+    messages: Vec<String>,
+}
+
+/// The budget ends a removal that has removed something: what cannot be removed must not be tried for ever.
+fn empty(directory: &Dir, spending: &mut Spending<'_>) -> Result<Emptied, TaskError> {
+    let (failures, progress) = (Failures::new(MESSAGES_MAX), Progress::new());
+    let on_failure = |failure: Error| failures.add(failure);
+    let options = RemoveOptions::new(1, &on_failure);
+    let (time, entries) = (spending.time_left(), spending.entries_left());
+    let removed = std::thread::scope(|scope| {
+        let (ended, end) = channel::<()>();
+        let (progress, watched) = (&progress, &*spending);
+        scope.spawn(move || {
+            let started = std::time::Instant::now();
+            while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                let counts = progress.counts();
+                let removed = counts.entries + counts.directories;
+                let is_spent = started.elapsed() >= time || removed >= entries;
+                if watched.is_stopped() || (is_spent && removed > 0) {
+                    progress.cancel();
+                }
+            }
+        });
+        let removed = remove_contents(directory, &options, progress);
+        drop(ended);
+        removed
+    })?;
+    if spending.is_stopped() {
+        return Err(TaskError::Stopped);
+    }
+    spending.entries += removed.counts.entries + removed.counts.directories;
+    Ok(Emptied { removed, messages: failures.take().iter().map(ToString::to_string).collect() })
+}
+
+/// Subdirectories of a directory, at most [`UNVISITED_MAX`].
+fn left(directory: &Dir, item: &Item) -> megadir::Result<Vec<Item>> {
+    let mut choice = policy::choose(directory, 1)?;
+    choice.options.resolve_types = true;
+    let mut examine = attribute_policy::choose(directory, StatMask::INODE, 1)?
+        .stat_backend
+        .start(directory, StatMask::INODE | StatMask::TYPE)?;
+    let mut listing = Listing::with_choice(directory, choice)?;
+    let (mut left, mut rows) = (Vec::new(), Vec::new());
+    while let Some(batch) = listing.next_batch()? {
+        if batch.entries().all(|entry| entry.kind != FileType::Directory) {
+            continue;
+        }
+        examine.examine(directory, batch, &mut rows)?;
+        left.extend(directories(batch, &rows, item));
+        if left.len() >= UNVISITED_MAX {
+            break;
+        }
+    }
+    Ok(left)
+}
+
+fn directories<'b>(
+    batch: Batch<'b>,
+    rows: &'b [megadir::Attributes],
+    item: &'b Item,
+) -> impl Iterator<Item = Item> + 'b {
+    let below =
+        batch.entries().zip(rows).filter(|(_, row)| row.kind == FileType::Directory && row.error == 0);
+    below.map(|(entry, row)| {
+        let path = Bytes(item.tree_path().join(entry.name).to_vec());
+        Item { root: item.root, path, inode: Some(row.inode), range: None }
+    })
+}
+
+/// Removes an empty directory by its name; `false` if another process did, or put something in it.
+#[cfg(target_os = "linux")]
+fn remove_emptied(job: &Job, root: &Dir, item: &Item, directory: &Dir) -> megadir::Result<bool> {
+    use megadir::names;
+    use rustix::fs::{AtFlags, unlinkat};
+    use rustix::io::Errno;
+    let (parent, name) = match item.tree_path().split() {
+        (parent, name) if !name.is_empty() => {
+            let above = Item { path: Bytes(parent.to_vec()), inode: None, ..item.clone() };
+            let Reached::Directory(parent) = reach(root, &above)? else { return Ok(false) };
+            (parent, name)
+        }
+        _ => {
+            let path = job.roots[item.root as usize].path.to_path()?;
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(false) };
+            (Dir::open(parent)?, names::from_os(name).to_vec())
+        }
+    };
+    // Another directory that has taken the name stays, even if it is empty.
+    let is_same = match parent.open_below_on_this_mount(&name) {
+        Ok(Some(named)) => named.id()? == directory.id()?,
+        Ok(None) => {
+            let reason = "a mount point, which cannot be removed (only its contents)";
+            return Err(Error::new("remove", directory.path(), ErrorKind::MountPoint, reason));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    if !is_same {
+        return Ok(false);
+    }
+    match unlinkat(&parent, &*names::to_os(&name)?, AtFlags::REMOVEDIR) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+        Err(error) => Err(Error::io("remove", directory.path(), error.into())),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn remove_emptied(_job: &Job, _root: &Dir, _item: &Item, directory: &Dir) -> megadir::Result<bool> {
+    let reason = "removing in tasks needs Linux";
+    Err(Error::new("remove", directory.path(), ErrorKind::Unavailable, reason))
+}

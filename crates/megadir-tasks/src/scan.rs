@@ -1,0 +1,198 @@
+//! Scans directories into a part of an inventory.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use megadir::{
+    Dir, Error, ErrorKind, PartialLimits, PartialWalk, ReadAhead, WalkItem, WalkOptions, attribute_policy,
+};
+use megadir_inventory::{Facts, GROUP_ROWS, PartScan, PartTree, ScanOptions, WriteOptions, Writer};
+
+use crate::budget::Spending;
+use crate::job::{Item, Job, Outcome, Part, Root, Task, TaskError};
+use crate::publish::{NOTE, attempt_name, publish, published};
+use crate::reach::{Reached, Roots, reach};
+
+/// Most directories that a task returns for each of its items.
+pub(crate) const UNVISITED_MAX: usize = 16 << 10;
+/// A range is read to its end, which takes 10 s where a server returns 5000 entries per second.
+const RANGE_ENTRIES_MAX: u64 = 50_000;
+/// Rows that wait to be sorted, bytes; more wait in temporary files.
+const MEMORY_BYTES: usize = 64 << 20;
+pub(crate) const MESSAGES_MAX: usize = 10;
+
+pub(crate) fn scan(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
+    let job = &task.job;
+    let folder = folder(job)?;
+    let name = task.part_name();
+    let part = folder.join(&name);
+    if let Some(outcome) = published(&part)? {
+        return Ok(outcome);
+    }
+    let attempt = folder.join(attempt_name(&name));
+    let paths = job.roots.iter().map(|root| root.path.0.clone()).collect();
+    let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
+    let mut writer = Writer::create(&attempt, paths, options)?;
+    let options = scan_options(folder);
+    let mut scan =
+        PartScan::new(job.roots.iter().map(described).collect(), job.stat_backend.clone(), &options);
+    let mut outcome = visit(task, stop, &mut scan)?;
+    let mut watch = |_: megadir::TreeEvent<'_>| match stop.load(std::sync::atomic::Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let Some(metadata) = scan.finish(&mut watch, &mut writer)? else { return Err(TaskError::Stopped) };
+    outcome.part = outcome.part.map(|part| Part {
+        file: name,
+        rows: metadata.rows,
+        failed: metadata.failed,
+        unread_directories: metadata.unread_directories,
+        ..part
+    });
+    outcome.failures = metadata.failed;
+    let text = serde_json::to_string(&outcome)
+        .map_err(|error| Error::new("write", &attempt, ErrorKind::Io, error.to_string()))?;
+    writer.add_note(NOTE, text);
+    writer.finish(&metadata)?;
+    Ok(publish(&attempt, &part)?.unwrap_or(outcome))
+}
+
+fn folder(job: &Job) -> megadir::Result<PathBuf> {
+    match &job.folder {
+        Some(folder) => folder.to_path(),
+        None => Err(Error::new("scan", "".as_ref(), ErrorKind::BadOption, "no folder for the parts")),
+    }
+}
+
+fn described(root: &Root) -> megadir_inventory::Root {
+    let Root { path, file_system, granule_ns, .. } = root;
+    let (path, file_system) = (path.0.clone(), file_system.clone());
+    megadir_inventory::Root { path, file_system, granule_ns: *granule_ns, newest_ns: None }
+}
+
+fn scan_options(folder: PathBuf) -> ScanOptions {
+    ScanOptions {
+        threads: 1,
+        threads_max: 1,
+        cross_mounts: false,
+        stat_backend: None,
+        read_ahead: ReadAhead::Auto,
+        buffer_bytes: 32 << 10,
+        queue_directories_max: 256,
+        memory_bytes: MEMORY_BYTES,
+        spill_directory: folder,
+        exclude: Vec::new(),
+        conditions: None,
+        entries_per_second_max: None,
+    }
+}
+
+pub(crate) fn walk_options(root: &Dir) -> megadir::Result<WalkOptions> {
+    let stat_backend = attribute_policy::choose(root, Facts::WANT, 1)?.stat_backend;
+    Ok(WalkOptions { examine: Some((stat_backend, Facts::WANT)), tell_ends: true, ..WalkOptions::new(1) })
+}
+
+pub(crate) fn limits(job: &Job) -> PartialLimits {
+    let entries_per_range = job.budget.entries.div_ceil(2).min(RANGE_ENTRIES_MAX);
+    PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range }
+}
+
+fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outcome, TaskError> {
+    let mut spending = Spending::begin(task.job.budget, stop);
+    let mut roots = Roots::new(&task.job);
+    let mut outcome = Outcome::default();
+    let mut items: Vec<Item> = task.items.iter().rev().cloned().collect();
+    let (mut visited, mut repeated) = (0_u64, 0);
+    while let Some(item) = items.pop() {
+        if spending.is_stopped() {
+            return Err(TaskError::Stopped);
+        }
+        if visited > 0 && spending.is_spent() {
+            outcome.unvisited.push(item);
+            continue;
+        }
+        visited += 1;
+        let root = roots.open(item.root)?;
+        let device = task.job.roots[item.root as usize].device;
+        let mut tree = scan.tree(item.root, root, device, item.range.is_some())?;
+        let mut failed = |error: &Error| {
+            if outcome.messages.len() < MESSAGES_MAX {
+                outcome.messages.push(error.to_string());
+            }
+        };
+        match reach(root, &item) {
+            Ok(Reached::Directory(directory)) => {
+                let visited = Visited { item: &item, directory, limits: limits(&task.job) };
+                let mut failed_here = |error: &Error, is_top| {
+                    repeated += u64::from(is_top && !item.path.0.is_empty());
+                    failed(error);
+                };
+                items.extend(visited.scan(&mut tree, &mut spending, &mut failed_here)?);
+            }
+            Ok(Reached::Vanished) => {}
+            Ok(Reached::OtherMount) => {
+                tree.add(WalkItem::OtherMount(PathBuf::new()))?;
+            }
+            Err(error) => {
+                repeated += u64::from(!item.path.0.is_empty());
+                failed(&error);
+                tree.failed(&item.tree_path(), &error)?;
+            }
+        }
+        let ended = tree.end()?;
+        scan.end(&ended, root);
+    }
+    outcome.entries = spending.entries;
+    outcome.part = Some(Part { repeated, ..Part::default() });
+    Ok(outcome)
+}
+
+struct Visited<'i> {
+    item: &'i Item,
+    directory: Dir,
+    limits: PartialLimits,
+}
+
+impl Visited<'_> {
+    /// Returns the directories that were not visited; the first comes last. `failed` gets each error, and `true` if it is one of
+    /// the directory itself.
+    fn scan(
+        self,
+        tree: &mut PartTree<'_>,
+        spending: &mut Spending<'_>,
+        failed: &mut dyn FnMut(&Error, bool),
+    ) -> Result<Vec<Item>, TaskError> {
+        let Self { item, directory, limits } = self;
+        if item.path.0.is_empty() && item.range.is_none() {
+            tree.root(&directory.attributes(Facts::WANT)?)?;
+        }
+        let path = directory.path().to_owned();
+        let mut walk = match start(directory, item, limits) {
+            Ok(walk) => walk,
+            Err(error) => {
+                failed(&error, true);
+                tree.failed(&item.tree_path(), &error)?;
+                return Ok(Vec::new());
+            }
+        };
+        while let Some(next) = walk.next_item() {
+            if let WalkItem::Error(error) = &next {
+                failed(error, error.path() == path);
+            }
+            spending.entries += tree.add(next)?;
+            if spending.is_stopped() {
+                return Err(TaskError::Stopped);
+            }
+            if spending.is_spent() {
+                walk.end_early();
+            }
+        }
+        Ok(walk.unvisited().iter().rev().map(|unvisited| Item::of(item.root, unvisited)).collect())
+    }
+}
+
+pub(crate) fn start(directory: Dir, item: &Item, limits: PartialLimits) -> megadir::Result<PartialWalk> {
+    let options = walk_options(&directory)?;
+    PartialWalk::new(directory, item.position_range(), &options, limits)
+}

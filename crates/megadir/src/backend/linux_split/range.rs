@@ -1,0 +1,77 @@
+//! Ranges of a directory's positions, each read alone, such as by different processes.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::buffer::Filled;
+use super::share::{ShareReader, Shared};
+use super::space::{self, Space};
+use crate::backend::Reader;
+use crate::backend::resolve::Resolving;
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::options::{PositionRange, ReadOptions};
+
+/// At least this much of a directory's size belongs to an entry: the record of a short name on ext4, bytes.
+const ENTRY_BYTES: u64 = 32;
+const RANGES_MAX: u64 = 4096;
+
+/// Divides a directory into ranges of about `entries_per_range` entries; empty if it is smaller or cannot be divided.
+/// Errors: as fstat(2) and getdents64(2).
+pub(crate) fn divide(directory: &Dir, entries_per_range: u64) -> Result<Vec<PositionRange>> {
+    let entries = directory.size_bytes()? / ENTRY_BYTES;
+    let ranges = (entries / entries_per_range.max(1)).min(RANGES_MAX);
+    if ranges < 2 {
+        return Ok(Vec::new());
+    }
+    let Ok(space) = Space::of(directory) else { return Ok(Vec::new()) };
+    let probe = directory.again()?;
+    let end = space.end(probe.as_fd(), 0, directory.path(), &AtomicU64::new(0))?;
+    let bounds = space::bounds(0, end, ranges as usize);
+    Ok(bounds.windows(2).map(|pair| PositionRange { from: pair[0], to: pair[1] }).collect())
+}
+
+/// Opens the entries of a range. Errors: [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the positions
+/// cannot be divided.
+pub(crate) fn open_range(
+    directory: &Dir,
+    options: &ReadOptions,
+    range: PositionRange,
+) -> Result<Box<dyn Reader>> {
+    let shared = Shared {
+        path: directory.path().to_owned(),
+        space: Space::of(directory)?,
+        bounds: vec![range.from, range.to],
+        next_share: AtomicU64::new(0),
+        regions: 1,
+        left: Mutex::new(Vec::new()),
+        stop: AtomicBool::new(false),
+        calls: AtomicU64::new(0),
+    };
+    let shared = Arc::new(shared);
+    let own = ShareReader::new(Arc::clone(&shared), directory.again()?, None, None);
+    let reader = RangeReader { shared, own, filled: Filled::new(options.buffer_bytes) };
+    match options.resolve_types {
+        true => Ok(Box::new(Resolving::new(reader, directory.reopen()?))),
+        false => Ok(Box::new(reader)),
+    }
+}
+
+struct RangeReader {
+    shared: Arc<Shared>,
+    own: ShareReader,
+    filled: Filled,
+}
+
+impl Reader for RangeReader {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        let more = self.own.step(&mut self.filled)?;
+        Ok(more.then(|| self.filled.batch()))
+    }
+
+    fn calls(&self) -> Option<u64> {
+        Some(self.shared.calls.load(Ordering::Relaxed))
+    }
+}
