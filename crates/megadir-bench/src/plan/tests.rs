@@ -8,8 +8,8 @@ use super::*;
 use crate::method::{METHODS, MethodFact};
 use crate::study::{BUILT_IN, Kind, Study, built_in};
 use megadir_record::{
-    ArmId, Axes, DataSource, GroupRule, LookupCall, Made, NameScheme, Role, SizeLaw, Spread, Stage, When,
-    Work,
+    ArmId, Axes, DataSource, GroupRule, LookupCall, Made, NameScheme, Preset, Role, SizeLaw, Spread, Stage,
+    When, Work,
 };
 
 fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use crate::cache::refused;
 use crate::cache::tree::{Sampled, are_there};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
-use crate::host::unwritten_bytes;
+use crate::host::{mounted_devices, unwritten_bytes};
 
 /// 3 drops pages, names and inodes.
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -27,7 +27,7 @@ const ALL: &str = "3";
 /// Dirty bytes of all programs that disturb little.
 const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
 const DRAIN_MAX: Duration = Duration::from_secs(30);
-/// Then the whole machine is synced, not only the file system.
+/// Then the file systems of other devices are written back, too.
 const DRAIN_ALONE: Duration = Duration::from_millis(500);
 /// Minimum: inodes are freed some time after they were dropped.
 const DROPS_MIN: u32 = 2;
@@ -204,10 +204,21 @@ pub(super) fn drain(
         }
         control.check()?;
         if started.elapsed() > DRAIN_ALONE && !all_told {
-            marked(control.heartbeat, WRITING_BACK, rustix::fs::sync);
+            marked(control.heartbeat, WRITING_BACK, write_back_others);
             all_told = true;
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Unlike sync(2), waits for no file system of a server, which may not answer.
+fn write_back_others() {
+    for point in mounted_devices() {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        // What cannot be written back shows as unwritten.
+        if let Ok(directory) = rustix::fs::open(point, flags, Mode::empty()) {
+            let _ = rustix::fs::syncfs(directory);
+        }
     }
 }
 

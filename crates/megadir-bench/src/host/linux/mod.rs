@@ -223,6 +223,20 @@ fn mount(directory: BorrowedFd<'_>) -> Option<Mount> {
     mounts.lines().find_map(|line| parse_mount(line, &id))
 }
 
+/// A mount point of each mounted block device.
+pub(crate) fn mounted_devices() -> Vec<String> {
+    let mounts = read("/proc/thread-self/mountinfo").unwrap_or_default();
+    let mut found: Vec<Mount> = Vec::new();
+    for line in mounts.lines() {
+        let mount = line.split_once(' ').and_then(|(id, _)| parse_mount(line, id));
+        let Some(mount) = mount.filter(|mount| mount.device.starts_with("/dev/")) else { continue };
+        if found.iter().all(|known| known.number != mount.number) {
+            found.push(mount);
+        }
+    }
+    found.into_iter().map(|mount| mount.point).collect()
+}
+
 /// Parses a line of mountinfo: `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE
 /// SUPER_OPTIONS`.
 fn parse_mount(line: &str, id: &str) -> Option<Mount> {
@@ -253,10 +267,20 @@ fn parse_mount(line: &str, id: &str) -> Option<Mount> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, describe, file_system, kind_by_magic, parse_mount, quota};
+    use super::{Program, describe, file_system, kind_by_magic, mounted_devices, parse_mount, quota};
     use megadir_testkit::mount::{EXT4, Mount};
     use megadir_testkit::require;
     use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn a_mounted_device_is_found_once() {
+        let mount = require!(Mount::make(&EXT4));
+        let device = |path: &std::path::Path| path.metadata().map(|status| status.dev()).ok();
+        let found = mounted_devices();
+        let of_mount = found.iter().filter(|point| device(point.as_ref()) == device(&mount.path()));
+        assert_eq!(of_mount.count(), 1, "{found:?}");
+    }
 
     #[test]
     fn a_line_of_mountinfo_is_understood() {

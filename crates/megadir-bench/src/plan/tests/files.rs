@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use megadir_record::{
     Access, Arm, CacheState, FileOperation, FileOrder, FileWork, GroupRule, MakeDirectories, Order, Plan,
-    Role, Work,
+    Preset, Role, Work,
 };
 
 use super::super::*;

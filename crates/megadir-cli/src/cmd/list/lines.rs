@@ -5,8 +5,10 @@ use std::path::Path;
 
 use megadir::{Batch, DirPath, Entry, FileType, names};
 
+use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
-use crate::ui::{escape, paragraph};
+#[cfg(target_os = "linux")]
+use crate::ui::paragraph;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
