@@ -30,15 +30,26 @@ const SEEDED: Recipe = Recipe {
 /// Output on a terminal without control sequences. Messages of a run in progress are on standard error, and not
 /// part of the screen.
 fn screen(directory: &Path, command: &str) -> String {
-    let text = on_terminal(directory, command, COLUMNS);
+    checked(command, on_terminal(directory, command, COLUMNS))
+}
+
+/// What a command says of its work, on standard error.
+fn messages(directory: &Path, command: &str) -> String {
+    checked(command, on_terminal_as(directory, &format!("$M {command} 2>&1 >/dev/null"), COLUMNS))
+}
+
+fn checked(command: &str, text: String) -> String {
     let lines = text.lines().count();
     assert!(lines > 0 && lines <= LINES, "{command}: {lines} lines:\n{text}");
     text
 }
 
 fn on_terminal(directory: &Path, command: &str, columns: usize) -> String {
-    let line =
-        format!("script -qec \"stty cols {columns} rows {LINES}; $M {command} 2>/dev/null; true\" /dev/null");
+    on_terminal_as(directory, &format!("$M {command} 2>/dev/null"), columns)
+}
+
+fn on_terminal_as(directory: &Path, command: &str, columns: usize) -> String {
+    let line = format!("script -qec \"stty cols {columns} rows {LINES}; {command}; true\" /dev/null");
     let ran = shell(directory, &format!("NO_COLOR=1 LC_ALL=C.UTF-8 TZ=UTC {line} < /dev/null"));
     assert_eq!(ran.code, Some(0), "{command}: {ran:?}");
     let text = String::from_utf8(ran.out).unwrap().replace("\r\n", "\n");
@@ -107,6 +118,13 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
     ] {
         text.push_str(&format!("$ megadir {command}\n{}\n", screen(directory, command)));
     }
+    for command in ["make more --entries 300", "scan project -o again.parquet"] {
+        text.push_str(&format!("$ megadir {command}\n{}\n", untimed(&messages(directory, command))));
+    }
+    // Machines differ in the rest of each line.
+    let version = screen(directory, "version");
+    let names: Vec<&str> = version.lines().filter_map(|line| line.split("  ").next()).collect();
+    text.push_str(&format!("$ megadir version\n{}\n\n", names.join("\n")));
     golden(env!("CARGO_MANIFEST_DIR"), "tests/golden/first-screens.txt", &text);
     // An inventory has the absolute path of its tree, which differs in each run.
     assert!(screen(directory, "usage project.parquet").contains(" d000005\n"));
@@ -114,6 +132,16 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
         screen(directory, command);
     }
     assert!(on_terminal(directory, "backends flat", COLUMNS).contains("'megadir list' reads 'flat' with"));
+}
+
+/// Numbers with a fraction, rates and sizes differ in each run.
+fn untimed(text: &str) -> String {
+    let word = |word: &str| match word.trim_end_matches('K').parse::<f64>() {
+        Ok(_) if word.contains('.') || word.len() > 4 || word.ends_with('K') => "N".to_owned(),
+        _ => word.to_owned(),
+    };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n";
+    text.lines().map(line).collect()
 }
 
 /// ext4 without a free inode, where a directory has several hazards.

@@ -67,9 +67,14 @@ impl Against {
 
     fn open(&self, band: f64) -> String {
         let within = |range: Interval| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
+        let beyond = |range: Interval| range.low > 1.0 + band || range.high < 1.0 / (1.0 + band);
         let percent = text::chosen(band);
         match self.verdict {
             _ if self.adjusted.is_some_and(within) => format!("equal within {percent}"),
+            // The interval is adjusted for the pairs of file systems alone.
+            Some(Verdict::Slower { .. } | Verdict::Faster { .. }) if self.adjusted.is_some_and(beyond) => {
+                format!("not beyond {percent} if adjusted for every kind of work too")
+            }
             Some(Verdict::Slower { .. }) => format!("slower, perhaps by less than {percent}"),
             Some(Verdict::Faster { .. }) => format!("faster, perhaps by less than {percent}"),
             _ => "not decided".into(),
@@ -325,5 +330,22 @@ impl Judge<'_> {
              this machine's storage, and the cost of seeks is unknown.",
             text::capital(self.who)
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_that_only_the_larger_family_leaves_open_does_not_contradict_its_interval() {
+        let slower = |low, high| Against {
+            ratio: 1.09,
+            adjusted: Some(Interval { low, high }),
+            verdict: Some(Verdict::Slower { negligible: false }),
+        };
+        assert_eq!(slower(1.06, 1.12).open(0.03), "not beyond 3 % if adjusted for every kind of work too");
+        assert_eq!(slower(1.01, 1.12).open(0.03), "slower, perhaps by less than 3 %");
+        assert_eq!(slower(1.01, 1.02).open(0.03), "equal within 3 %");
     }
 }

@@ -243,7 +243,7 @@ const FAST_COMMIT: Recipe = made(
 );
 const BIGALLOC: Recipe = made(
     "ext4 with bigalloc",
-    &["mkfs.ext4", "-q", "-F", "-N", "40000", "-E", HASH_SEED, "-O", "bigalloc", "-C", "65536"],
+    &["mkfs.ext4", "-q", "-F", "-N", "40000", "-E", HASH_SEED, "-O", "bigalloc", "-C", "16384"],
 );
 const NO_DELALLOC: Recipe = Recipe { tune: &["tune2fs", "-o", "nodelalloc"], ..EXT4 };
 const JOURNALLED_DATA: Recipe = Recipe { tune: &["tune2fs", "-o", "journal_data"], ..EXT4 };

@@ -20,7 +20,7 @@ const READ: [(&str, Options); 9] = [
     ("a seed of its own", &["mkfs.ext4", "-q", "-F", "-O", "metadata_csum_seed"]),
     ("large directories", &["mkfs.ext4", "-q", "-F", "-O", "large_dir,ea_inode"]),
     ("clusters and 1 KiB blocks", &["mkfs.ext4", "-q", "-F", "-b", "1024", "-O", "bigalloc", "-C", "16384"]),
-    ("large inodes", &["mkfs.ext4", "-q", "-F", "-I", "1024", "-O", "encrypt,casefold"]),
+    ("large inodes", &["mkfs.ext4", "-q", "-F", "-I", "1024", "-O", "encrypt"]),
     ("small inodes", &["mkfs.ext4", "-q", "-F", "-I", "128"]),
 ];
 
