@@ -75,7 +75,7 @@ impl Tree {
     }
 }
 
-/// A server that delivers so many entries per second to all processes together.
+/// A server with a limit of entries per second for all processes together.
 struct Server {
     entries_per_second: f64,
     free_at: f64,
@@ -94,7 +94,7 @@ struct World {
 }
 
 impl World {
-    /// The time of an entry was measured over so many at a time.
+    /// Draws a time for each 50 entries, over which it was measured.
     fn query(&mut self, entries: u64) -> f64 {
         (0..entries)
             .step_by(50)
@@ -102,7 +102,7 @@ impl World {
             .sum()
     }
 
-    /// What a task would return, and the seconds that it takes by itself: depth first, until the budget is spent.
+    /// Visits depth first until the budget is spent. Returns the outcome, and the seconds that the task takes by itself.
     fn run(&mut self, task: &Task) -> (Outcome, f64) {
         let mut left: Vec<Item> = task.items.iter().rev().cloned().collect();
         let (mut entries, mut seconds) = (0, 0.0);
@@ -182,7 +182,7 @@ impl Ord for End {
 struct Result {
     entries: u64,
     seconds: f64,
-    /// Of all processes, while the job ran.
+    /// Share of the time of all processes, from 0 to 1.
     idle: f64,
     /// If every process had been busy all the time.
     ideal_seconds: f64,

@@ -33,7 +33,7 @@ fn screen(directory: &Path, command: &str) -> String {
     checked(command, on_terminal(directory, command, COLUMNS))
 }
 
-/// What a command says of its work, on standard error.
+/// Messages of a command on its work, from standard error.
 fn messages(directory: &Path, command: &str) -> String {
     checked(command, on_terminal_as(directory, &format!("$M {command} 2>&1 >/dev/null"), COLUMNS))
 }

@@ -99,12 +99,14 @@ class Journal:
     def __init__(self, file: Optional[IO[bytes]]) -> None:
         self.file = file
 
-    def write(self, line: Optional[str], sync: bool) -> None:
-        if self.file is None or line is None:
-            return
-        self.file.write(line.encode() + b"\n")
-        self.file.flush()
-        if sync:
+    def write(self, line: Optional[str]) -> None:
+        if self.file is not None and line is not None:
+            self.file.write(line.encode() + b"\n")
+            self.file.flush()
+
+    def sync(self) -> None:
+        """Make the lines durable; what is lost without it is done again."""
+        if self.file is not None:
             os.fsync(self.file.fileno())
 
 
@@ -129,7 +131,8 @@ def opened(path: Optional[_Path], schedule: Schedule) -> Generator[tuple[Schedul
         if lines:
             schedule = schedule.replayed([line.decode() for line in lines])
         else:
-            journal.write(schedule.first_line(), sync=True)
+            journal.write(schedule.first_line())
+            journal.sync()
         yield schedule, journal
 
 
@@ -158,8 +161,11 @@ class Driver:
         try:
             while not self.schedule.is_done():
                 self.start()
-                for handle, result in self.executor.wait(LOOK_SECONDS):
+                ended = self.executor.wait(LOOK_SECONDS)
+                for handle, result in ended:
                     self.end(handle, result)
+                if ended:
+                    self.journal.sync()
                 self.report()
         finally:
             self.executor.close()
@@ -171,7 +177,7 @@ class Driver:
                 self.start_again()
                 return
             number, task, line = assigned
-            self.journal.write(line, sync=False)
+            self.journal.write(line)
             self.running[self.executor.submit(task)] = (number, time.monotonic())
 
     def start_again(self) -> None:
@@ -192,7 +198,7 @@ class Driver:
             if not self.schedule.failed(number):
                 raise
         else:
-            self.journal.write(self.schedule.finished(number, outcome), sync=True)
+            self.journal.write(self.schedule.finished(number, outcome))
 
     def report(self) -> None:
         if self.progress is None:

@@ -19,8 +19,11 @@ const TOOLS: &[&str] = &[
 /// Engines of tasks, which take new versions of Python only. Their tests are skipped without them.
 const ENGINES: &[&str] = &["distributed==2026.8.0", "ray==2.60.0"];
 
+/// Libraries that take streams. Their tests are skipped without them.
+const CONSUMERS: &[&str] = &["duckdb==2.0.1", "pandas==3.1.1", "polars==2.1.0", "tqdm==4.70.1"];
+
 /// For the notebook of docs/.
-const NOTEBOOK_TOOLS: &[&str] = &["duckdb==2.0.0", "matplotlib==3.11.2"];
+const NOTEBOOK_TOOLS: &[&str] = &["matplotlib==3.11.2"];
 
 /// Uses the package without any other.
 const ALONE: &str = "import megadir, os
@@ -46,8 +49,10 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     process::run(&mut python(context, &environment, &["-c", ALONE]))?;
     environment.install(TOOLS)?;
     let mut report = Report::default();
-    if let Err(error) = environment.install(ENGINES) {
-        report.unavailable.push(format!("tests of Ray and Dask: {error}"));
+    for (tests, libraries) in [("Ray and Dask", ENGINES), ("Polars, pandas, DuckDB and tqdm", CONSUMERS)] {
+        if let Err(error) = environment.install(libraries) {
+            report.unavailable.push(format!("tests of {tests}: {error}"));
+        }
     }
     if context.full {
         environment.install(NOTEBOOK_TOOLS)?;
