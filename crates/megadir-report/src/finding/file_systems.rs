@@ -73,7 +73,7 @@ impl Against {
             _ if self.adjusted.is_some_and(within) => format!("equal within {percent}"),
             // The interval is adjusted for the pairs of file systems alone.
             Some(Verdict::Slower { .. } | Verdict::Faster { .. }) if self.adjusted.is_some_and(beyond) => {
-                format!("not beyond {percent} if adjusted for every kind of work too")
+                format!("not shown to exceed {percent} if adjusted for every kind of work too")
             }
             Some(Verdict::Slower { .. }) => format!("slower, perhaps by less than {percent}"),
             Some(Verdict::Faster { .. }) => format!("faster, perhaps by less than {percent}"),
@@ -344,7 +344,10 @@ mod tests {
             adjusted: Some(Interval { low, high }),
             verdict: Some(Verdict::Slower { negligible: false }),
         };
-        assert_eq!(slower(1.06, 1.12).open(0.03), "not beyond 3 % if adjusted for every kind of work too");
+        assert_eq!(
+            slower(1.06, 1.12).open(0.03),
+            "not shown to exceed 3 % if adjusted for every kind of work too"
+        );
         assert_eq!(slower(1.01, 1.12).open(0.03), "slower, perhaps by less than 3 %");
         assert_eq!(slower(1.01, 1.02).open(0.03), "equal within 3 %");
     }
