@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         let more = more.collect::<Result<Vec<_>, CliError>>()?;
         return compare_machines(args, [(one, old), (other, new)].into_iter().chain(more).collect());
     }
-    [&old, &new].into_iter().try_for_each(|side| once_each(side))?;
+    [&old, &new].into_iter().try_for_each(|side| once_each(side.iter()))?;
     let compared = between(&runs(&old), &runs(&new));
     let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record on each side"))?;
     check(args, &compared)?;
@@ -157,14 +157,7 @@ fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Resul
             ));
         }
     }
-    for (at, (_, loaded)) in folders.iter().enumerate() {
-        for one in loaded {
-            let same = |other: &&Loaded| is_same(&one.opened.report.record, &other.opened.report.record);
-            if let Some(other) = folders[..at].iter().flat_map(|(_, loaded)| loaded).find(same) {
-                return Err(same_run(&one.name, &other.name));
-            }
-        }
-    }
+    once_each(folders.iter().flat_map(|(_, loaded)| loaded))?;
     let damaged = folders.iter().any(|(_, loaded)| loaded.iter().any(|loaded| loaded.opened.damaged));
     let named: Vec<(String, Vec<Report>)> = folders
         .into_iter()
@@ -187,10 +180,6 @@ fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Resul
     })?;
     print(&text)?;
     Ok(if damaged { exit::SOME_FAILED } else { exit::DONE })
-}
-
-fn same_run(one: &str, other: &str) -> CliError {
-    CliError::nothing_ran(format!("'{one}' and '{other}' are the same run; name each run once"))
 }
 
 pub(super) fn code(gate: &Gate) -> u8 {
@@ -238,11 +227,14 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// Two copies would hide the variance between runs.
-fn once_each(side: &[Loaded]) -> Result<(), CliError> {
-    for (place, one) in side.iter().enumerate() {
+fn once_each<'l>(mut runs: impl Iterator<Item = &'l Loaded> + Clone) -> Result<(), CliError> {
+    while let Some(one) = runs.next() {
         let same = |other: &&Loaded| is_same(&one.opened.report.record, &other.opened.report.record);
-        if let Some(other) = side[place + 1..].iter().find(same) {
-            return Err(same_run(&one.name, &other.name));
+        if let Some(other) = runs.clone().find(same) {
+            return Err(CliError::nothing_ran(format!(
+                "'{}' and '{}' are the same run; name each run once",
+                one.name, other.name
+            )));
         }
     }
     Ok(())
