@@ -213,15 +213,17 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut records = Vec::new();
     for entry in std::fs::read_dir(path).map_err(cannot)? {
         let file = entry.map_err(cannot)?.path();
-        if file.extension().is_some_and(|ending| ending == "jsonl") && !file.is_dir() {
+        let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+        if (name.ends_with(b".jsonl") || name.ends_with(b".jsonl.gz")) && !file.is_dir() {
             records.push(file);
         }
     }
     records.sort();
     match records.is_empty() {
-        true => {
-            Err(refuse(path, "the directory has no records (*.jsonl); name records or another directory"))
-        }
+        true => Err(refuse(
+            path,
+            "the directory has no records (*.jsonl, *.jsonl.gz); name records or another directory",
+        )),
         false => Ok(records),
     }
 }

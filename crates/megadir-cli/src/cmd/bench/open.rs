@@ -1,9 +1,10 @@
-//! Opens records, and prints a line about missing or damaged parts.
+//! Opens records, compressed by gzip or not, and prints a line about missing or damaged parts.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use flate2::bufread::MultiGzDecoder;
 use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
 use megadir_report::Report;
@@ -11,8 +12,8 @@ use megadir_report::Report;
 use crate::exit::CliError;
 use crate::ui::message::{counted, reason};
 
-const COMPRESSED: [(&[u8], &str); 3] =
-    [(&[0x1f, 0x8b], "gunzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const COMPRESSED: [(&[u8], &str); 2] = [(&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 
 pub(crate) struct Opened {
     pub(crate) report: Report,
@@ -27,6 +28,10 @@ pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| begin.starts_with(magic)) {
         return Err(refuse(format!("the file is compressed; decompress it with {tool} first")));
     }
+    let input: Box<dyn BufRead> = match begin.starts_with(GZIP) {
+        true => Box::new(BufReader::with_capacity(256 << 10, MultiGzDecoder::new(input))),
+        false => Box::new(input),
+    };
     let (mut record, damage) = read_partly(input).map_err(|error| refuse(error.to_string()))?;
     if share {
         megadir_record::redact::record(&mut record);

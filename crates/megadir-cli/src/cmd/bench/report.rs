@@ -30,7 +30,7 @@ pub(crate) enum Wording {
 /// record, the part before the damage is reported, and the exit code is 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Records of runs
+    /// Records of runs, also compressed by gzip
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
     /// Output format
@@ -234,7 +234,11 @@ fn prepare<'a>(
 }
 
 fn stem(path: &Path) -> &std::ffi::OsStr {
-    path.file_stem().unwrap_or(path.as_os_str())
+    let stem = path.file_stem().unwrap_or(path.as_os_str());
+    match path.extension() {
+        Some(ending) if ending == "gz" => Path::new(stem).file_stem().unwrap_or(stem),
+        _ => stem,
+    }
 }
 
 fn target(

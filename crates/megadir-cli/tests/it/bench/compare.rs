@@ -192,7 +192,7 @@ fn several_runs_a_side_are_compared_over_runs() {
         "are the same run; name each run once",
     );
     std::fs::create_dir(at.join("empty")).expect("makeable");
-    says(&compare(&["old", "empty"]), 3, "the directory has no records (*.jsonl)");
+    says(&compare(&["old", "empty"]), 3, "the directory has no records (*.jsonl, *.jsonl.gz)");
     says(&compare(&["old"]), 2, "");
     says(&compare(&["--old", "old"]), 2, "--new");
     says(&compare(&["old", "new", "--single-run"]), 2, "--fail-if");

@@ -14,6 +14,7 @@ mod reference;
 #[cfg(target_os = "linux")]
 mod stated;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Output;
 
@@ -121,7 +122,10 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     write("short", &without_checksums(&[&lines[..bad - 1], &lines[lines.len() - 1..]].concat().join("\n")));
     write("foreign", "name,value\n1,2\n");
     write("empty", "");
-    std::fs::write(at.join("packed"), [0x1f, 0x8b, 8, 0, 0]).expect("writable");
+    let packed = gzipped(good.as_bytes());
+    std::fs::write(at.join("packed.gz"), &packed).expect("writable");
+    std::fs::write(at.join("torn.gz"), &packed[..packed.len() / 2]).expect("writable");
+    std::fs::write(at.join("packed.zst"), [0x28, 0xb5, 0x2f, 0xfd, 0, 0]).expect("writable");
     let report = |name: &str| output_of(at, &["bench", "report", "--verbose", name]);
     says(&report("cut"), 0, "is truncated in line");
     says(&report("mixed"), 1, &format!("line {} is damaged: a second header; only the", lines.len() + 1));
@@ -134,10 +138,20 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     says(&report("newer"), 3, "has format version 99");
     says(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");
     says(&report("empty"), 3, "'empty': not a megadir record: it is empty");
-    says(&report("packed"), 3, "'packed': the file is compressed; decompress it with gunzip first");
+    let whole = report("packed.gz");
+    says(&whole, 0, "");
+    assert_eq!(whole.stdout, report("good").stdout);
+    says(&report("torn.gz"), 3, "'torn.gz': ");
+    says(&report("packed.zst"), 3, "'packed.zst': the file is compressed; decompress it with unzstd first");
     says(&report("none"), 3, "'none': ");
     // The part that was read is shown, with a warning.
     says(&report("mixed"), 1, "The record is truncated in line");
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).expect("in memory");
+    encoder.finish().expect("in memory")
 }
 
 /// A record as written by an older program: without checksums, so that it can be modified.
