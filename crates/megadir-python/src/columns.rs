@@ -7,8 +7,10 @@ use arrow_array::builder::{
 };
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray, TimestampNanosecondArray,
+    ArrayRef, BinaryArray, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray,
+    TimestampNanosecondArray,
 };
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use megadir::nearest::choices;
 use megadir::{Attributes, Entry, FileType, StatMask, Time};
@@ -22,6 +24,8 @@ use crate::names::Naming;
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 /// Limit of one column; offsets have 31 bits.
 const BATCH_BYTES: usize = 64 << 20;
+/// Enough for a batch that the last buffer of entries makes longer than its limit.
+const CAPACITY_ROWS: usize = BATCH_ROWS / 4 * 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
@@ -112,13 +116,14 @@ pub(crate) fn texts(mut bytes: BinaryBuilder, naming: Naming) -> PyResult<ArrayR
     let bytes = bytes.finish();
     match naming {
         Naming::Bytes => Ok(Arc::new(bytes)),
-        Naming::Text => match StringArray::try_from_binary(bytes) {
-            Ok(text) => Ok(Arc::new(text)),
-            Err(_) => Err(PyUnicodeError::new_err(
-                "a name is not UTF-8: pass the path as bytes, os.fsencode(path), for names as bytes",
-            )),
-        },
+        Naming::Text => Ok(Arc::new(StringArray::try_from_binary(bytes).map_err(|_| not_utf8())?)),
     }
+}
+
+fn not_utf8() -> PyErr {
+    PyUnicodeError::new_err(
+        "a name is not UTF-8: pass the path as bytes, os.fsencode(path), for names as bytes",
+    )
 }
 
 pub(crate) fn times(mut times: Int64Builder) -> ArrayRef {
@@ -132,8 +137,39 @@ pub(crate) fn types(mut keys: Int8Builder) -> PyResult<ArrayRef> {
     Ok(Arc::new(array.map_err(|error| PyValueError::new_err(error.to_string()))?))
 }
 
+/// Names or paths, one after the other.
+struct Texts {
+    bytes: Vec<u8>,
+    /// End of each; the first is 0. A batch stays far below 2^31 bytes.
+    ends: Vec<i32>,
+}
+
+impl Texts {
+    fn new() -> Self {
+        let mut ends = Vec::with_capacity(CAPACITY_ROWS + 1);
+        ends.push(0);
+        Self { bytes: Vec::with_capacity(CAPACITY_ROWS * 32), ends }
+    }
+
+    fn push(&mut self, parts: &[&[u8]]) {
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    fn finish(self, naming: Naming) -> PyResult<ArrayRef> {
+        let (ends, bytes) = (OffsetBuffer::new(self.ends.into()), Buffer::from_vec(self.bytes));
+        match naming {
+            Naming::Bytes => Ok(Arc::new(BinaryArray::new(ends, bytes, None))),
+            Naming::Text => {
+                let text = StringArray::try_new(ends, bytes, None);
+                Ok(Arc::new(text.map_err(|_| not_utf8())?))
+            }
+        }
+    }
+}
+
 enum Values {
-    Bytes(BinaryBuilder),
+    Texts(Texts),
     Type(Int8Builder),
     I32(Int32Builder),
     I64(Int64Builder),
@@ -145,25 +181,23 @@ enum Values {
 impl Values {
     fn new(column: Column) -> Self {
         match column {
-            Column::Name | Column::Path | Column::Parent => {
-                Self::Bytes(BinaryBuilder::with_capacity(BATCH_ROWS, BATCH_ROWS * 32))
-            }
-            Column::Type => Self::Type(Int8Builder::with_capacity(BATCH_ROWS)),
-            Column::Inode => Self::U64(UInt64Builder::with_capacity(BATCH_ROWS)),
-            Column::Uid | Column::Gid => Self::U32(UInt32Builder::with_capacity(BATCH_ROWS)),
-            Column::Mode | Column::Errno => Self::I32(Int32Builder::with_capacity(BATCH_ROWS)),
+            Column::Name | Column::Path | Column::Parent => Self::Texts(Texts::new()),
+            Column::Type => Self::Type(Int8Builder::with_capacity(CAPACITY_ROWS)),
+            Column::Inode => Self::U64(UInt64Builder::with_capacity(CAPACITY_ROWS)),
+            Column::Uid | Column::Gid => Self::U32(UInt32Builder::with_capacity(CAPACITY_ROWS)),
+            Column::Mode | Column::Errno => Self::I32(Int32Builder::with_capacity(CAPACITY_ROWS)),
             Column::Size | Column::Allocated | Column::Links => {
-                Self::I64(Int64Builder::with_capacity(BATCH_ROWS))
+                Self::I64(Int64Builder::with_capacity(CAPACITY_ROWS))
             }
             Column::Mtime | Column::Ctime | Column::Btime | Column::Atime => {
-                Self::Time(Int64Builder::with_capacity(BATCH_ROWS))
+                Self::Time(Int64Builder::with_capacity(CAPACITY_ROWS))
             }
         }
     }
 
     fn finish(self, naming: Naming) -> PyResult<ArrayRef> {
         Ok(match self {
-            Self::Bytes(bytes) => return texts(bytes, naming),
+            Self::Texts(texts) => return texts.finish(naming),
             Self::Type(keys) => return types(keys),
             Self::Time(values) => times(values),
             Self::I32(mut values) => Arc::new(values.finish()),
@@ -172,6 +206,60 @@ impl Values {
             Self::U64(mut values) => Arc::new(values.finish()),
         })
     }
+
+    fn extend<'e>(
+        &mut self,
+        column: Column,
+        parent: &[u8],
+        rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+    ) {
+        let has = |row: &Attributes, mask| row.have.contains(mask);
+        let time = |row: &Attributes, mask, time: Time| row.have.contains(mask).then(|| nanoseconds(time));
+        let number = |row: &Attributes, mask, value: u64| {
+            row.have.contains(mask).then(|| i64::try_from(value).unwrap_or(i64::MAX))
+        };
+        match (self, column) {
+            (Self::Texts(texts), Column::Parent) => rows.for_each(|_| texts.push(&[parent])),
+            (Self::Texts(texts), Column::Path) if !parent.is_empty() => {
+                rows.for_each(|(entry, _)| texts.push(&[parent, b"/", entry.name]));
+            }
+            (Self::Texts(texts), _) => rows.for_each(|(entry, _)| texts.push(&[entry.name])),
+            (Self::Type(keys), _) => rows.for_each(|(entry, row)| {
+                let kind = if has(row, StatMask::TYPE) { row.kind } else { entry.kind };
+                keys.append_value(kind as i8);
+            }),
+            (Self::U64(values), _) => rows.for_each(|(entry, row)| {
+                values.append_value(if has(row, StatMask::INODE) { row.inode } else { entry.inode });
+            }),
+            (Self::U32(values), Column::Gid) => {
+                rows.for_each(|(_, row)| values.append_option(has(row, StatMask::OWNER).then_some(row.group)))
+            }
+            (Self::U32(values), _) => {
+                rows.for_each(|(_, row)| values.append_option(has(row, StatMask::OWNER).then_some(row.user)))
+            }
+            (Self::I32(values), Column::Mode) => rows.for_each(|(_, row)| {
+                values.append_option(has(row, StatMask::MODE).then_some(row.mode.into()));
+            }),
+            (Self::I32(values), _) => {
+                rows.for_each(|(_, row)| values.append_option((row.error != 0).then_some(row.error)));
+            }
+            (Self::I64(values), column) => rows.for_each(|(_, row)| {
+                values.append_option(match column {
+                    Column::Size => number(row, StatMask::SIZE, row.size_bytes),
+                    Column::Allocated => number(row, StatMask::ALLOCATED, row.allocated_bytes),
+                    _ => number(row, StatMask::LINKS, row.links),
+                });
+            }),
+            (Self::Time(values), column) => rows.for_each(|(_, row)| {
+                values.append_option(match column {
+                    Column::Mtime => time(row, StatMask::MODIFIED, row.modified),
+                    Column::Ctime => time(row, StatMask::CHANGED, row.changed),
+                    Column::Btime => time(row, StatMask::BORN, row.born),
+                    _ => time(row, StatMask::ACCESSED, row.accessed),
+                });
+            }),
+        }
+    }
 }
 
 pub(crate) struct Rows {
@@ -179,14 +267,13 @@ pub(crate) struct Rows {
     schema: SchemaRef,
     naming: Naming,
     len: usize,
-    bytes: usize,
 }
 
 impl Rows {
     pub(crate) fn new(columns: &[Column], naming: Naming) -> Self {
         let fields: Vec<Field> = columns.iter().map(|column| column.field(naming)).collect();
         let columns = columns.iter().map(|column| (*column, Values::new(*column))).collect();
-        Self { columns, schema: Arc::new(Schema::new(fields)), naming, len: 0, bytes: 0 }
+        Self { columns, schema: Arc::new(Schema::new(fields)), naming, len: 0 }
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -197,81 +284,38 @@ impl Rows {
         self.len
     }
 
+    /// `false` if rows are only counted.
+    pub(crate) fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     pub(crate) fn is_full(&self) -> bool {
-        self.len >= BATCH_ROWS || self.bytes >= BATCH_BYTES
+        let is_long =
+            |values: &Values| matches!(values, Values::Texts(texts) if texts.bytes.len() >= BATCH_BYTES);
+        self.len >= BATCH_ROWS || self.columns.iter().any(|(_, values)| is_long(values))
     }
 
-    /// `parent` is the path of the directory below the root.
-    pub(crate) fn add(&mut self, parent: &[u8], entry: &Entry<'_>, row: &Attributes) {
-        let has = |mask| row.have.contains(mask);
-        let time = |mask, time: Time| has(mask).then(|| nanoseconds(time));
-        let number = |mask, value: u64| has(mask).then(|| i64::try_from(value).unwrap_or(i64::MAX));
+    /// Adds entries of one directory, whose path below the root is `parent`, column by column.
+    pub(crate) fn extend<'e>(
+        &mut self,
+        parent: &[u8],
+        len: usize,
+        rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)> + Clone,
+    ) {
         for (column, values) in &mut self.columns {
-            match (values, *column) {
-                (Values::Bytes(bytes), Column::Name) => bytes.append_value(entry.name),
-                (Values::Bytes(bytes), Column::Parent) => bytes.append_value(parent),
-                (Values::Bytes(bytes), _) => append_path(bytes, parent, entry.name),
-                (Values::Type(keys), _) => {
-                    let kind = if has(StatMask::TYPE) { row.kind } else { entry.kind };
-                    keys.append_value(kind as i8);
-                }
-                (Values::U64(values), _) => {
-                    values.append_value(if has(StatMask::INODE) { row.inode } else { entry.inode });
-                }
-                (Values::U32(values), Column::Gid) => {
-                    values.append_option(has(StatMask::OWNER).then_some(row.group))
-                }
-                (Values::U32(values), _) => values.append_option(has(StatMask::OWNER).then_some(row.user)),
-                (Values::I32(values), Column::Mode) => {
-                    values.append_option(has(StatMask::MODE).then_some(row.mode.into()))
-                }
-                (Values::I32(values), _) => values.append_option((row.error != 0).then_some(row.error)),
-                (Values::I64(values), Column::Size) => {
-                    values.append_option(number(StatMask::SIZE, row.size_bytes))
-                }
-                (Values::I64(values), Column::Allocated) => {
-                    values.append_option(number(StatMask::ALLOCATED, row.allocated_bytes));
-                }
-                (Values::I64(values), _) => values.append_option(number(StatMask::LINKS, row.links)),
-                (Values::Time(values), Column::Mtime) => {
-                    values.append_option(time(StatMask::MODIFIED, row.modified))
-                }
-                (Values::Time(values), Column::Ctime) => {
-                    values.append_option(time(StatMask::CHANGED, row.changed))
-                }
-                (Values::Time(values), Column::Btime) => values.append_option(time(StatMask::BORN, row.born)),
-                (Values::Time(values), _) => values.append_option(time(StatMask::ACCESSED, row.accessed)),
-            }
+            values.extend(*column, parent, rows.clone());
         }
-        self.bytes += parent.len() + entry.name.len();
-        self.len += 1;
-    }
-
-    pub(crate) fn count(&mut self, entries: usize) {
-        self.len += entries;
-    }
-
-    /// `true` if rows have no columns and are only counted.
-    pub(crate) fn only_counts(&self) -> bool {
-        self.columns.is_empty()
+        self.len += len;
     }
 
     pub(crate) fn take(&mut self) -> PyResult<RecordBatch> {
-        let (naming, len) = (self.naming, self.len);
+        let (naming, len) = (self.naming, std::mem::take(&mut self.len));
         let mut arrays = Vec::with_capacity(self.columns.len());
         for (column, values) in &mut self.columns {
             arrays.push(std::mem::replace(values, Values::new(*column)).finish(naming)?);
         }
-        (self.len, self.bytes) = (0, 0);
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         RecordBatch::try_new_with_options(self.schema(), arrays, &options)
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
-}
-
-fn append_path(bytes: &mut BinaryBuilder, parent: &[u8], name: &[u8]) {
-    if parent.is_empty() {
-        return bytes.append_value(name);
-    }
-    bytes.append_value([parent, b"/", name].concat());
 }

@@ -44,6 +44,14 @@ pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
     })
 }
 
+/// The contents of a file that is no inventory, or a damaged one, are a wrong value, not a failure of the system.
+pub(crate) fn of_inventory(error: &Error, naming: Naming) -> PyErr {
+    match error.kind() {
+        ErrorKind::Malformed => PyValueError::new_err(error.to_string()),
+        _ => exception(error, naming),
+    }
+}
+
 pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, naming: Naming) -> PyErr {
     let path = match megadir::names::to_os(name) {
         Ok(name) => directory.join(&*name),

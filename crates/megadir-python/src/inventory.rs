@@ -18,11 +18,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::access::{Access, Given};
 use crate::attention::{Callbacks, attentive};
 use crate::columns::{BATCH_ROWS, text_type, texts, time_type, times, type_type, types};
 use crate::conditions::conditions;
-use crate::failure::exception;
-use crate::listing::walk_options;
+use crate::failure::{exception, of_inventory};
 use crate::names::{Named, Naming};
 use crate::stream::{Source, Stream};
 
@@ -36,12 +36,12 @@ type Scanned = (u64, u64, u64, u64);
 
 /// See `megadir.scan`.
 #[pyfunction]
-#[pyo3(signature = (paths, output, cross_mounts, progress, given))]
+#[pyo3(signature = (paths, output, access, progress, given))]
 pub(crate) fn scan(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
     output: &Bound<'_, PyAny>,
-    cross_mounts: bool,
+    access: Given,
     progress: Option<Py<PyAny>>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Scanned> {
@@ -50,6 +50,7 @@ pub(crate) fn scan(
     let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.path).collect();
     let output = Named::from(output)?.path;
     let conditions = conditions(given)?;
+    let access = Access::new(access, &conditions)?;
     let conditions = (!conditions.is_none()).then(|| Arc::new(conditions));
     let (read, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let watched = (|| read.load(Ordering::Relaxed), || stop.store(true, Ordering::Relaxed));
@@ -60,7 +61,7 @@ pub(crate) fn scan(
             }
             if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        write(&paths, &output, cross_mounts, conditions, &mut watch)
+        write(&paths, &output, access, conditions, &mut watch)
     })?;
     // Stopped work raised its reason before.
     let scanned = scanned.map_err(|error| exception(&error, naming))?;
@@ -70,7 +71,7 @@ pub(crate) fn scan(
 fn write(
     paths: &[PathBuf],
     output: &Path,
-    cross_mounts: bool,
+    access: Access,
     conditions: Option<Arc<Conditions>>,
     watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> megadir::Result<Option<Scanned>> {
@@ -81,15 +82,15 @@ fn write(
     let all = Arc::default();
     let (mut threads, mut threads_max) = (1, 1);
     for path in paths {
-        let walk = walk_options(&Dir::open(path)?, None, &all, false)?;
+        let walk = access.walk_options(&Dir::open(path)?, None, &all)?;
         (threads, threads_max) = (threads.max(walk.threads), threads_max.max(walk.threads_max));
     }
     let options = ScanOptions {
         threads,
         threads_max,
-        cross_mounts,
+        cross_mounts: access.cross_mounts,
         read_ahead: megadir::ReadAhead::Auto,
-        stat_backend: None,
+        stat_backend: access.stat_backend,
         buffer_bytes: 32 << 10,
         queue_directories_max: 256,
         memory_bytes: MEMORY_BYTES,
@@ -132,7 +133,7 @@ pub(crate) fn changes(
     let watched = (|| watch.entries.load(Ordering::Relaxed), || watch.stop.store(true, Ordering::Relaxed));
     let now = now.map(|now| now.path);
     let compared = attentive(py, progress, watched, || compared(&inventory.path, now, any_root, &watch))?;
-    let compared = compared.map_err(|error| exception(&error, naming))?;
+    let compared = compared.map_err(|error| of_inventory(&error, naming))?;
     for error in &compared.failures {
         let error = exception(error, naming);
         match &on_error {

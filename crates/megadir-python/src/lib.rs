@@ -3,6 +3,7 @@
 //! The functions here take all their arguments; `megadir/__init__.py` gives them defaults, types and documentation. Work is
 //! done without the interpreter's lock, which is taken every 50 ms for signals and progress.
 
+mod access;
 mod attention;
 mod columns;
 mod conditions;

@@ -6,33 +6,18 @@ use arrow_array::RecordBatch;
 use megadir::policy::processors;
 use megadir::{
     AttributeListing, Attributes, Batch, Conditions, Dir, Entry, Listing, Place, StatMask, Walk, WalkItem,
-    WalkOptions, attribute_policy, policy,
+    attribute_policy, policy,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::access::{Access, Given};
 use crate::attention::{Attention, Callbacks};
 use crate::columns::{Column, Rows};
 use crate::conditions::conditions;
 use crate::failure::{exception, unexamined};
 use crate::names::{Named, Naming};
 use crate::stream::{Source, Stream};
-
-pub(crate) fn walk_options(
-    root: &Dir,
-    want: Option<StatMask>,
-    conditions: &Arc<Conditions>,
-    cross_mounts: bool,
-) -> megadir::Result<WalkOptions> {
-    let threads = attribute_policy::walk_threads(root.file_system(), processors());
-    let threads_max = attribute_policy::walk_threads_max(root.file_system(), processors());
-    let examine = match want {
-        Some(want) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
-        None => None,
-    };
-    let conditions = conditions.limits_sight().then(|| Arc::clone(conditions));
-    Ok(WalkOptions { cross_mounts, examine, conditions, threads_max, ..WalkOptions::new(threads) })
-}
 
 enum Reading {
     Names(Listing),
@@ -80,62 +65,67 @@ impl Filter {
         rows: &mut Rows,
         entries: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
     ) -> Option<(Vec<u8>, i32)> {
-        let mut failed = None;
-        for (entry, row) in entries {
-            if row.has_vanished() || !self.conditions.may_accept(&self.place, entry.name, entry.kind, row) {
-                continue;
-            }
-            if row.error != 0 && failed.is_none() {
-                failed = Some((entry.name.to_vec(), row.error));
-            }
-            rows.add(&self.parent, &entry, row);
-        }
-        failed
+        let accepts = |entry: &Entry<'e>, row: &Attributes| {
+            !row.has_vanished() && self.conditions.may_accept(&self.place, entry.name, entry.kind, row)
+        };
+        let accepted: Vec<_> = entries.filter(|(entry, row)| accepts(entry, row)).collect();
+        rows.extend(&self.parent, accepted.len(), accepted.iter().copied());
+        let failed = accepted.iter().find(|(_, row)| row.error != 0);
+        failed.map(|(entry, row)| (entry.name.to_vec(), row.error))
     }
 
     fn add_names(&self, rows: &mut Rows, batch: Batch<'_>) {
-        if self.accepts_all && rows.only_counts() {
-            return rows.count(batch.len());
+        let nothing = &Attributes::NOTHING;
+        if self.accepts_all {
+            return rows.extend(&self.parent, batch.len(), batch.entries().map(|entry| (entry, nothing)));
         }
-        for entry in batch {
-            let accepts = || {
-                self.conditions.accepts_type(entry.kind)
-                    && self.conditions.accepts_name(&self.place, entry.name)
-            };
-            if self.accepts_all || accepts() {
-                rows.add(&self.parent, &entry, &Attributes::NOTHING);
-            }
-        }
+        let accepts = |entry: &Entry<'_>| {
+            self.conditions.accepts_type(entry.kind) && self.conditions.accepts_name(&self.place, entry.name)
+        };
+        let accepted: Vec<Entry<'_>> = batch.entries().filter(accepts).collect();
+        rows.extend(&self.parent, accepted.len(), accepted.iter().map(|entry| (*entry, nothing)));
     }
 }
 
 pub(crate) struct Asked<'a> {
     pub(crate) columns: &'a [Column],
     pub(crate) recursive: bool,
-    pub(crate) cross_mounts: bool,
+    pub(crate) access: Access,
     pub(crate) conditions: Conditions,
     pub(crate) callbacks: Callbacks,
 }
 
+impl Asked<'_> {
+    fn want(&self) -> StatMask {
+        self.columns.iter().fold(self.conditions.want(), |want, column| want | column.want())
+    }
+}
+
 impl Entries {
-    pub(crate) fn open(path: &Named, asked: Asked<'_>) -> megadir::Result<Self> {
+    pub(crate) fn open(path: &Named, asked: Asked<'_>) -> PyResult<Self> {
+        asked.access.check_use(asked.want() != StatMask::NOTHING)?;
+        Self::opened(path, asked).map_err(|error| exception(&error, path.naming))
+    }
+
+    fn opened(path: &Named, asked: Asked<'_>) -> megadir::Result<Self> {
         let root = Dir::open(&path.path)?;
+        let (access, want) = (asked.access, asked.want());
         let conditions = Arc::new(asked.conditions);
-        let mut want = conditions.want();
-        for column in asked.columns {
-            want = want | column.want();
-        }
         let needs_types = asked.columns.contains(&Column::Type) || !conditions.types.is_empty();
         let want =
             (want != StatMask::NOTHING).then(|| if needs_types { want | StatMask::TYPE } else { want });
         let reading = match (asked.recursive, want) {
             (true, _) => {
-                let options = walk_options(&root, want, &conditions, asked.cross_mounts)?;
+                let options = access.walk_options(&root, want, &conditions)?;
                 Reading::Tree(Walk::new(root.again()?, &options)?)
             }
             (false, Some(want)) => {
                 let threads = attribute_policy::threads(root.file_system(), processors());
-                let choice = attribute_policy::choose(&root, want, threads)?;
+                let mut choice = attribute_policy::choose(&root, want, threads)?;
+                if let Some(stat_backend) = access.stat_backend {
+                    stat_backend.probe(&root)?;
+                    choice = choice.with_stat_backend(stat_backend);
+                }
                 Reading::Examined(AttributeListing::with_choice(root.again()?, choice)?)
             }
             (false, None) => {
@@ -215,7 +205,7 @@ fn tree_item(
     match item {
         WalkItem::Batch { directory, batch, attributes } => {
             let below = directory.below();
-            if !rows.only_counts() || !filter.accepts_all {
+            if rows.has_columns() || !filter.accepts_all {
                 filter.parent.clear();
                 below.push_to(&mut filter.parent);
                 filter.place = filter.conditions.place(below);
@@ -246,13 +236,13 @@ impl Source for Entries {
 
 /// See `megadir.list`.
 #[pyfunction]
-#[pyo3(signature = (path, columns, recursive, cross_mounts, callbacks, given))]
+#[pyo3(signature = (path, columns, recursive, access, callbacks, given))]
 pub(crate) fn list(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     columns: Option<Vec<String>>,
     recursive: bool,
-    cross_mounts: bool,
+    access: Given,
     callbacks: Callbacks,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
@@ -263,27 +253,28 @@ pub(crate) fn list(
         None => vec![Column::Name],
     };
     let conditions = conditions(given)?;
-    let asked = Asked { columns: &columns, recursive, cross_mounts, conditions, callbacks };
-    let entries =
-        py.detach(|| Entries::open(&path, asked)).map_err(|error| exception(&error, path.naming))?;
+    let access = Access::new(access, &conditions)?;
+    let asked = Asked { columns: &columns, recursive, access, conditions, callbacks };
+    let entries = py.detach(|| Entries::open(&path, asked))?;
     Ok(Stream::new(entries.rows.schema(), Box::new(entries)))
 }
 
 /// See `megadir.count`.
 #[pyfunction]
-#[pyo3(signature = (path, recursive, cross_mounts, callbacks, given))]
+#[pyo3(signature = (path, recursive, access, callbacks, given))]
 pub(crate) fn count(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     recursive: bool,
-    cross_mounts: bool,
+    access: Given,
     callbacks: Callbacks,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<usize> {
     let path = Named::from(path)?;
     let conditions = conditions(given)?;
-    let asked = Asked { columns: &[], recursive, cross_mounts, conditions, callbacks };
-    py.detach(|| Entries::open(&path, asked).map_err(|error| exception(&error, path.naming))?.count())
+    let access = Access::new(access, &conditions)?;
+    let asked = Asked { columns: &[], recursive, access, conditions, callbacks };
+    py.detach(|| Entries::open(&path, asked)?.count())
 }
 
 /// See `megadir.estimate`.

@@ -17,22 +17,22 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::access::{Access, Given};
 use crate::attention::{Callbacks, attentive};
 use crate::columns::{text_type, texts, time_type, times};
 use crate::conditions::conditions;
-use crate::failure::{exception, unexamined};
-use crate::listing::walk_options;
+use crate::failure::{exception, of_inventory, unexamined};
 use crate::names::{Named, Naming};
 use crate::stream::Stream;
 
 /// See `megadir.usage`.
 #[pyfunction]
-#[pyo3(signature = (paths, ranking, cross_mounts, callbacks, given))]
+#[pyo3(signature = (paths, ranking, access, callbacks, given))]
 pub(crate) fn usage(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
     ranking: (usize, Option<u32>, String),
-    cross_mounts: bool,
+    access: Given,
     callbacks: Callbacks,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
@@ -44,12 +44,13 @@ pub(crate) fn usage(
         PyValueError::new_err(format!("order: unknown order '{by}': {choices}"))
     })?;
     let conditions = Arc::new(conditions(given)?);
+    let access = Access::new(access, &conditions)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_s = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     let mut reading = Reading {
         usage: Usage::new(UsageOptions { top, depth, by, now_s }),
         conditions,
-        cross_mounts,
+        access,
         naming,
         on_error,
         shared: Shared::default(),
@@ -72,7 +73,7 @@ struct Shared {
 struct Reading {
     usage: Usage,
     conditions: Arc<Conditions>,
-    cross_mounts: bool,
+    access: Access,
     naming: Naming,
     on_error: Option<Py<PyAny>>,
     shared: Shared,
@@ -81,8 +82,13 @@ struct Reading {
 impl Reading {
     fn path(&mut self, path: &Path) -> PyResult<()> {
         let naming = self.naming;
-        let read = if Inventory::is_at(path) { self.inventory(path) } else { self.tree(path) };
-        let _ = read.map_err(|error| exception(&error, naming))?;
+        let _ = match Inventory::is_at(path) {
+            true => {
+                self.access.check_inventory(path)?;
+                self.inventory(path).map_err(|error| of_inventory(&error, naming))?
+            }
+            false => self.tree(path).map_err(|error| exception(&error, naming))?,
+        };
         match self.shared.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -100,12 +106,8 @@ impl Reading {
 
     fn tree(&mut self, path: &Path) -> megadir::Result<ControlFlow<()>> {
         let root = Dir::open(path)?;
-        let options = walk_options(
-            &root,
-            Some(Item::WANT | self.conditions.want()),
-            &self.conditions,
-            self.cross_mounts,
-        )?;
+        let want = Some(Item::WANT | self.conditions.want());
+        let options = self.access.walk_options(&root, want, &self.conditions)?;
         let conditions = (!self.conditions.is_none()).then(|| Arc::clone(&self.conditions));
         let (shared, naming) = (self.shared.clone(), self.naming);
         let (before, mut here) = (shared.done.load(Ordering::Relaxed), 0);

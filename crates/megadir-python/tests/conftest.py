@@ -13,8 +13,8 @@ def make_ext4(scratch: pathlib.Path) -> pathlib.Path:
     image, mount = scratch / "image", scratch / "mount"
     mount.mkdir()
     with image.open("wb") as file:
-        file.truncate(128 << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-i", "1024", image], check=True)
+        file.truncate(256 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "1024", image], check=True)
     subprocess.run(["mount", "-o", "loop", image, mount], check=True)
     return mount
 
@@ -40,6 +40,11 @@ def file_system(request):
         if mount is not None and os.path.ismount(mount):
             subprocess.run(["umount", mount], check=True)
         shutil.rmtree(scratch)
+
+
+@pytest.fixture
+def file_system_name(request, file_system):
+    return request.node.callspec.params["file_system"]
 
 
 @pytest.fixture

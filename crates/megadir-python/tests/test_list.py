@@ -52,6 +52,40 @@ def test_attributes_are_those_of_stat(tree):
         assert kind[row["type"]](status.st_mode)
 
 
+def test_stat_backends_return_the_same(tree, file_system_name):
+    columns = ["path", "type", "inode", "size", "allocated", "mtime", "ctime", "mode", "uid", "gid", "links"]
+
+    def listed(**options):
+        rows = table(tree, columns=columns, recursive=True, **options)
+        return rows.sort_by("path")
+
+    expected = listed()
+    flat = sorted(table(tree / "a", columns=["name", "size"])["size"].to_pylist())
+    for name in ["std", "statx", "fstatat"]:
+        assert listed(stat_backend=name) == expected
+    for name, home in [("ext4-device", "ext4"), ("xfs-bulkstat", "xfs"), ("btrfs-search", "btrfs")]:
+        if home == file_system_name:
+            assert listed(stat_backend=name) == expected
+            assert sorted(table(tree / "a", columns=["name", "size"], stat_backend=name)["size"].to_pylist()) == flat
+            assert megadir.count(tree, recursive=True, larger_than=100, stat_backend=name) == megadir.count(
+                tree, recursive=True, larger_than=100
+            )
+            continue
+        for function in [listed, lambda **options: megadir.count(tree, larger_than=1, **options)]:
+            with pytest.raises(OSError, match=home) as caught:
+                function(stat_backend=name)
+            assert caught.value.errno == errno.EOPNOTSUPP and caught.value.filename == os.fspath(tree)
+
+
+def test_wrong_stat_backends_are_refused(tree):
+    with pytest.raises(ValueError, match="unknown stat backend 'ext4'.*ext4-device"):
+        megadir.list(tree, columns=["size"], stat_backend="ext4")
+    with pytest.raises(ValueError, match="stat_backend: needs a column"):
+        megadir.list(tree, stat_backend="statx")
+    with pytest.raises(ValueError, match="fstatat.*never returns btime"):
+        megadir.count(tree, older_than=1, by="btime", stat_backend="fstatat")
+
+
 def test_conditions_select(tree):
     def names(**conditions):
         return sorted(table(tree, recursive=True, **conditions)["path"].to_pylist())
@@ -217,13 +251,15 @@ def test_a_signal_is_handled_during_the_work(tree):
         raise Alarm
 
     paths = iter([os.fspath(tree)] * 50_000)
-    no, nothing, conditions = itertools.repeat(False), itertools.repeat((None, None)), itertools.repeat({})
+    no, access = itertools.repeat(False), itertools.repeat((False, None))
+    nothing, conditions = itertools.repeat((None, None)), itertools.repeat({})
     previous = signal.signal(signal.SIGALRM, ring)
     try:
         with pytest.raises(Alarm):
             signal.setitimer(signal.ITIMER_REAL, 0.001)
-            list(map(megadir._megadir.count, paths, no, no, nothing, conditions))
+            list(map(megadir._megadir.count, paths, no, access, nothing, conditions))
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
     assert next(paths, None) is not None
 

@@ -81,7 +81,7 @@ def test_a_folder_of_parts_is_an_inventory(tree):
     added = [row["path"] for row in rows(megadir.changes(os.fsencode(folder), newer)) if row["kind"] == "added"]
     assert added == ["new"]
     shutil.copy(inventory, folder / "part-2.parquet")
-    with pytest.raises(OSError, match="2 parts instead of 1"):
+    with pytest.raises(ValueError, match="2 parts instead of 1"):
         megadir.usage(folder)
 
 
@@ -108,6 +108,43 @@ def test_usage_of_a_tree_and_its_inventory(tree):
     assert (files["path"], files["entries"]) == (b"", 301)
     with pytest.raises(ValueError, match="entries"):
         megadir.usage(tree, order="entrys")
+
+
+def test_stat_backends_of_scan_and_usage(tree, file_system_name):
+    other = "ext4-device" if file_system_name == "ext4" else "fstatat"
+    for number, name in enumerate([None, other]):
+        megadir.scan(tree, tree.parent / f"{number}.parquet", stat_backend=name)
+    assert rows(megadir.usage(tree, stat_backend=other)) == rows(megadir.usage(tree))
+    assert {row["kind"] for row in rows(megadir.changes(tree.parent / "0.parquet", tree.parent / "1.parquet"))} <= {"suspect"}
+    for function in [lambda **options: megadir.scan(tree, tree.parent / "2.parquet", **options), lambda **options: megadir.usage(tree, **options)]:
+        with pytest.raises(OSError, match="btrfs"):
+            function(stat_backend="btrfs-search")
+        with pytest.raises(ValueError, match="unknown stat backend"):
+            function(stat_backend="device")
+    assert not (tree.parent / "2.parquet").exists()
+    with pytest.raises(ValueError, match="stat_backend: .* is an inventory"):
+        megadir.usage(tree.parent / "0.parquet", stat_backend="statx")
+    with pytest.raises(ValueError, match="cross_mounts: .* is an inventory"):
+        megadir.usage(tree.parent / "0.parquet", cross_mounts=True)
+
+
+def test_files_that_are_no_inventories(tree):
+    inventory, other = tree.parent / "inventory.parquet", tree.parent / "other.parquet"
+    megadir.scan(tree, inventory)
+    other.write_bytes(inventory.read_bytes()[:-30])
+    for path, reason in [
+        (tree / "a" / "file-0009.dat", "not a Parquet file"),
+        (other, "other.parquet.*truncated"),
+        (tree / "empty", "no part"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            megadir.changes(path)
+    with pytest.raises(ValueError, match="other.parquet.*truncated"):
+        megadir.changes(inventory, other)
+    with pytest.raises(ValueError, match="other.parquet.*truncated"):
+        megadir.usage(other)
+    with pytest.raises(FileNotFoundError):
+        megadir.changes(tree / "missing")
 
 
 def test_limits_of_a_directory(tree):

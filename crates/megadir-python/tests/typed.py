@@ -13,6 +13,7 @@ def uses() -> None:
         pathlib.Path("photos"), columns=["name"], match=["*.jpg"], older_than=timedelta(days=1), larger_than="4KiB"
     )
     batches: int = sum(len(batch) for batch in stream)
+    sizes: megadir.Stream = megadir.list(b"photos", columns=["size"], stat_backend="ext4-device", cross_mounts=True)
     names: list[str] = [entry.name for entry in megadir.scandir("photos")]
     raw: list[bytes] = [entry.path for entry in megadir.scandir(b"photos")]
     for entry in megadir.scandir():
@@ -21,7 +22,7 @@ def uses() -> None:
     errors: list[OSError] = []
     total: int = megadir.count("photos", recursive=True, on_error=errors.append, progress=print, type="file")
     estimate: tuple[int, int, int, str] = megadir.estimate("photos")
-    rows: int = megadir.scan(["a", "b"], "out.parquet", by="atime", newer_than="1d").rows
+    rows: int = megadir.scan(["a", "b"], "out.parquet", stat_backend="statx", by="atime", newer_than="1d").rows
     used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than=3600.5)
     advice: str = megadir.advise("photos", files=10_000_000, time="1m", like=b"a")["layout"]["name"]
     samples: megadir.Stream = megadir.records.read("record.jsonl")

@@ -24,7 +24,11 @@ column for text that is not UTF-8: if a tree has such names, pass its path as ``
 * ``larger_than``, ``smaller_than``: size in bytes, or as text such as ``"4KiB"``
 * ``owner``: number or name of a user
 
-**Errors** are ``OSError`` and its subclasses, with ``errno`` and ``filename``; a wrong argument is a ``ValueError`` or a
+**Attributes** such as sizes and times are read by the method that suits the file system. ``stat_backend`` names another, for root:
+``"ext4-device"``, ``"xfs-bulkstat"`` or ``"btrfs-search"`` read many inodes at once, from a mounted ext4, XFS or btrfs (``megadir backends PATH`` lists
+all and says which are available). Where it is unavailable, ``OSError`` or ``PermissionError`` says why; an unknown name is a ``ValueError``.
+
+**Errors** are ``OSError`` and its subclasses, with ``errno`` and ``filename``; a wrong argument, or a file that is no inventory, is a ``ValueError`` or a
 ``TypeError``. An error below the directory, such as a subdirectory that may not be read, is raised too, unless
 ``on_error`` is given: that function is then called with the exception, and the work goes on. Libraries that read a
 :class:`Stream` replace exceptions by their own and keep the text.
@@ -145,6 +149,7 @@ def list(
     columns: Optional[Sequence[str]] = None,
     recursive: bool = False,
     cross_mounts: bool = False,
+    stat_backend: Optional[str] = None,
     on_error: _OnError = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
@@ -171,7 +176,7 @@ def list(
     """
     names = None if columns is None else [*columns]
     given: dict[str, Any] = {**conditions}
-    return _megadir.list(path, names, recursive, cross_mounts, (on_error, progress), given)
+    return _megadir.list(path, names, recursive, (cross_mounts, stat_backend), (on_error, progress), given)
 
 
 def count(
@@ -179,6 +184,7 @@ def count(
     *,
     recursive: bool = False,
     cross_mounts: bool = False,
+    stat_backend: Optional[str] = None,
     on_error: _OnError = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
@@ -188,7 +194,7 @@ def count(
     >>> megadir.count("photos"), megadir.count("photos", recursive=True, type="file")
     (3, 3)
     """
-    return _megadir.count(path, recursive, cross_mounts, (on_error, progress), {**conditions})
+    return _megadir.count(path, recursive, (cross_mounts, stat_backend), (on_error, progress), {**conditions})
 
 
 def estimate(path: _Path = ".") -> Estimate:
@@ -208,6 +214,7 @@ def scan(
     output: _Path,
     *,
     cross_mounts: bool = False,
+    stat_backend: Optional[str] = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
 ) -> Scanned:
@@ -219,7 +226,7 @@ def scan(
     >>> megadir.scan("photos", "photos.parquet").rows
     5
     """
-    return Scanned(*_megadir.scan(paths, output, cross_mounts, progress, {**conditions}))
+    return Scanned(*_megadir.scan(paths, output, (cross_mounts, stat_backend), progress, {**conditions}))
 
 
 def changes(
@@ -257,6 +264,7 @@ def usage(
     depth: Optional[int] = None,
     order: str = "entries",
     cross_mounts: bool = False,
+    stat_backend: Optional[str] = None,
     on_error: _OnError = None,
     progress: _Progress = None,
     **conditions: Unpack[Conditions],
@@ -272,7 +280,8 @@ def usage(
     >>> pyarrow.table(megadir.usage("photos", top=1)).select(["path", "entries"]).to_pylist()
     [{'path': '', 'entries': 4}, {'path': 'old', 'entries': 1}]
     """
-    return _megadir.usage(paths, (top, depth, order), cross_mounts, (on_error, progress), {**conditions})
+    access = (cross_mounts, stat_backend)
+    return _megadir.usage(paths, (top, depth, order), access, (on_error, progress), {**conditions})
 
 
 def limits(path: _Path = ".", *, churn: bool = False, count: bool = False) -> dict[str, Any]:

@@ -9,6 +9,8 @@ _Paths = Union[_Path, Sequence[_Path]]
 _OnError = Optional[Callable[[OSError], object]]
 _Progress = Optional[Callable[[int], object]]
 _Callbacks = tuple[_OnError, _Progress]
+# cross_mounts, stat_backend.
+_Access = tuple[bool, Optional[str]]
 
 @final
 class Batch:
@@ -94,20 +96,20 @@ def list(
     path: _Path,
     columns: Optional[Sequence[str]],
     recursive: bool,
-    cross_mounts: bool,
+    access: _Access,
     callbacks: _Callbacks,
     given: dict[str, Any],
 ) -> Stream: ...
 def count(
     path: _Path,
     recursive: bool,
-    cross_mounts: bool,
+    access: _Access,
     callbacks: _Callbacks,
     given: dict[str, Any],
 ) -> int: ...
 def estimate(path: _Path) -> tuple[int, int, int, str]: ...
 def scan(
-    paths: _Paths, output: _Path, cross_mounts: bool, progress: _Progress, given: dict[str, Any]
+    paths: _Paths, output: _Path, access: _Access, progress: _Progress, given: dict[str, Any]
 ) -> tuple[int, int, int, int]: ...
 def changes(
     inventory: _Path, path: Optional[_Path], any_root: bool, callbacks: _Callbacks
@@ -115,7 +117,7 @@ def changes(
 def usage(
     paths: _Paths,
     ranking: tuple[int, Optional[int], str],
-    cross_mounts: bool,
+    access: _Access,
     callbacks: _Callbacks,
     given: dict[str, Any],
 ) -> Stream: ...
