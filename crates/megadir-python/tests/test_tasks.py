@@ -1,6 +1,7 @@
 """Work in tasks gives the result of one process, whichever process dies meanwhile."""
 
 import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -143,30 +144,30 @@ def test_the_command_runs_a_task_too(tree_of_tasks):
     assert bad.returncode == 2 and b"no task" in bad.stderr
 
 
-def test_a_worker_is_killed(tree_of_tasks):
-    folder = tree_of_tasks.parent / "parts"
-    pools, killed = [], []
-    pool = megadir.futures._Pool
+def test_a_worker_is_killed(tree_of_tasks, monkeypatch):
+    """At any moment, also while the pool starts another: none is left, for Python waits for all of them at exit."""
+    killed = []
 
-    class Watched(pool):
-        def __init__(self, *words):
-            super().__init__(*words)
-            pools.append(self)
-
-    def kill(progress):
-        if progress.done > 3 and len(killed) < 2:
-            process = next(iter(pools[0].pool._processes.values()), None)
-            if process is not None and process.pid not in killed:
+    class Watched(megadir.futures._Pool):
+        def submit(self, task):
+            process = next(iter(list((self.pool._processes or {}).values())), None)
+            if process is not None and process.pid not in killed and len(killed) < limit:
                 killed.append(process.pid)
                 os.kill(process.pid, signal.SIGKILL)
+                time.sleep(delay)
+            return super().submit(task)
 
-    megadir.futures._Pool = Watched
-    try:
-        megadir.futures.scan(tree_of_tasks, folder, workers=2, processes=True, entries=100, progress=kill)
-    finally:
-        megadir.futures._Pool = pool
-    assert killed
-    check(tree_of_tasks, folder)
+    monkeypatch.setattr(megadir.futures, "_Pool", Watched)
+    for attempt in range(10):
+        delay, limit = attempt % 5 * 0.0005, len(killed) + 2
+        folder = tree_of_tasks.parent / f"parts-{attempt}"
+        megadir.futures.scan(tree_of_tasks, folder, workers=3, processes=True, entries=300)
+        check(tree_of_tasks, folder)
+    assert len(killed) > 10
+    deadline = time.monotonic() + 5
+    while multiprocessing.active_children():
+        assert time.monotonic() < deadline, multiprocessing.active_children()
+        time.sleep(0.01)
 
 
 DRIVER = """if True:

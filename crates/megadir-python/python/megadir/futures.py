@@ -18,7 +18,6 @@ from __future__ import annotations
 import concurrent.futures
 import multiprocessing
 import os
-from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING
 
 from . import _driver, _megadir
@@ -26,6 +25,7 @@ from ._driver import Progress, Removed, Scanned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.process import BaseProcess
     from typing import Any, Optional
 
     from ._megadir import Stream, _Path, _Paths
@@ -42,6 +42,7 @@ class _Pool:
         self.own = executor is None
         self.pool = executor or self.make()
         self.futures: set[concurrent.futures.Future[str]] = set()
+        self.members: set[BaseProcess] = set()
 
     def make(self) -> concurrent.futures.Executor:
         if not self.as_processes:
@@ -53,15 +54,28 @@ class _Pool:
     def submit(self, task: str) -> Any:
         try:
             future = self.pool.submit(_megadir.run_task, task)
-        except BrokenProcessPool:
-            # A process was killed. The tasks of the others are lost too.
-            if not self.own:
+        except Exception:
+            # A process was killed. The tasks of the others are lost too. If the pool was starting another process meanwhile,
+            # the exception may be BrokenProcessPool, OSError or ValueError.
+            if not (self.own and self.as_processes):
                 raise
-            self.pool.shutdown(wait=False)
+            self.end_broken()
             self.pool = self.make()
             future = self.pool.submit(_megadir.run_task, task)
+        processes: Optional[dict[int, BaseProcess]] = getattr(self.pool, "_processes", None)
+        self.members.update((processes or {}).values())
         self.futures.add(future)
         return future
+
+    def end_broken(self) -> None:
+        """End a pool that lost a process, and the process that it may have started meanwhile.
+
+        It terminates the processes that it knew when it noticed the loss. Python waits at exit for all.
+        """
+        self.pool.shutdown(wait=False)
+        for process in self.members:
+            process.kill()
+        self.members.clear()
 
     def wait(self, seconds: float) -> list[tuple[Any, Callable[[], str]]]:
         done, self.futures = concurrent.futures.wait(
@@ -72,7 +86,9 @@ class _Pool:
     def close(self) -> None:
         for future in self.futures:
             future.cancel()
-        if self.own:
+        if self.own and getattr(self.pool, "_broken", False):
+            self.end_broken()
+        elif self.own:
             self.pool.shutdown(wait=False, cancel_futures=True)
 
 
