@@ -1,12 +1,14 @@
 """Compare a scan by several workers with one by a single worker, where each directory takes 5 ms to open.
 
-    python workers.py --workers 8 --rounds 5 [--processes]
+    python workers.py --workers 8 --rounds 5 [--engine threads|processes|ray]
 
 builds slow_fs.c (needs a C compiler and libfuse3-dev), mounts a file system of 200 000 entries, scans it in tasks with one and with several
 workers in random order within each round, and prints the median of the ratios of times and an interval (order statistics).
+Ray starts before the first round, with as many processors as workers. It may hang in networks with several addresses: unshare --net.
 """
 
 import argparse
+import functools
 import os
 import pathlib
 import random
@@ -34,14 +36,26 @@ def mount(scratch):
     return server, point
 
 
+def scans(engine, workers):
+    """Function that scans by the engine."""
+    if engine == "ray":
+        import megadir.ray
+        import ray
+
+        ray.init(address="local", num_cpus=workers, include_dashboard=False)
+        return megadir.ray.scan
+    return functools.partial(megadir.futures.scan, processes=engine == "processes")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Compare several workers with one.")
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--engine", choices=["threads", "processes", "ray"], default="threads")
     arguments = parser.parse_args()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="megadir-workers-"))
+    scan = scans(arguments.engine, arguments.workers)
     server, point = mount(scratch)
     try:
         chooser = random.Random(arguments.seed)
@@ -50,7 +64,7 @@ def main():
             for workers in chooser.sample(sorted(times), 2):
                 folder = scratch / f"parts-{round_number}-{workers}"
                 started = time.perf_counter()
-                scanned = megadir.futures.scan(point, folder, workers=workers, processes=arguments.processes)
+                scanned = scan(point, folder, workers=workers)
                 elapsed = time.perf_counter() - started
                 expected = 1 + (DIRECTORIES + 63) // 64 + DIRECTORIES * (FILES + 1)
                 assert (scanned.rows, scanned.failed) == (expected, 0), (scanned, expected)
