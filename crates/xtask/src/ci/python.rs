@@ -1,4 +1,4 @@
-//! Builds the wheel and tests it in a bare virtual environment: alone, then by pytest (with the examples of
+//! Builds the wheel and tests it: alone in a bare virtual environment, then in one with libraries by pytest (with the examples of
 //! docstrings and docs/python.md), mypy and pyright.
 
 use std::process::Command;
@@ -43,11 +43,15 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     process::run(&mut clippy(context))?;
     let wheel = wheel::build(&context.workspace, if context.full { "release" } else { "dev" })?;
-    let environment = Environment::bare(context.scratch()?.join("python"))?;
-    environment.install(&["--no-index", "--no-deps", &wheel.to_string_lossy()])?;
-    process::run(Command::new(environment.program("megadir")).arg("--version"))?;
-    process::run(&mut python(context, &environment, &["-c", ALONE]))?;
+    let wheel = ["--no-index", "--no-deps", "--force-reinstall", &wheel.to_string_lossy()];
+    let bare = Environment::bare(context.scratch()?.join("python"))?;
+    bare.install(&wheel)?;
+    process::run(Command::new(bare.program("megadir")).arg("--version"))?;
+    process::run(&mut python(context, &bare, &["-c", ALONE]))?;
+    // Unpacking the libraries takes a minute, so they stay for the next run.
+    let environment = Environment::at(context.workspace.target.join("python-tests"))?;
     environment.install(TOOLS)?;
+    environment.install(&wheel)?;
     let mut report = Report::default();
     for (tests, libraries) in [("Ray and Dask", ENGINES), ("Polars, pandas, DuckDB and tqdm", CONSUMERS)] {
         if let Err(error) = environment.install(libraries) {
