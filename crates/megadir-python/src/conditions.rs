@@ -52,7 +52,7 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
             other => {
                 let choices = choices(other, NAMES);
                 return Err(PyTypeError::new_err(format!(
-                    "unexpected keyword argument '{other}': {choices}"
+                    "unexpected keyword argument '{other}'; for a condition, {choices}"
                 )));
             }
         }

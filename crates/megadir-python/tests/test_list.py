@@ -28,6 +28,7 @@ def walked(top):
 def test_names_and_paths_are_those_of_os(tree):
     assert sorted(table(tree)["name"].to_pylist()) == sorted(os.listdir(tree))
     assert sorted(table(tree, recursive=True)["path"].to_pylist()) == walked(tree)
+    assert table(tree, columns="type").column_names == ["type"]
     assert megadir.count(tree) == len(os.listdir(tree))
     assert megadir.count(tree, recursive=True) == len(walked(tree))
     assert megadir.estimate(tree / "a").entries == 301

@@ -234,8 +234,9 @@ RAY = """if True:
     reports = []
     if kill:
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        second = cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address)
+        # After the driver has joined the first node, which must not be lost.
+        second = cluster.add_node(num_cpus=1)
     else:
         ray.init(address="local", num_cpus=2, include_dashboard=False)
 

@@ -146,7 +146,7 @@ class Removed(NamedTuple):
 def list(
     path: _Path = ".",
     *,
-    columns: Optional[Sequence[str]] = None,
+    columns: Optional[_Texts] = None,
     recursive: bool = False,
     cross_mounts: bool = False,
     stat_backend: Optional[str] = None,
@@ -156,7 +156,7 @@ def list(
 ) -> Stream:
     """List a directory, or with ``recursive`` the tree below it.
 
-    Columns: ``name``; ``path`` and ``parent`` (of the entry and of its directory, below ``path``); ``type``; ``inode``; ``size`` and
+    Columns, one or several: ``name``; ``path`` and ``parent`` (of the entry and of its directory, below ``path``); ``type``; ``inode``; ``size`` and
     ``allocated`` (bytes); ``mtime``, ``ctime``, ``btime``, ``atime`` (nanoseconds, UTC); ``mode``, ``uid``, ``gid``, ``links``;
     ``errno`` (of an entry whose attributes could not be read). Without ``columns``: ``name``, or with ``recursive``
     ``path``. A column from ``size`` on costs a system call for each entry. A value that the file system
@@ -174,7 +174,7 @@ def list(
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'missing'
     """
-    names = None if columns is None else [*columns]
+    names = [columns] if isinstance(columns, str) else None if columns is None else [*columns]
     given: dict[str, Any] = {**conditions}
     return _megadir.list(path, names, recursive, (cross_mounts, stat_backend), (on_error, progress), given)
 

@@ -10,6 +10,7 @@ and the same version of this package. Tasks of a machine that is lost are run ag
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,9 @@ class _Cluster:
 
     def close(self) -> None:
         for reference in self.references:
-            self.ray.cancel(reference)
+            # The task of a machine that was lost has no owner.
+            with contextlib.suppress(Exception):
+                self.ray.cancel(reference)
 
 
 def scan(
