@@ -1,7 +1,5 @@
 //! Moves the files of a tree, a window at a time.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use rustix::fs::AtFlags;
@@ -17,14 +15,17 @@ use super::tree::{At, Visit};
 use super::window::Window;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::pace::Pace;
 
-/// As many source as target directories.
-const OPEN_MAX: usize = 256;
+/// As many source as target directories. On XFS larger groups are faster, because entries leave the old directory in its order,
+/// and blocks of it are logged less often; on ext4 they are slower, on btrfs equal (records/2026-11-26-reshard.md).
+fn open_max(file_system: FileSystem) -> u64 {
+    if file_system == FileSystem::Xfs { 4096 } else { 256 }
+}
+
 const DESCRIPTORS_SHARE: u64 = 4;
-/// 8 bytes each.
-const KNOWN_MAX: usize = 1 << 18;
 
 pub(super) struct Mover<'a> {
     judge: Judge<'a>,
@@ -38,9 +39,6 @@ pub(super) struct Mover<'a> {
     open_max: usize,
     /// The deepest first: parent and name.
     left: Vec<(Arc<Dir>, Box<[u8]>)>,
-    /// Digests of paths.
-    known: HashSet<u64>,
-    hasher: RandomState,
     /// `None` to rename.
     relinker: Option<Relinker>,
     fatal: Option<Error>,
@@ -54,7 +52,8 @@ impl<'a> Mover<'a> {
         progress: &'a Progress,
     ) -> Self {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        let share = limit.map_or(OPEN_MAX as u64, |limit| limit / DESCRIPTORS_SHARE);
+        let open_max = open_max(targets.file_system());
+        let share = limit.map_or(open_max, |limit| limit / DESCRIPTORS_SHARE);
         Self {
             judge: Judge::new(route, options.exclude),
             options,
@@ -64,10 +63,8 @@ impl<'a> Mover<'a> {
             targets,
             sources: Vec::new(),
             open: Vec::new(),
-            open_max: share.clamp(1, OPEN_MAX as u64) as usize,
+            open_max: share.clamp(1, open_max) as usize,
             left: Vec::new(),
-            known: HashSet::new(),
-            hasher: RandomState::new(),
             relinker: options
                 .offline
                 .then(|| Relinker::start(options.files_per_second_max.is_some()))
@@ -110,14 +107,7 @@ impl<'a> Mover<'a> {
     fn make_directories(&mut self) {
         let mut index = 0;
         while index < self.window.len() && !self.is_ended() {
-            let directory = self.window.get(index).directory;
-            let digest = self.hasher.hash_one(directory);
-            if !self.known.contains(&digest)
-                && self.targets.open(directory).is_ok()
-                && self.known.len() < KNOWN_MAX
-            {
-                self.known.insert(digest);
-            }
+            self.targets.make(self.window.get(index).directory);
             index = self.end_of_run(index);
         }
     }

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use super::judge::NEW;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
 use crate::likeness::make_alike;
 
 pub(super) struct Targets {
@@ -29,8 +30,22 @@ impl Targets {
         Ok(Self { top, open: Vec::new(), is_plain: false, made: 0 })
     }
 
+    pub(super) fn file_system(&self) -> FileSystem {
+        self.top.file_system()
+    }
+
     pub(super) fn close(&mut self) {
         self.open.clear();
+    }
+
+    /// Asking if a directory exists takes a fraction of opening it. Failures are those of [`Self::open`] later.
+    pub(super) fn make(&mut self, path: &[u8]) {
+        let at = path.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
+        let Ok(parent) = self.open(parent) else { return };
+        if matches!(rustix::fs::statat(&*parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            drop(self.open(path));
+        }
     }
 
     pub(super) fn open(&mut self, path: &[u8]) -> Result<Arc<Dir>> {
@@ -62,13 +77,13 @@ impl Targets {
                 Err(error) => return Err(failed(parent, name, error)),
             }
         } else {
-            self.make(parent, name)?;
+            self.make_alike(parent, name)?;
         }
         open(parent, name)
     }
 
     /// No process sees it with another owner or mode.
-    fn make(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
+    fn make_alike(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
         let is_first = self.made == 0;
         // The first one shows if `mkdir` alone is enough.
         let mode = if is_first { Mode::from_raw_mode(0o777) } else { Mode::RWXU };

@@ -152,7 +152,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
     )
 }
 
-/// Deep, wide trees need one descriptor a level.
+/// Deep, wide trees need one descriptor a level, `reshard` one a target directory of a group.
 pub(in crate::cmd) fn raise_descriptor_limit() {
     #[cfg(unix)]
     {

@@ -12,6 +12,7 @@ use super::renewal::Renewal;
 use super::{Results, Work};
 use crate::cmd::body::body;
 use crate::cmd::interrupt::Interrupt;
+use crate::cmd::list::source::raise_descriptor_limit;
 use crate::cmd::progress::{Progress, estimate};
 use crate::cmd::watcher::watched;
 use crate::exit::{self, CliError, describe};
@@ -26,6 +27,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     if args.idle {
         megadir::io_priority::make_idle()?;
     }
+    raise_descriptor_limit();
     let started = Instant::now();
     let results = Results::new(args, work);
     let progress = reshard::Progress::new();
