@@ -61,12 +61,9 @@ impl Access {
     ) -> megadir::Result<WalkOptions> {
         let threads = attribute_policy::walk_threads(root.file_system(), processors());
         let threads_max = attribute_policy::walk_threads_max(root.file_system(), processors());
-        let examine = match (want, self.stat_backend) {
-            (None, _) => None,
-            (Some(want), Some(stat_backend)) => {
-                Some((stat_backend.probe(root).map(|()| stat_backend)?, want))
-            }
-            (Some(want), None) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
+        let examine = match want {
+            Some(want) => Some((attribute_policy::stat_backend(root, want, self.stat_backend)?, want)),
+            None => None,
         };
         let conditions = conditions.limits_sight().then(|| Arc::clone(conditions));
         let cross_mounts = self.cross_mounts;

@@ -44,7 +44,7 @@ pub fn prepare(request: &Request) -> Result<Job> {
             check_removal(path, request.contents)?;
         }
         let directory = Dir::open(path)?;
-        stat_backend = attribute_policy::choose(&directory, Facts::WANT, 1)?.stat_backend.name().to_owned();
+        stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, None)?.name().to_owned();
         if let Some(folder) = &request.folder {
             check_apart(folder, path)?;
         }

@@ -89,7 +89,7 @@ fn scan_options(folder: PathBuf) -> ScanOptions {
 }
 
 pub(crate) fn walk_options(root: &Dir) -> megadir::Result<WalkOptions> {
-    let stat_backend = attribute_policy::choose(root, Facts::WANT, 1)?.stat_backend;
+    let stat_backend = attribute_policy::stat_backend(root, Facts::WANT, None)?;
     Ok(WalkOptions { examine: Some((stat_backend, Facts::WANT)), tell_ends: true, ..WalkOptions::new(1) })
 }
 

@@ -228,11 +228,7 @@ pub(crate) fn stat_backend(
     scanned: Option<&Metadata>,
 ) -> Result<&'static dyn StatBackend> {
     let Some(tree) = trees.iter().flatten().next() else { return megadir::stat_backend("std") };
-    match scanned.filter(|_| cfg!(windows)) {
-        Some(of) => {
-            let asked = megadir::stat_backend(&of.scanned.stat_backend)?;
-            asked.probe(&tree.directory).map(|()| asked)
-        }
-        None => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.stat_backend),
-    }
+    let asked = scanned.filter(|_| cfg!(windows));
+    let asked = asked.map(|of| megadir::stat_backend(&of.scanned.stat_backend)).transpose()?;
+    attribute_policy::stat_backend(&tree.directory, Facts::WANT, asked)
 }

@@ -202,10 +202,7 @@ impl<'o> Run<'o> {
     fn walk_options(&mut self, directory: &Dir) -> Result<WalkOptions> {
         let conditions = self.options.conditions.as_ref();
         let want = Facts::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
-        let stat_backend = match self.options.stat_backend {
-            Some(stat_backend) => stat_backend.probe(directory).map(|()| stat_backend)?,
-            None => attribute_policy::choose(directory, want, 1)?.stat_backend,
-        };
+        let stat_backend = attribute_policy::stat_backend(directory, want, self.options.stat_backend)?;
         stat_backend.name().clone_into(&mut self.metadata.scanned.stat_backend);
         Ok(WalkOptions {
             buffer_bytes: self.options.buffer_bytes,

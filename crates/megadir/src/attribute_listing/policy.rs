@@ -209,6 +209,19 @@ pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<Attribu
     Ok(decide(row, listing, stat_backend, want, threads, in_inode_order))
 }
 
+/// The stat backend that was asked for, or else the one that [`choose`] chooses for one thread. Errors: it is unavailable for the
+/// directory ([`StatBackend::probe`]), or as [`Dir::size_bytes`].
+pub fn stat_backend(
+    directory: &Dir,
+    want: StatMask,
+    asked: Option<&'static dyn StatBackend>,
+) -> Result<&'static dyn StatBackend> {
+    match asked {
+        Some(asked) => asked.probe(directory).map(|()| asked),
+        None => Ok(choose(directory, want, 1)?.stat_backend),
+    }
+}
+
 /// Returns the stat backend, or the default one if it needs attributes from the listing and the backend
 /// returns none. Fails only if the system has no stat backend.
 pub fn fitting(

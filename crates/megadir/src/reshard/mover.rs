@@ -19,13 +19,13 @@ use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::pace::Pace;
 
+const DESCRIPTORS_SHARE: u64 = 4;
+
 /// As many source as target directories. On XFS larger groups are faster, because entries leave the old directory in its order,
 /// and blocks of it are logged less often; on ext4 they are slower, on btrfs equal (records/2026-11-26-reshard.md).
 fn open_max(file_system: FileSystem) -> u64 {
     if file_system == FileSystem::Xfs { 4096 } else { 256 }
 }
-
-const DESCRIPTORS_SHARE: u64 = 4;
 
 pub(super) struct Mover<'a> {
     judge: Judge<'a>,
@@ -107,7 +107,7 @@ impl<'a> Mover<'a> {
     fn make_directories(&mut self) {
         let mut index = 0;
         while index < self.window.len() && !self.is_ended() {
-            self.targets.make(self.window.get(index).directory);
+            self.targets.ensure(self.window.get(index).directory);
             index = self.end_of_run(index);
         }
     }

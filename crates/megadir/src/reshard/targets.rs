@@ -39,7 +39,7 @@ impl Targets {
     }
 
     /// Asking if a directory exists takes a fraction of opening it. Failures are those of [`Self::open`] later.
-    pub(super) fn make(&mut self, path: &[u8]) {
+    pub(super) fn ensure(&mut self, path: &[u8]) {
         let at = path.iter().rposition(|byte| *byte == b'/');
         let (parent, name) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
         let Ok(parent) = self.open(parent) else { return };
@@ -77,13 +77,13 @@ impl Targets {
                 Err(error) => return Err(failed(parent, name, error)),
             }
         } else {
-            self.make_alike(parent, name)?;
+            self.make(parent, name)?;
         }
         open(parent, name)
     }
 
     /// No process sees it with another owner or mode.
-    fn make_alike(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
+    fn make(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
         let is_first = self.made == 0;
         // The first one shows if `mkdir` alone is enough.
         let mode = if is_first { Mode::from_raw_mode(0o777) } else { Mode::RWXU };

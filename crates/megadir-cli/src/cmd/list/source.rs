@@ -108,10 +108,9 @@ pub(super) fn walk_options(
     conditions: &Arc<Conditions>,
 ) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
-    let examine = match (want, args.stat_backend) {
-        (None, _) => None,
-        (Some(want), Some(stat_backend)) => Some((stat_backend.probe(root).map(|()| stat_backend)?, want)),
-        (Some(want), None) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
+    let examine = match want {
+        Some(want) => Some((attribute_policy::stat_backend(root, want, args.stat_backend)?, want)),
+        None => None,
     };
     let (threads, threads_max) = walk_threads(root, args.threads);
     Ok(WalkOptions {

@@ -174,10 +174,7 @@ fn walk_options(
 ) -> Result<WalkOptions, CliError> {
     let want = Item::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
     let (threads, threads_max) = walk_threads(root, args.threads);
-    let stat_backend = match args.stat_backend {
-        Some(stat_backend) => stat_backend.probe(root).map(|()| stat_backend)?,
-        None => attribute_policy::choose(root, want, 1)?.stat_backend,
-    };
+    let stat_backend = attribute_policy::stat_backend(root, want, args.stat_backend)?;
     Ok(WalkOptions {
         buffer_bytes: WALK_BUFFER_BYTES,
         queue_directories_max: WALK_QUEUE_MAX,
