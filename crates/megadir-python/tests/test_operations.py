@@ -199,13 +199,15 @@ def test_an_interrupt_ends_the_measurement_of_advice(tree):
 
 def test_records_have_the_rows_of_the_command(tmp_path):
     records = pathlib.Path(__file__).parents[3] / "records"
+    compressed = records / "2026-11-21-lookup-ext4" / "record.jsonl.gz"
     record = tmp_path / "record.jsonl"
-    record.write_bytes(gzip.decompress((records / "2026-11-21-lookup-ext4" / "record.jsonl.gz").read_bytes()))
+    record.write_bytes(gzip.decompress(compressed.read_bytes()))
     command = os.path.join(os.path.dirname(sys.executable), "megadir")
     written = [command, "bench", "report", record, "--format", "csv"]
     text = subprocess.run(written, stdout=subprocess.PIPE, text=True, check=True).stdout
     expected = list(csv.DictReader(io.StringIO(text)))
     table = pyarrow.table(megadir.records.read(record))
+    assert table.equals(pyarrow.table(megadir.records.read(compressed)))
     found = table.to_pylist()
     assert len(found) == len(expected) > 100 and table.schema.names == list(expected[0])
     for row, line in zip(found, expected):

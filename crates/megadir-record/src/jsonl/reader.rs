@@ -1,7 +1,8 @@
 //! Reads records; each line is checked against the plan.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
+use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 
 use super::{Chain, End, Header, Line, Note, Resumed, check};
@@ -81,6 +82,9 @@ impl std::error::Error for ReadError {
 }
 
 const CHECKSUMS_SINCE: u32 = 4;
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// Other compressions, and their tools.
+const COMPRESSED: [(&[u8], &str); 2] = [(&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 /// A file that is not a record cannot exhaust the memory.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
@@ -91,10 +95,19 @@ pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
     record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
 }
 
-/// Up to the first damaged line: [`Record::cut`] has the position, and the error is returned too.
-pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
+/// Up to the first damaged line: [`Record::cut`] has the position, and the error is returned too. The record may be
+/// compressed by gzip.
+pub fn read_partly(mut input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
+    let begin = input.fill_buf().map_err(ReadError::Io)?;
+    if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| begin.starts_with(magic)) {
+        return Err(ReadError::NotARecord(format!("it is compressed; decompress it with {tool} first")));
+    }
     let mut record = None;
-    match (read_lines(input, &mut record), record) {
+    let ended = match begin.starts_with(GZIP) {
+        true => read_lines(BufReader::with_capacity(256 << 10, MultiGzDecoder::new(input)), &mut record),
+        false => read_lines(input, &mut record),
+    };
+    match (ended, record) {
         (Ok(()), Some(record)) => Ok((record, None)),
         (Err(ReadError::BadLine { line, reason }), Some(mut record)) => {
             record.cut = Some(Cut { line, bytes: 0 });

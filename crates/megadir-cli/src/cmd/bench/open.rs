@@ -1,19 +1,15 @@
-//! Opens records, compressed by gzip or not, and prints a line about missing or damaged parts.
+//! Opens records, and prints a line about missing or damaged parts.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
 use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
 use megadir_report::Report;
 
 use crate::exit::CliError;
 use crate::ui::message::{counted, reason};
-
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const COMPRESSED: [(&[u8], &str); 2] = [(&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 
 pub(crate) struct Opened {
     pub(crate) report: Report,
@@ -23,15 +19,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
     let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
-    let mut input = BufReader::with_capacity(256 << 10, file);
-    let begin = input.fill_buf().map_err(|error| refuse(reason(&error)))?;
-    if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| begin.starts_with(magic)) {
-        return Err(refuse(format!("the file is compressed; decompress it with {tool} first")));
-    }
-    let input: Box<dyn BufRead> = match begin.starts_with(GZIP) {
-        true => Box::new(BufReader::with_capacity(256 << 10, MultiGzDecoder::new(input))),
-        false => Box::new(input),
-    };
+    let input = BufReader::with_capacity(256 << 10, file);
     let (mut record, damage) = read_partly(input).map_err(|error| refuse(error.to_string()))?;
     if share {
         megadir_record::redact::record(&mut record);

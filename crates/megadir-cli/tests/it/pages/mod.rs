@@ -142,7 +142,11 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     says(&whole, 0, "");
     assert_eq!(whole.stdout, report("good").stdout);
     says(&report("torn.gz"), 3, "'torn.gz': ");
-    says(&report("packed.zst"), 3, "'packed.zst': the file is compressed; decompress it with unzstd first");
+    says(
+        &report("packed.zst"),
+        3,
+        "'packed.zst': not a megadir record: it is compressed; decompress it with unzstd first",
+    );
     says(&report("none"), 3, "'none': ");
     // The part that was read is shown, with a warning.
     says(&report("mixed"), 1, "The record is truncated in line");
