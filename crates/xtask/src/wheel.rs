@@ -38,21 +38,25 @@ pub(crate) struct Environment {
 
 impl Environment {
     pub(crate) fn at(folder: PathBuf) -> Result<Self, String> {
+        Self::of(Path::new("python3"), folder)
+    }
+
+    fn of(interpreter: &Path, folder: PathBuf) -> Result<Self, String> {
         let environment = Self { folder };
         if !environment.program("python").exists() {
             process::run(
-                Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment.folder),
+                Command::new(interpreter).args(["-m", "venv", "--without-pip"]).arg(&environment.folder),
             )?;
         }
         Ok(environment)
     }
 
-    pub(crate) fn bare(folder: PathBuf) -> Result<Self, String> {
+    pub(crate) fn bare(interpreter: &Path, folder: PathBuf) -> Result<Self, String> {
         if folder.exists() {
             fs::remove_dir_all(&folder)
                 .map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
         }
-        Self::at(folder)
+        Self::of(interpreter, folder)
     }
 
     pub(crate) fn program(&self, name: &str) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Builds the wheel and tests it: alone in a bare virtual environment, then in one with libraries by pytest (with the examples of
 //! docstrings and docs/python.md), mypy and pyright.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::ci::drive::{Context, Report};
@@ -25,6 +26,12 @@ const CONSUMERS: &[&str] = &["duckdb==2.0.1", "pandas==3.1.1", "polars==2.1.0", 
 /// For the notebook of docs/.
 const NOTEBOOK_TOOLS: &[&str] = &["matplotlib==3.11.2"];
 
+/// The oldest Python that the wheel is for, and one newer than that of Debian 12. `--full` runs pytest on them if they are installed.
+const OTHER_VERSIONS: &[&str] = &["3.9", "3.13"];
+
+/// What pytest needs at least, in versions for any Python.
+const TOOLS_OF_OTHERS: &[&str] = &["pytest", "pyarrow"];
+
 /// Uses the package without any other.
 const ALONE: &str = "import megadir, os
 assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
@@ -44,7 +51,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     process::run(&mut clippy(context))?;
     let wheel = wheel::build(&context.workspace, if context.full { "release" } else { "dev" })?;
     let wheel = ["--no-index", "--no-deps", "--force-reinstall", &wheel.to_string_lossy()];
-    let bare = Environment::bare(context.scratch()?.join("python"))?;
+    let bare = Environment::bare(Path::new("python3"), context.scratch()?.join("python"))?;
     bare.install(&wheel)?;
     process::run(Command::new(bare.program("megadir")).arg("--version"))?;
     process::run(&mut python(context, &bare, &["-c", ALONE]))?;
@@ -62,12 +69,18 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         environment.install(NOTEBOOK_TOOLS)?;
     }
     let tests = context.root("crates/megadir-python/tests").to_string_lossy().into_owned();
-    let pytest = ["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider", &tests];
-    let mut pytest = python(context, &environment, &pytest);
-    if context.full {
-        pytest.env("MEGADIR_FULL", "1");
+    process::run(&mut pytest(context, &environment, &tests))?;
+    for version in if context.full { OTHER_VERSIONS } else { &[] } {
+        let Some(interpreter) = interpreter(version) else {
+            report.unavailable.push(format!("pytest on Python {version}: not installed"));
+            continue;
+        };
+        let other = Environment::bare(&interpreter, context.scratch()?.join("python-other"))?;
+        other.install(TOOLS_OF_OTHERS)?;
+        other.install(&wheel)?;
+        process::run(&mut pytest(context, &other, &tests))?;
+        report.lines.push(format!("pytest on Python {version}: passed"));
     }
-    process::run(&mut pytest)?;
     let (cache, typed) = (context.scratch()?.join("mypy"), format!("{tests}/typed.py"));
     for checked in [["--package", "megadir"].as_slice(), &[&typed]] {
         let mypy = ["-m", "mypy", "--strict", "--cache-dir", &cache.to_string_lossy()];
@@ -78,6 +91,33 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let pyright = ["-m", "pyright", "--project", &project, "--pythonpath", &program];
     process::run(&mut python(context, &environment, &pyright))?;
     Ok(report)
+}
+
+fn pytest(context: &Context, environment: &Environment, tests: &str) -> Command {
+    let mut pytest =
+        python(context, environment, &["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider", tests]);
+    if context.full {
+        pytest.env("MEGADIR_FULL", "1");
+    }
+    pytest
+}
+
+/// Python of this version from PATH or from pyenv, whose own `python3.N` on PATH runs only versions that were chosen.
+fn interpreter(version: &str) -> Option<PathBuf> {
+    let on_path = PathBuf::from(format!("python{version}"));
+    let runs = |program: &Path| {
+        Command::new(program).arg("--version").output().is_ok_and(|ran| ran.status.success())
+    };
+    if runs(&on_path) {
+        return Some(on_path);
+    }
+    let home = std::env::var_os("PYENV_ROOT")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".pyenv")))?;
+    let installed = std::fs::read_dir(home.join("versions")).ok()?.flatten();
+    let wanted = format!("{version}.");
+    let mut found = installed.filter(|entry| entry.file_name().to_string_lossy().starts_with(&wanted));
+    found.find_map(|entry| Some(entry.path().join("bin/python3")).filter(|program| runs(program)))
 }
 
 fn clippy(context: &Context) -> Command {
