@@ -8,6 +8,7 @@ use megadir_testkit::mount::{HASH_SEED, Mount, Recipe};
 use megadir_testkit::require;
 
 use super::compared;
+use super::links::{links, pages_below, resolved};
 use crate::support::output_of;
 
 /// Pages whose tables of comparisons are held number by number, with the heading where they begin.
@@ -53,15 +54,14 @@ pub(super) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Pages for users, by name.
+/// Pages for users, by their path in the repository.
 pub(super) fn pages() -> Vec<(String, String)> {
     let named = |name: &str| (name.to_owned(), read(&root().join(name)));
     // Pages of the reference are made from sources that are held themselves.
-    let reference = root().join("docs/reference");
-    let docs = files(&root().join("docs"), "md")
+    let docs = pages_below("docs")
         .into_iter()
-        .filter(|path| !path.starts_with(&reference))
-        .map(|path| (format!("docs/{}", path.file_name().expect("a name").to_string_lossy()), read(&path)));
+        .filter(|page| !page.starts_with("docs/reference"))
+        .map(|page| named(&page.to_string_lossy()));
     ["README.md", "METHODOLOGY.md"].into_iter().map(named).chain(docs).collect()
 }
 
@@ -126,6 +126,29 @@ fn every_interval_on_a_page_is_in_a_record_or_in_compared_output() {
     }
     assert!(unheld.is_empty(), "in no record and no compared output:\n{}", unheld.join("\n"));
     assert!(count > 30, "{count} figures found: does the test still see them?");
+}
+
+#[test]
+fn every_interval_of_an_answer_is_in_a_record_that_its_page_links() {
+    let mut unheld = Vec::new();
+    let mut count = 0;
+    for page in pages_below("docs/answers") {
+        let text = read(&root().join(&page));
+        let folder = page.parent().expect("a file");
+        let records = links(&text)
+            .into_iter()
+            .map(|link| resolved(&folder.join(link.split('#').next().unwrap_or_default())))
+            .filter(|target| {
+                target.starts_with("records") && target.extension().is_some_and(|is| is == "md")
+            });
+        let held: BTreeSet<String> =
+            records.flat_map(|record| intervals(&read(&root().join(record)))).collect();
+        let shown = intervals(&text);
+        count += shown.len();
+        unheld.extend(shown.difference(&held).map(|figure| format!("{}: {figure}", page.display())));
+    }
+    assert!(unheld.is_empty(), "in no record that the page links:\n{}", unheld.join("\n"));
+    assert!(count > 40, "{count} figures found: does the test still see them?");
 }
 
 /// Numbers with a decimal point, e.g. `1.04`; not parts of versions with three numbers.

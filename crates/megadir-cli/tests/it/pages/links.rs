@@ -8,7 +8,7 @@ fn root() -> PathBuf {
 }
 
 /// Markdown files below a folder, relative to the repository.
-fn pages_below(folder: &str) -> Vec<PathBuf> {
+pub(super) fn pages_below(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root().join(folder)).expect("readable") {
         let entry = entry.expect("an entry");
@@ -35,7 +35,7 @@ fn all_pages() -> Vec<PathBuf> {
 }
 
 /// Targets of links and pictures outside fenced blocks and code.
-fn links(text: &str) -> Vec<String> {
+pub(super) fn links(text: &str) -> Vec<String> {
     let outside = text.split("```").step_by(2).collect::<String>();
     let plain = outside.split('`').step_by(2).collect::<Vec<_>>().join("`");
     let targets = plain.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
@@ -55,7 +55,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 /// Without `.` and `..`.
-fn resolved(path: &Path) -> PathBuf {
+pub(super) fn resolved(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -44,7 +44,7 @@ fn commands_are_those_that_the_program_has() {
 #[test]
 fn studies_are_those_that_are_built_in() {
     let mut text =
-        "# Studies\n\nEach is a file that `megadir bench run NAME` runs; what was found is in [findings](../findings.md).\n"
+        "# Studies\n\nEach is a file that `megadir bench run NAME` runs; what was found: [answers](../answers/README.md).\n"
             .to_owned();
     for entry in BUILT_IN {
         study(&mut text, &built_in(entry.name).expect("valid"));

@@ -22,6 +22,7 @@ use Holder::{Arithmetic, Example, Fact, Text};
 const SPEED: &str = "records/2026-11-21-speed.md";
 const SCAN: &str = "records/2026-11-22-scan.md";
 const ATTRIBUTES: &str = "records/2026-11-21-attributes.md";
+const DEVICE: &str = "records/2026-11-25-ext4-device.md";
 const REMOVE: &str = "records/2026-11-21-remove.md";
 
 /// Words of a page, wherever its lines break, with what holds their figures.
@@ -249,11 +250,36 @@ const STATED: &[(&str, &str, Holder)] = &[
         Text("crates/megadir-cli/src/cmd/bench/commands.rs", "const ROUNDS: u32 = 30;"),
     ),
     ("docs/choose-layout.md", "`--size 50kB`", Example),
+    ("docs/answers/README.md", "takes 1.52 times less time [1.43, 1.67]", Text(DEVICE, "1.52 [1.43, 1.67]")),
+    ("docs/answers/README.md", "uncached 5.59 times less [5.38, 5.88]", Text(DEVICE, "5.59 [5.38, 5.88]")),
     (
-        "docs/findings.md",
-        "takes 475 ms for a million files with two processors, and 934 ms with one thread",
-        Text(ATTRIBUTES, "| `megadir list --fields size,mtime,name -j1` |    934 [921, 969]"),
+        "docs/answers/attributes.md",
+        "were up to 205 times as fast as",
+        Text("studies/attributes.toml", "LARGE_FETCH, first run\", value = 205,"),
     ),
+    (
+        "docs/answers/attributes.md",
+        "\"50 times faster\" is how it is quoted",
+        Fact("the article's own heading"),
+    ),
+    (
+        "docs/answers/attributes.md",
+        "takes 5.59 times less time [5.38, 5.88]",
+        Text(DEVICE, "5.59 [5.38, 5.88]"),
+    ),
+    ("docs/answers/layout.md", "reading 7.8 times as fast", Text("studies/layout.toml", "value = 7.8")),
+    (
+        "docs/answers/layout.md",
+        "| reading flat is 7.8 times as fast as two levels deep |",
+        Text("studies/layout.toml", "value = 7.8"),
+    ),
+    (
+        "docs/answers/listing.md",
+        "takes 439 ms [437, 443] for a million names",
+        Text(ATTRIBUTES, "439 [437, 443]"),
+    ),
+    ("docs/answers/listing.md", "takes 2340 ms [2329, 2370]", Text(ATTRIBUTES, "2340 [2329, 2370]")),
+    ("docs/answers/smallfile.md", "50 kB: 17 GB for each process and file system", Arithmetic),
     ("docs/commands.md", "`--aged 10x`", Example),
     (
         "docs/commands.md",
