@@ -60,7 +60,7 @@ fn walked(tree: &Path) -> u64 {
     entries
 }
 
-/// What a trace of all threads says of a chain: its calls, and how often a level was opened by another thread than the
+/// Calls of a trace of all threads on a chain, and how often a level was opened by another thread than the
 /// level above it.
 struct Calls {
     all: u64,

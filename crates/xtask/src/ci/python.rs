@@ -29,7 +29,7 @@ const NOTEBOOK_TOOLS: &[&str] = &["matplotlib==3.11.2"];
 /// The oldest Python that the wheel is for, and one newer than that of Debian 12. `--full` runs pytest on them if they are installed.
 const OTHER_VERSIONS: &[&str] = &["3.9", "3.13"];
 
-/// What pytest needs at least, in versions for any Python.
+/// The least that pytest needs, in versions for any Python.
 const TOOLS_OF_OTHERS: &[&str] = &["pytest", "pyarrow"];
 
 /// Uses the package without any other.
