@@ -29,6 +29,7 @@ mod features {
 
 mod flags {
     pub(super) const ENCRYPTED: u32 = 0x800;
+    pub(super) const EXTENTS: u32 = 0x8_0000;
     pub(super) const HUGE_FILE: u32 = 0x4_0000;
     pub(super) const EA_INODE: u32 = 0x20_0000;
     pub(super) const INLINE_DATA: u32 = 0x1000_0000;
@@ -193,10 +194,14 @@ impl Geometry {
             0 => self.inodes_per_group.checked_sub(unused)?,
             _ => 0,
         };
-        let table_bytes = u64::from(self.inodes_per_group) * self.inode_bytes as u64;
-        let blocks = table_bytes.div_ceil(self.block_bytes);
+        let blocks = self.table_bytes().div_ceil(self.block_bytes);
         let is_inside = block > 0 && block.checked_add(blocks)? <= self.blocks;
         is_inside.then(|| Table { offset: block * self.block_bytes, used })
+    }
+
+    /// Bytes of each group's inode table.
+    pub fn table_bytes(&self) -> u64 {
+        u64::from(self.inodes_per_group) * self.inode_bytes as u64
     }
 
     fn descriptor_checksum(&self, group: u32, descriptor: &[u8]) -> Option<u32> {
@@ -233,6 +238,22 @@ impl Geometry {
             return Err(Unusable::Invalid);
         }
         self.decode_inode(inode, raw, extra).ok_or(Unusable::Incomplete)
+    }
+
+    /// First extent of a file or directory whose list of extents lies in its inode, bytes from the start of the device.
+    /// For advice only: no checksum is verified.
+    pub fn first_extent(&self, bytes: &[u8]) -> Option<Range<u64>> {
+        let inode_flags = u32_at(bytes, 0x20);
+        let has_list = inode_flags & flags::EXTENTS != 0 && inode_flags & flags::INLINE_DATA == 0;
+        let (magic, extents, depth) = (u16_at(bytes, 0x28), u16_at(bytes, 0x2a), u16_at(bytes, 0x2e));
+        if !has_list || (magic, depth) != (0xf30a, 0) || extents == 0 {
+            return None;
+        }
+        // More than 32768 blocks mean an extent that is not initialised.
+        let blocks = u64::from(u16_at(bytes, 0x38)).min(1 << 15);
+        let first = u64::from(u32_at(bytes, 0x3c)) | u64::from(u16_at(bytes, 0x3a)) << 32;
+        let end = first.checked_add(blocks).filter(|end| *end <= self.blocks)?;
+        Some(first * self.block_bytes..end * self.block_bytes)
     }
 
     #[inline]
@@ -391,8 +412,9 @@ pub fn fuzz(bytes: &[u8]) {
     let sum = geometry.descriptor_checksum(7, &descriptor).map_or(0, |sum| sum as u16);
     descriptor[0x1e..0x20].copy_from_slice(&sum.to_le_bytes());
     if let Some(table) = geometry.table(7, &descriptor) {
-        let table_bytes = u64::from(geometry.inodes_per_group) * geometry.inode_bytes as u64;
-        assert!(table.offset + table_bytes <= device_bytes && table.used <= geometry.inodes_per_group);
+        assert!(
+            table.offset + geometry.table_bytes() <= device_bytes && table.used <= geometry.inodes_per_group
+        );
         for page_bytes in [4 << 10, 64 << 10] {
             let readable = geometry.readable(table, page_bytes);
             let at = |index: u32| table.offset + u64::from(index) * geometry.inode_bytes as u64;
@@ -410,6 +432,9 @@ pub fn fuzz(bytes: &[u8]) {
             u64::from(place.group) * u64::from(geometry.inodes_per_group) + u64::from(place.index)
         });
         assert!(index.is_none_or(|index| index + 1 == inode));
+    }
+    if let Some(extent) = geometry.first_extent(rest) {
+        assert!(extent.start <= extent.end && extent.end <= device_bytes);
     }
     let _ = geometry.attributes(12, &mut rest.to_vec());
     let mut raw = rest.to_vec();

@@ -47,6 +47,25 @@ fn a_real_file_system_is_read() {
 }
 
 #[test]
+fn the_first_extent_lies_on_the_device() {
+    let (geometry, _, inode) = parts(WHOLE);
+    let extent = geometry.first_extent(&inode).unwrap();
+    assert!(extent.start > 0 && extent.start.is_multiple_of(4096) && extent.end == extent.start + 4096);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut inode = inode.clone();
+        inode[at..at + bytes.len()].copy_from_slice(bytes);
+        geometry.first_extent(&inode)
+    };
+    assert_eq!(with(0x22, &[0]), None, "blocks are listed one by one");
+    assert_eq!(with(0x23, &[0x10]), None, "the contents are in the inode");
+    assert_eq!(with(0x28, &[0, 0]), None, "no list of extents");
+    assert_eq!(with(0x2a, &[0, 0]), None, "an empty one");
+    assert_eq!(with(0x2e, &[1, 0]), None, "a tree of extents");
+    assert_eq!(with(0x3a, &[0xff; 6]), None, "beyond the end");
+    assert_eq!(geometry.first_extent(&[]), None);
+}
+
+#[test]
 fn small_inodes_have_whole_seconds_and_no_birth() {
     let (geometry, descriptor, mut inode) = parts(SMALL_INODES);
     assert!(geometry.keeps_seconds_only() && geometry.table(0, &descriptor).is_some());

@@ -16,6 +16,8 @@ pub(super) enum Pending<C> {
 #[derive(Debug)]
 pub(super) struct Subdirectory {
     pub(super) name: Box<[u8]>,
+    /// Inode number of the directory entry, for the order only.
+    pub(super) order: u64,
     /// Known if its attributes were read.
     pub(super) inode: Option<u64>,
 }
@@ -225,7 +227,7 @@ mod tests {
         let queue = Queue::<()>::new((1, 2), 8, Vec::new());
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
         let below = |name: &[u8]| {
-            let subdirectory = Subdirectory { name: name.into(), inode: None };
+            let subdirectory = Subdirectory { name: name.into(), order: 0, inode: None };
             Pending::Below { parent: Arc::clone(&parent), subdirectory }
         };
         assert!(queue.note(true) && queue.start().is_some());

@@ -25,6 +25,7 @@ use crate::attributes::{Attributes, StatMask, Time};
 use crate::block_device::{block_device, read_soon};
 use crate::dir::Dir;
 use crate::ext4_disk::{Geometry, Place, Refusal, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, Unusable};
+use crate::file_type::FileType;
 use crate::mounts::Mount;
 
 pub(in crate::stat) struct InodeTables {
@@ -33,6 +34,11 @@ pub(in crate::stat) struct InodeTables {
     tables: BTreeMap<u32, Option<(u64, Range<u32>)>>,
     /// Device of the tables.
     of: Option<Arc<Device>>,
+    window: Window,
+    /// `true` if the batch was uncached.
+    is_cold: bool,
+    /// Blocks of the directories of a cold batch, bytes from the start of the device.
+    directories: Vec<Range<u64>>,
 }
 
 pub(in crate::stat) struct Device {
@@ -46,11 +52,38 @@ const READ_BYTES: usize = 64 << 10;
 /// Inodes of a batch that tell whether it is cached.
 const SAMPLES: usize = 4;
 
+/// Blocks of a subdirectory that are read ahead; `read_ahead` cares for large ones.
+const DIRECTORY_BYTES_MAX: u64 = 64 << 10;
+
+/// Two ranges this near are read as one, unless an inode table fits between them: its unused part must not be read.
+const NEAR_BYTES: u64 = 16 << 10;
+
 /// Reads of what is being written at the moment.
 const ATTEMPTS: usize = 3;
 
 /// The superblock is written now and then, by another path than the page cache's.
 const SUPERBLOCK_ATTEMPTS: usize = 100;
+
+/// Read-ahead of a table: as long as uncached batches are near each other, each reads twice as far as the one before.
+/// Directories are entered in the order of their inodes, which are near those of their files.
+#[derive(Default)]
+struct Window {
+    last: Range<u64>,
+    ahead: u64,
+}
+
+const AHEAD_FIRST: u64 = 64 << 10;
+const AHEAD_MAX: u64 = 4 << 20;
+
+impl Window {
+    fn extend(&mut self, needed: Range<u64>, table_end: u64) -> Range<u64> {
+        let near = self.last.start.saturating_sub(AHEAD_MAX)..self.last.end + AHEAD_MAX;
+        let follows = near.contains(&needed.start);
+        self.ahead = if follows { (self.ahead * 2).clamp(AHEAD_FIRST, AHEAD_MAX) } else { 0 };
+        self.last = needed.start..needed.end.max((needed.end + self.ahead).min(table_end));
+        self.last.clone()
+    }
+}
 
 impl Bulk for InodeTables {
     const NAME: &str = "ext4-device";
@@ -67,7 +100,14 @@ impl Bulk for InodeTables {
     type Source = Arc<Device>;
 
     fn new() -> Self {
-        Self { bytes: vec![0; READ_BYTES].into(), tables: BTreeMap::new(), of: None }
+        Self {
+            bytes: vec![0; READ_BYTES].into(),
+            tables: BTreeMap::new(),
+            of: None,
+            window: Window::default(),
+            is_cold: false,
+            directories: Vec::new(),
+        }
     }
 
     fn probe(directory: &Dir, mount: &Mount) -> Result<Arc<Device>, String> {
@@ -96,7 +136,8 @@ impl Bulk for InodeTables {
     fn prepare(&mut self, source: &Arc<Device>, wanted: &[Wanted]) {
         let samples = wanted.iter().step_by(wanted.len() / SAMPLES + 1);
         let offsets = samples.filter_map(|one| self.range(source, std::slice::from_ref(one))?.1);
-        if offsets.into_iter().all(|offset| source.is_cached(offset)) {
+        self.is_cold = !offsets.into_iter().all(|offset| source.is_cached(offset));
+        if !self.is_cold {
             return;
         }
         let mut left = wanted;
@@ -108,10 +149,25 @@ impl Bulk for InodeTables {
             };
             if let Some(offset) = offset {
                 let inodes = within[within.len() - 1].inode - within[0].inode + 1;
+                let end = offset + inodes * source.geometry.inode_bytes as u64;
+                let table_end = self.table_end(source, within[0].inode).unwrap_or(end);
                 // If it fails, only the time differs.
-                let _ = read_soon(&source.file, offset..offset + inodes * source.geometry.inode_bytes as u64);
+                let _ = read_soon(&source.file, self.window.extend(offset..end, table_end));
             }
             left = &left[within.len()..];
+        }
+    }
+
+    fn finish(&mut self, source: &Arc<Device>) {
+        self.directories.sort_unstable_by_key(|blocks| blocks.start);
+        let near_bytes = NEAR_BYTES.min(source.geometry.table_bytes() - 1);
+        let mut left = self.directories.drain(..).peekable();
+        while let Some(mut blocks) = left.next() {
+            while let Some(near) = left.next_if(|next| next.start <= blocks.end + near_bytes) {
+                blocks.end = blocks.end.max(near.end);
+            }
+            // If it fails, only the time differs.
+            let _ = read_soon(&source.file, blocks);
         }
     }
 
@@ -137,6 +193,11 @@ impl Bulk for InodeTables {
             let start = (wanted - first) as usize * inode_bytes;
             let raw = &mut bytes[start..start + inode_bytes];
             if let Some(row) = attributes(source, wanted, raw, offset + start as u64) {
+                if self.is_cold && row.kind == FileType::Directory {
+                    let blocks = geometry.first_extent(raw);
+                    self.directories
+                        .extend(blocks.map(|all| all.start..all.end.min(all.start + DIRECTORY_BYTES_MAX)));
+                }
                 given(wanted, row);
             }
         }
@@ -166,6 +227,12 @@ impl InodeTables {
             place.is_some_and(|place| place.group == group && place.index < end)
         });
         Some((&run[..within], offset))
+    }
+
+    /// Where the inodes end that may be read, bytes from the start of the device.
+    fn table_end(&mut self, source: &Arc<Device>, inode: u64) -> Option<u64> {
+        let (offset, readable) = self.table(source, source.geometry.place(inode)?.group)?;
+        Some(offset + u64::from(readable.end) * source.geometry.inode_bytes as u64)
     }
 
     fn table(&mut self, device: &Arc<Device>, group: u32) -> Option<(u64, Range<u32>)> {
@@ -253,4 +320,27 @@ fn check_process() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    #[test]
+    fn the_window_grows_while_batches_are_near_each_other_and_ends_with_the_table() {
+        let mut window = Window::default();
+        let far = 1 << 30;
+        assert_eq!(window.extend(far..far + KIB, far * 2), far..far + KIB, "the first reads what it needs");
+        assert_eq!(window.extend(far + KIB..far + 2 * KIB, far * 2), far + KIB..far + 66 * KIB);
+        assert_eq!(window.extend(far..far + KIB, far * 2).end, far + 129 * KIB, "backwards too");
+        assert_eq!(window.extend(far..far + KIB, far + 8 * KIB).end, far + 8 * KIB);
+        for _ in 0..10 {
+            window.extend(far..far + KIB, far * 2);
+        }
+        assert_eq!(window.extend(far..far + KIB, far * 2).end, far + KIB + AHEAD_MAX);
+        assert_eq!(window.extend(0..KIB, far), 0..KIB, "another part of the device");
+        assert_eq!(window.extend(0..2 * KIB, KIB).end, 2 * KIB, "what is needed is read in any case");
+    }
 }

@@ -73,6 +73,9 @@ trait Bulk: Send + Sized + 'static {
     /// Announces the inodes of a batch, ascending, of which most are requested.
     fn prepare(&mut self, _source: &Self::Source, _wanted: &[Wanted]) {}
 
+    /// Ends a batch, whose directories may be opened next.
+    fn finish(&mut self, _source: &Self::Source) {}
+
     /// Requests a run of inodes, with ascending and possibly repeated numbers, and passes those it gets to
     /// `given`, ascending, possibly with others in between. `None` if it gets nothing.
     fn call(
@@ -337,6 +340,7 @@ impl<B: Bulk> BulkReader<B> {
                 None => &left[run.len()..],
             };
         }
+        self.bulk.finish(source);
         filled
     }
 }
