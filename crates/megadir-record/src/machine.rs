@@ -25,6 +25,9 @@ pub struct Machine {
     pub processor_limit: Option<f64>,
     /// Name of the hypervisor; `None` if none was found.
     pub hypervisor: Option<String>,
+    /// Emulator of the processor, e.g. `QEMU without KVM`; times are those of the emulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<String>,
     /// Version of Wine; the results then say nothing about Windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wine: Option<String>,

@@ -1,5 +1,28 @@
-//! Name of the hypervisor, by CPUID: "Hypervisor Top-Level Functional Specification" (Microsoft), leaf
-//! 0x4000_0000.
+//! Name of the hypervisor or emulator, by CPUID: "Hypervisor Top-Level Functional Specification" (Microsoft),
+//! leaf 0x4000_0000.
+
+const QEMU_TCG: &[u8; 12] = b"TCGTCGTCGTCG";
+
+/// Emulator of the processor; `None` also if it does not reveal itself.
+pub fn emulator() -> Option<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::__cpuid;
+        let name = || __cpuid(0x4000_0000);
+        let is_guest = __cpuid(1).ecx >> 31 == 1;
+        (is_guest && signature([name().ebx, name().ecx, name().edx]) == QEMU_TCG)
+            .then_some("QEMU without KVM")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        None
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn signature(words: [u32; 3]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
 
 /// `None` without a hypervisor, and for a Windows host with Hyper-V, which is the root partition above its own.
 pub fn hypervisor() -> Option<String> {
@@ -21,7 +44,7 @@ pub fn hypervisor() -> Option<String> {
 
 #[cfg(target_arch = "x86_64")]
 fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
-    let bytes: Vec<u8> = name[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let bytes = signature([name[1], name[2], name[3]]);
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|of: char| of == '\0' || of.is_whitespace());
     // EBX bit 0 is the right to create partitions, which only the root partition has.

@@ -55,6 +55,7 @@ pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
         memory_limit_bytes: limits.memory_bytes,
         processor_limit: limits.processor_share.map(|share| share * f64::from(processors)),
         hypervisor: hypervisor(),
+        emulator: processor::emulator().map(str::to_owned),
         wine,
         governor: None,
         power_plan: power_plan(),

@@ -95,6 +95,9 @@ fn text(found: &Findings) -> String {
     line("kernel", &machine.kernel);
     line("processors", &processors(machine));
     line("memory", &memory(machine));
+    if let Some(emulator) = &machine.emulator {
+        line("emulator", emulator);
+    }
     if let Some(wine) = &machine.wine {
         line("Wine", wine);
     }

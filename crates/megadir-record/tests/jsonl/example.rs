@@ -29,6 +29,7 @@ fn machine() -> Machine {
         memory_limit_bytes: None,
         processor_limit: None,
         hypervisor: None,
+        emulator: None,
         wine: None,
         governor: None,
         power_plan: None,

@@ -93,7 +93,7 @@ const LISTS: [Lines; 4] = [
     }),
 ];
 
-const MACHINE: [OfMachine; 11] = [
+const MACHINE: [OfMachine; 12] = [
     ("kernel", |machine| Some(machine.kernel.clone())),
     ("processor", |machine| machine.processor.clone()),
     ("processors", |machine| Some(machine.processors.to_string())),
@@ -101,6 +101,7 @@ const MACHINE: [OfMachine; 11] = [
     ("limit of memory", |machine| machine.memory_limit_bytes.map(text::bytes)),
     ("limit of processors", |machine| machine.processor_limit.map(|limit| format!("{limit:.2}"))),
     ("hypervisor", |machine| machine.hypervisor.clone()),
+    ("emulator", |machine| machine.emulator.clone()),
     ("Wine", |machine| machine.wine.clone()),
     ("clock source", |machine| machine.clock_source.clone()),
     ("governor", |machine| machine.governor.clone()),

@@ -126,10 +126,13 @@ pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
 /// Pictures are shown without the report too, so they carry their own caveats.
 fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
     let mut pictures = (chart.draw)(report, width);
-    if report.summary.machine.wine.is_some() {
-        for picture in &mut pictures {
-            picture.title.push_str(" (under Wine: says nothing of Windows)");
-        }
+    let machine = &report.summary.machine;
+    let caveats = [
+        machine.wine.is_some().then_some(" (under Wine: says nothing of Windows)"),
+        machine.emulator.is_some().then_some(" (on an emulated processor)"),
+    ];
+    for picture in &mut pictures {
+        caveats.iter().flatten().for_each(|caveat| picture.title.push_str(caveat));
     }
     pictures
 }

@@ -12,7 +12,7 @@ use crate::render::{
     Align, COLUMNS, Grid, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
     families_line, file_system_lines, group_grid, machine_details, machine_line, operations_grid,
     overview_legend, overview_tables, overview_title, published_grid, resolution_details, resolution_lines,
-    run_line, self_check_line, use_lines, write_csv,
+    run_line, self_check_line, stand_in_lines, use_lines, write_csv,
 };
 use crate::report::Report;
 use crate::summary::GroupSummary;
@@ -23,7 +23,9 @@ use crate::warning::{Told, incomplete_line, told};
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
     page.element(if is_below { "h2" } else { "h1" }, &report.question());
-    incomplete_line(&report.warnings).iter().for_each(|line| page.element("p class=\"loud\"", line));
+    let incomplete = incomplete_line(&report.warnings).into_iter();
+    let lines = incomplete.chain(stand_in_lines(&report.summary));
+    lines.for_each(|line| page.element("p class=\"loud\"", &line));
     for finding in report.findings.iter().filter(|finding| finding.loud) {
         page.element("p class=\"loud\"", &finding.text);
     }

@@ -37,6 +37,9 @@ fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
         let version = one_line(version);
         builder.add_comment(&format!("under Wine {version}: says nothing of Windows"));
     }
+    if let Some(emulator) = &record.header.machine.emulator {
+        builder.add_comment(&format!("on an emulated processor: {}", one_line(emulator)));
+    }
     let mut writer = builder
         .with_start_time(started)
         .with_max_value_divisor(1.0)

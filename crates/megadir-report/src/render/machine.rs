@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Place, Preset, Stop, Work};
+use megadir_record::{
+    CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Machine, Place, Preset, Stop, Work,
+};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
@@ -49,9 +51,19 @@ fn stopping(stop: Stop) -> String {
     }
 }
 
-pub(super) fn wine_line(summary: &Summary) -> Option<String> {
-    let version = summary.machine.wine.as_ref()?;
-    Some(format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows."))
+/// Printed before any figure, because the machine is not what its description suggests.
+pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> {
+    let Machine { wine, emulator, .. } = &summary.machine;
+    let wine = wine.as_ref().map(|version| {
+        format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows.")
+    });
+    let emulator = emulator.as_ref().map(|emulator| {
+        format!(
+            "Measured on an emulated processor ({emulator}): times are the emulator's; only decided ratios between arms mean something, and \
+             they may differ on a machine."
+        )
+    });
+    wine.into_iter().chain(emulator)
 }
 
 pub(crate) fn machine_line(summary: &Summary) -> String {

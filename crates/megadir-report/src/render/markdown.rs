@@ -4,7 +4,7 @@ use super::data::use_lines;
 use super::grid::{Align, Grid, Legends};
 use super::machine::{
     families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
-    run_line, self_check_line, wine_line,
+    run_line, self_check_line, stand_in_lines,
 };
 use super::paint::is_control;
 use super::{groups, operations, overview, published};
@@ -65,10 +65,8 @@ pub fn markdown(report: &Report) -> String {
 
 fn findings(page: &mut String, report: &Report) {
     let incomplete = incomplete_line(&report.warnings);
-    incomplete
-        .iter()
-        .chain(&wine_line(&report.summary))
-        .for_each(|line| page.push_str(&format!("* **{}**\n", clean(line))));
+    let lines = incomplete.into_iter().chain(stand_in_lines(&report.summary));
+    lines.for_each(|line| page.push_str(&format!("* **{}**\n", clean(&line))));
     for finding in &report.findings {
         let text = clean(&finding.text);
         let text = if finding.loud { format!("**{text}**") } else { text };

@@ -37,7 +37,7 @@ pub(crate) use grid::{Align, Column, Grid, Legends, Text, lay_out};
 pub(crate) use groups::{arms as arms_grid, grid as group_grid};
 pub(crate) use machine::{
     families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
-    run_line, self_check_line,
+    run_line, self_check_line, stand_in_lines,
 };
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
 pub(crate) use overview::{

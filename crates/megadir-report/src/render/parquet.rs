@@ -40,7 +40,14 @@ fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
     ];
     let wine = header.machine.wine.as_ref();
     let wine = wine.map(|version| ("megadir.wine", format!("{version}: says nothing of Windows")));
-    let said = said.into_iter().chain(wine).map(|(key, value)| KeyValue::new(key.into(), value)).collect();
+    let emulator = header.machine.emulator.as_ref();
+    let emulator = emulator.map(|emulator| ("megadir.emulator", emulator.clone()));
+    let said = said
+        .into_iter()
+        .chain(wine)
+        .chain(emulator)
+        .map(|(key, value)| KeyValue::new(key.into(), value))
+        .collect();
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))

@@ -2,7 +2,7 @@
 //! most [`LINES_MAX`] lines of [`WIDTH_MAX`] columns.
 
 use super::grid::{Bars, Grid, SHARE, Text};
-use super::machine::wine_line;
+use super::machine::stand_in_lines;
 use super::paint::Tone;
 use super::table::Page;
 use super::{Style, groups, overview};
@@ -72,7 +72,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
 
 /// Warnings that make the numbers unusable, the cause first if it is known; returns their number.
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
-    if let Some(line) = wine_line(&report.summary) {
+    for line in stand_in_lines(&report.summary) {
         page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
     }
     if disturbance(&report.warnings).is_some() && finds_false_differences(report) {

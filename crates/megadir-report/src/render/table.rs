@@ -3,7 +3,8 @@
 use super::data::use_lines;
 use super::grid::{Grid, Legends, lay_out};
 use super::machine::{
-    families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
+    families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line,
+    stand_in_lines,
 };
 use super::paint::{Tone, clean, fitting, paint};
 use super::{Style, groups, operations, overview, published};
@@ -120,7 +121,7 @@ fn answer(page: &mut Page, report: &Report) {
     if let Some(line) = incomplete_line(&report.warnings) {
         page.paragraph(&line, "! ", Tone::Alarm);
     }
-    if let Some(line) = wine_line(&report.summary) {
+    for line in stand_in_lines(&report.summary) {
         page.paragraph(&line, "! ", Tone::Alarm);
     }
     for finding in report.findings.iter().filter(|finding| finding.loud) {

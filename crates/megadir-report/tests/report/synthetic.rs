@@ -257,6 +257,7 @@ fn machine() -> Machine {
         memory_limit_bytes: None,
         processor_limit: None,
         hypervisor: Some("KVM".into()),
+        emulator: None,
         wine: None,
         governor: None,
         power_plan: None,

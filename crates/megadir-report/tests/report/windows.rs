@@ -56,6 +56,26 @@ fn what_is_known_of_windows_is_shown() {
 }
 
 #[test]
+fn what_ran_on_an_emulated_processor_says_so_in_every_report_before_its_numbers() {
+    let mut record = lookups();
+    let real = record.clone();
+    record.header.machine.emulator = Some("QEMU without KVM".into());
+    for format in ["table", "markdown", "html", "json", "svg", "hdr"] {
+        let said = |record| {
+            let text = render(format, record, 200, PLAIN).replace('\n', " ");
+            text.contains("emulated processor") || text.contains("QEMU without KVM")
+        };
+        assert!(said(&record) && !said(&real), "{format}");
+    }
+    let findings = report_on(&record).unwrap().findings;
+    for format in ["table", "markdown", "html"] {
+        let text = render(format, &record, 100_000, PLAIN);
+        let first = findings.iter().filter_map(|finding| text.find(&finding.text)).min();
+        assert!(text.find("emulated processor") < first && first.is_some(), "{format}:\n{text}");
+    }
+}
+
+#[test]
 fn what_ran_under_wine_says_so_in_every_report_before_its_numbers() {
     let record = under_wine(lookups());
     for format in ["table", "markdown", "html", "json", "svg", "hdr"] {

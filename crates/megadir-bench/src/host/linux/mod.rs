@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use megadir_record::{FileSystem, Machine, Pressure};
+use megadir_sys::processor;
 
 use super::Program;
 
@@ -33,6 +34,7 @@ pub(crate) fn describe(directory: BorrowedFd<'_>, program: &Program) -> Machine 
         memory_limit_bytes: memory_limit_bytes(),
         processor_limit: processor_limit(),
         hypervisor: hypervisor(&cpu),
+        emulator: processor::emulator().map(str::to_owned),
         wine: None,
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         power_plan: None,
