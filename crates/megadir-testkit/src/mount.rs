@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use megadir_lab::{Disk, RunControl, mount as lab, program};
+use megadir_lab::{Disk, FILE_SYSTEMS, RunControl, mount as lab, program};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -20,6 +20,20 @@ pub struct Recipe {
     pub mkfs: &'static [&'static str],
     pub tune: &'static [&'static str],
     pub image_bytes: u64,
+}
+
+impl Recipe {
+    /// As the lab makes it, for a driver of the kernel.
+    pub fn of_lab(name: &str) -> Self {
+        let entry = FILE_SYSTEMS.iter().find(|entry| entry.name == name).unwrap();
+        Self {
+            name: entry.name,
+            kind: entry.kind,
+            mkfs: entry.make,
+            tune: &[],
+            image_bytes: entry.smallest_bytes,
+        }
+    }
 }
 
 const EXT4_BYTES: u64 = 1 << 30;

@@ -24,6 +24,12 @@ pub enum FileSystem {
     Fuse,
     /// f2fs.
     F2fs,
+    /// JFS.
+    Jfs,
+    /// ReiserFS, version 3.
+    Reiserfs,
+    /// NILFS2.
+    Nilfs2,
     /// FAT12, FAT16 and FAT32.
     Fat,
     /// exFAT.
@@ -38,7 +44,7 @@ pub enum FileSystem {
     Other(u64),
 }
 
-const KNOWN: [(u64, FileSystem, &str); 16] = [
+const KNOWN: [(u64, FileSystem, &str); 19] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
     (0x9123_683e, FileSystem::Btrfs, "btrfs"),
@@ -49,6 +55,9 @@ const KNOWN: [(u64, FileSystem, &str); 16] = [
     (0xfe53_4d42, FileSystem::Cifs, "cifs"),
     (0x6573_5546, FileSystem::Fuse, "fuse"),
     (0xf2f5_2010, FileSystem::F2fs, "f2fs"),
+    (0x3153_464a, FileSystem::Jfs, "jfs"),
+    (0x5265_4973, FileSystem::Reiserfs, "reiserfs"),
+    (0x3434, FileSystem::Nilfs2, "nilfs2"),
     (0x4d44, FileSystem::Fat, "vfat"),
     (0x2011_bab0, FileSystem::ExFat, "exfat"),
     (0x7366_746e, FileSystem::Ntfs, "ntfs"),

@@ -48,7 +48,8 @@ const WINDOWS: usize = 64 << 10;
 const WINDOWS_REASON: &str = "each call returns a buffer of entries with attributes and file IDs; \
                               chosen from published results, not yet measured on Windows";
 
-/// The table. Sizes from which splitting pays were measured by the `listing` study.
+/// The table. Sizes from which splitting pays were measured by the `listing` study, positions by
+/// `tests/positions.rs`.
 pub static ROWS: &[Row] = &[
     Row {
         file_system: Some(FileSystem::Ext4),
@@ -115,6 +116,54 @@ pub static ROWS: &[Row] = &[
         threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "FUSE positions are the server's cookies; a large buffer saves context switches",
+    },
+    Row {
+        file_system: Some(FileSystem::Jfs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        threads_per_processor: 1,
+        buffer_bytes: LOCAL,
+        reason: "JFS lists in the order of names, and its positions are numbers in order of creation, so they do not ascend",
+    },
+    Row {
+        file_system: Some(FileSystem::Reiserfs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        threads_per_processor: 1,
+        buffer_bytes: LOCAL,
+        reason: "ReiserFS orders entries by a hash; dividing it was not measured, since Linux removed it in 6.13",
+    },
+    Row {
+        file_system: Some(FileSystem::F2fs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        threads_per_processor: 1,
+        buffer_bytes: LOCAL,
+        reason: "F2FS orders entries by the slots of its hash table; dividing them was not measured with several processors",
+    },
+    Row {
+        file_system: Some(FileSystem::Nilfs2),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        threads_per_processor: 1,
+        buffer_bytes: LOCAL,
+        reason: "NILFS2 positions are byte offsets, and Linux 5.10 cannot begin to read between two entries",
+    },
+    Row {
+        file_system: Some(FileSystem::Ntfs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        threads_per_processor: 1,
+        buffer_bytes: LOCAL,
+        reason: "NTFS moves entries to other positions while names are created, so shares would lose entries",
+    },
+    Row {
+        file_system: Some(FileSystem::ExFat),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        threads_per_processor: 1,
+        buffer_bytes: LOCAL,
+        reason: "exFAT positions are byte offsets; dividing them was not measured with several processors",
     },
     Row {
         file_system: None,

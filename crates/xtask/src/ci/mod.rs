@@ -3,6 +3,7 @@
 //! reports `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
 
 mod browser;
+mod cross;
 mod drive;
 pub(crate) mod emulated;
 mod fuzz;
@@ -44,8 +45,13 @@ static STAGES: &[Stage] = &[
         browser::run,
     ),
     stage(
+        "cross",
+        "decoders, records and inventories on s390x and 64-bit Arm in QEMU: by name, or with --full",
+        cross::run,
+    ),
+    stage(
         "emulated",
-        "suites and a study on other kernels in QEMU: by name, or with --full",
+        "file systems that this kernel lacks, in QEMU; by name and with --full, more suites",
         emulated::run_stage,
     ),
 ];

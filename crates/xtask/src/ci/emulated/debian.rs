@@ -117,9 +117,13 @@ fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), Strin
         }
         command
     };
-    process::output(apt().args(["-o", "APT::Update::Error-Mode=any", "update"]))?;
+    let unreachable = |message: String| {
+        let reason = message.lines().find(|line| line.starts_with("E: ")).or(message.lines().next());
+        format!("no packages from {}: {}", mirror(), reason.unwrap_or_default())
+    };
+    process::output(apt().args(["-o", "APT::Update::Error-Mode=any", "update"])).map_err(unreachable)?;
     let words = ["--yes", "--no-install-recommends", "--download-only", "install"];
-    process::output(apt().args(words).args(packages)).map(drop)
+    process::output(apt().args(words).args(packages)).map(drop).map_err(unreachable)
 }
 
 /// This machine's mirror, if it is one of Debian.

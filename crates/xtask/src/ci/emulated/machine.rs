@@ -1,4 +1,4 @@
-//! The emulated machine: QEMU from Debian's package, with one processor and a disk for the results.
+//! The emulated machine: QEMU from Debian's package, with a disk for the results.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ pub(super) struct Machine<'a> {
     pub(super) kernel: PathBuf,
     pub(super) memory_disk: PathBuf,
     pub(super) scratch: &'a Path,
+    pub(super) processors: u32,
     pub(super) limit: Duration,
 }
 
@@ -63,7 +64,8 @@ impl Machine<'_> {
         qemu.env("QEMU_MODULE_DIR", self.tools.folder.join("usr/lib/x86_64-linux-gnu/qemu"));
         qemu.arg("-L").arg(share.join("seabios")).arg("-L").arg(share.join("qemu"));
         let (accelerator, processor) = if has_kvm() { ("kvm", "host") } else { ("tcg", "max,-la57") };
-        qemu.args(["-machine", "q35", "-accel", accelerator, "-cpu", processor, "-smp", "1", "-m", MEMORY]);
+        qemu.args(["-machine", "q35", "-accel", accelerator, "-cpu", processor, "-m", MEMORY]);
+        qemu.args(["-smp", &self.processors.to_string()]);
         qemu.args(["-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot", "-append", WORDS]);
         qemu.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(&self.memory_disk);
         for disk in disks {
