@@ -326,6 +326,25 @@ fn another_directory_may_receive_the_files_even_if_paths_are_ambiguous() {
 }
 
 #[test]
+fn hard_links_keep_their_other_names_and_open_files_stay_open() {
+    use std::io::{Read, Write};
+    let scratch = tempfile::tempdir().unwrap();
+    let (at, other) = (scratch.path().join("t"), scratch.path().join("other"));
+    fs::create_dir(&at).unwrap();
+    fill(&at, &Layout::FLAT, &[b"abcdef".to_vec(), b"bcdefg".to_vec()]);
+    fs::hard_link(at.join("abcdef"), &other).unwrap();
+    fs::hard_link(at.join("abcdef"), at.join("second")).unwrap();
+    let mut open = fs::File::options().append(true).open(at.join("abcdef")).unwrap();
+    assert_eq!(all(&at, "flat", "prefix:2").moved, 3);
+    open.write_all(b"still").unwrap();
+    for path in [at.join("ab/abcdef"), at.join("se/second"), other] {
+        let mut text = String::new();
+        fs::File::open(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), path.metadata().unwrap().nlink()), ("still", 3), "{}", path.display());
+    }
+}
+
+#[test]
 fn one_run_at_a_time() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = Dir::open(scratch.path()).unwrap();

@@ -121,8 +121,9 @@ fn memory_is_bounded() {
         peak
     };
     let (least, most) = (peak(few), peak(many));
+    println!("peak of {few} files: {} MiB, of {many}: {} MiB", least >> 20, most >> 20);
     assert!(most < 64 << 20, "{most} bytes for {many} files");
-    // The window is 16 MiB, and is not full with few files.
+    // The window is 16 MiB, and full with the larger number only; in the long tier both fill it and what is moved meanwhile.
     assert!(most < least + (20 << 20), "{least} and {most} bytes");
 }
 
