@@ -1,8 +1,8 @@
 //! Moves the files of a directory to the places of another layout, relative to descriptors.
 //!
 //! ```text
-//! tree (old layout's directories) -> judge: name, new path -> window -> by target directories and inode -> renameat2,
-//!                                                              or offline: linkat -> unlinkat in another thread
+//! tree (old layout's directories) -> judge: name, new path -> window -> by target directories and inode
+//!   -> another thread: renameat2, or offline: linkat -> unlinkat in a third thread
 //! ```
 //!
 //! Guarantees:
@@ -14,12 +14,13 @@
 //!   emptied directories of the old layout are removed. Nothing else changes.
 //! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path
 //!   shows if it was moved; pairs of layouts without this property are [refused](Route::new).
-//! * Memory is bounded by [`ReshardOptions::window_bytes`] and one buffer per level.
+//! * Memory is bounded by three times [`ReshardOptions::window_bytes`] and one buffer per level.
 //!
 //! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths
 //! for a moment, and after a kill until the next such run. If a program replaces a file in between, its new
 //! file is unlinked.
 
+mod carrier;
 mod detect;
 mod judge;
 mod mover;
@@ -64,7 +65,7 @@ pub struct ReshardOptions<'a> {
     pub exclude: Option<&'a Globs>,
     /// Most files moved per second.
     pub files_per_second_max: Option<NonZeroU32>,
-    /// Memory for files read before they are moved, bytes.
+    /// Memory for files read before they are moved, bytes. Those that are being moved meanwhile take up to twice as much.
     pub window_bytes: usize,
     /// Remove the old layout's directories once they are empty.
     pub remove_emptied: bool,
@@ -127,9 +128,12 @@ pub fn reshard(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progres
     };
     let route = Route::new(&options.from, &way)
         .map_err(|reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason))?;
-    let mut mover = Mover::new(route, Targets::new(to)?, options, progress);
-    tree::visit(&top, options.into.map(Dir::id).transpose()?, &mut mover)?;
-    mover.finish()
+    let (targets, except) = (Targets::new(to)?, options.into.map(Dir::id).transpose()?);
+    std::thread::scope(|scope| {
+        let mut mover = Mover::new(scope, route, targets, options, progress);
+        tree::visit(&top, except, &mut mover)?;
+        mover.finish()
+    })
 }
 
 fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Way> {

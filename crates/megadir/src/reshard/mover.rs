@@ -1,14 +1,15 @@
-//! Moves the files of a tree, a window at a time.
+//! Reads a tree into windows of files, and gives these to the carrier in groups.
 
 use std::sync::Arc;
+use std::thread::Scope;
 
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::ReshardOptions;
+use super::carrier::{Carrier, Job, Outcome, Refusal};
 use super::judge::{Counts, Judge};
 use super::progress::Progress;
-use super::relink::{Done, Relinker, is_same, rename};
 use super::route::Route;
 use super::targets::Targets;
 use super::tree::{At, Visit};
@@ -17,9 +18,11 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-use crate::pace::Pace;
 
-const DESCRIPTORS_SHARE: u64 = 4;
+/// Source and target directories of the group that is moved and of the next one.
+const DESCRIPTORS_SHARES: u64 = 4;
+/// For directories on the way, and for the caller.
+const DESCRIPTORS_FREE: u64 = 64;
 
 /// As many source as target directories. On XFS larger groups are faster, because entries leave the old directory in its order,
 /// and blocks of it are logged less often; on ext4 they are slower, on btrfs equal (records/2026-11-26-reshard.md).
@@ -28,154 +31,121 @@ fn open_max(file_system: FileSystem) -> u64 {
 }
 
 pub(super) struct Mover<'a> {
-    judge: Judge<'a>,
     options: &'a ReshardOptions<'a>,
-    progress: &'a Progress,
-    pace: Option<Pace>,
     window: Window,
     targets: Targets,
     sources: Vec<Arc<Dir>>,
-    open: Vec<Result<Arc<Dir>>>,
     open_max: usize,
     /// The deepest first: parent and name.
     left: Vec<(Arc<Dir>, Box<[u8]>)>,
-    /// `None` to rename.
-    relinker: Option<Relinker>,
+    carrier: Carrier<'a>,
+    results: Results<'a>,
+}
+
+struct Results<'a> {
+    judge: Judge<'a>,
+    progress: &'a Progress,
+    on_failure: &'a dyn Fn(Error),
     fatal: Option<Error>,
 }
 
 impl<'a> Mover<'a> {
-    pub(super) fn new(
+    pub(super) fn new<'scope>(
+        scope: &'scope Scope<'scope, '_>,
         route: Route,
         targets: Targets,
         options: &'a ReshardOptions<'a>,
         progress: &'a Progress,
-    ) -> Self {
+    ) -> Self
+    where
+        'a: 'scope,
+    {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let open_max = open_max(targets.file_system());
-        let share = limit.map_or(open_max, |limit| limit / DESCRIPTORS_SHARE);
+        let share =
+            limit.map_or(open_max, |limit| limit.saturating_sub(DESCRIPTORS_FREE) / DESCRIPTORS_SHARES);
         Self {
-            judge: Judge::new(route, options.exclude),
             options,
-            progress,
-            pace: options.files_per_second_max.map(Pace::new),
             window: Window::new(options.window_bytes),
             targets,
             sources: Vec::new(),
-            open: Vec::new(),
             open_max: share.clamp(1, open_max) as usize,
             left: Vec::new(),
-            relinker: options
-                .offline
-                .then(|| Relinker::start(options.files_per_second_max.is_some()))
-                .flatten(),
-            fatal: None,
+            carrier: Carrier::start(scope, options, progress),
+            results: Results {
+                judge: Judge::new(route, options.exclude),
+                progress,
+                on_failure: options.on_failure,
+                fatal: None,
+            },
         }
     }
 
     pub(super) fn finish(mut self) -> Result<Counts> {
         self.flush();
-        self.judge.counts.directories_made = self.targets.made;
-        match self.fatal {
+        let mut results = self.results;
+        self.carrier.wait(&mut |outcome| results.take(outcome));
+        results.judge.counts.directories_made = self.targets.made;
+        match results.fatal {
             Some(error) => Err(error),
-            None => Ok(self.judge.counts),
+            None => Ok(results.judge.counts),
         }
     }
 
+    fn flush(&mut self) {
+        let window = std::mem::replace(&mut self.window, Window::new(self.options.window_bytes));
+        let mut window = window.sort();
+        // Before any file of the window moves. Failures are reported with the group.
+        for directory in window.directories() {
+            if self.results.is_ended() {
+                break;
+            }
+            self.targets.ensure(directory);
+        }
+        let sources = Arc::new(std::mem::take(&mut self.sources));
+        while !self.results.is_ended() {
+            let mut targets = Vec::new();
+            let open = |path: &[u8]| {
+                let opened = self.targets.open(path);
+                targets.push(opened.map_err(|error| (self.options.on_failure)(error)).ok());
+            };
+            let Some(group) = window.group(self.open_max, open) else { break };
+            let sources = Arc::clone(&sources);
+            self.give(Job::Move { group, sources, targets });
+        }
+        self.targets.close();
+        let left = std::mem::take(&mut self.left);
+        if !left.is_empty() {
+            self.give(Job::RemoveEmptied(left));
+        }
+    }
+
+    fn give(&mut self, job: Job) {
+        let results = &mut self.results;
+        self.carrier.give(job, &mut |outcome| results.take(outcome));
+    }
+}
+
+impl Results<'_> {
     fn is_ended(&self) -> bool {
         self.fatal.is_some() || self.progress.is_cancelled()
     }
 
-    fn flush(&mut self) {
-        self.window.sort();
-        self.make_directories();
-        let mut start = 0;
-        while start < self.window.len() && !self.is_ended() {
-            start = self.move_group(start);
-        }
-        self.targets.close();
-        self.window.clear();
-        self.sources.clear();
-        for (parent, name) in std::mem::take(&mut self.left) {
-            if !self.is_ended() && rustix::fs::unlinkat(&*parent, &*name, AtFlags::REMOVEDIR).is_ok() {
-                self.judge.counts.directories_removed += 1;
-            }
-        }
+    fn take(&mut self, outcome: Outcome) {
+        let counts = &mut self.judge.counts;
+        counts.moved += outcome.moved;
+        counts.directories_removed += outcome.removed;
+        counts.failures += outcome.unopened;
+        outcome.refused.into_iter().for_each(|refusal| self.refused(&refusal));
     }
 
-    /// Before any file of the window moves. Failures are reported with the first file for the directory.
-    fn make_directories(&mut self) {
-        let mut index = 0;
-        while index < self.window.len() && !self.is_ended() {
-            self.targets.ensure(self.window.get(index).directory);
-            index = self.end_of_run(index);
-        }
-    }
-
-    fn end_of_run(&self, start: usize) -> usize {
-        let directory = self.window.get(start).directory;
-        let same = |index: &usize| self.window.get(*index).directory == directory;
-        (start..self.window.len()).take_while(same).last().map_or(start + 1, |last| last + 1)
-    }
-
-    /// Returns the index after the group.
-    fn move_group(&mut self, start: usize) -> usize {
-        let (targets, open) = (&mut self.targets, &mut self.open);
-        let end = self.window.group(start, self.open_max, |directory| open.push(targets.open(directory)));
-        for index in start..end {
-            if self.pace.as_ref().is_some_and(|pace| !pace.wait(1, || self.progress.is_cancelled()))
-                || self.is_ended()
-            {
-                break;
-            }
-            self.move_file(index);
-        }
-        if let Some(relinker) = &mut self.relinker {
-            let done = relinker.wait();
-            self.judge_done(done);
-        }
-        for error in self.open.drain(..).filter_map(Result::err) {
-            (self.options.on_failure)(error);
-        }
-        end
-    }
-
-    fn move_file(&mut self, index: usize) {
-        let waiting = self.window.get(index);
-        let Ok(target) = &self.open[waiting.target] else {
-            self.judge.counts.failures += 1;
-            return;
-        };
-        let source = &self.sources[waiting.source];
-        let moved = match &mut self.relinker {
-            Some(relinker) => relinker.link(source, target, &waiting).map(|()| relinker.done()),
-            None => rename(source, target, &waiting).map(|()| Done { moved: 1, ..Done::default() }),
-        };
-        match moved {
-            Ok(done) => self.judge_done(done),
-            Err(error) => {
-                let both = error == Errno::EXIST && is_same(source, target, &waiting);
-                let (source, name) = (Arc::clone(source), Box::from(waiting.name));
-                self.judge_refusal(&source, &name, error, both);
-            }
-        }
-    }
-
-    fn judge_done(&mut self, done: Done) {
-        self.judge.counts.moved += done.moved;
-        self.progress.more(done.moved);
-        for (source, name, error) in done.refused {
-            self.judge_refusal(&source, &name, error, false);
-        }
-    }
-
-    /// `both`: the new path is a link to the same file.
-    fn judge_refusal(&mut self, source: &Dir, name: &[u8], error: Errno, both: bool) {
-        if error == Errno::NOENT && !exists(source, name) {
+    fn refused(&mut self, refusal: &Refusal) {
+        let Refusal { source, name, error, both } = refusal;
+        if *error == Errno::NOENT && !exists(source, name) {
             return;
         }
-        let failure = failure(source, name, error, both);
-        match error {
+        let failure = failure(source, name, *error, *both);
+        match *error {
             Errno::INVAL | Errno::NOSYS => {
                 self.fatal = Some(failure);
                 return;
@@ -183,17 +153,17 @@ impl<'a> Mover<'a> {
             Errno::EXIST => self.judge.counts.conflicts += 1,
             _ => self.judge.counts.failures += 1,
         }
-        (self.options.on_failure)(failure);
+        (self.on_failure)(failure);
     }
 }
 
 impl Visit for Mover<'_> {
     fn enters(&self, level: usize, name: &[u8]) -> bool {
-        self.judge.route.leads_to_files(level, name)
+        self.results.judge.route.leads_to_files(level, name)
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
-        if let Some(placed) = self.judge.look(at.level, at.path, name, kind) {
+        if let Some(placed) = self.results.judge.look(at.level, at.path, name, kind) {
             if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {
                 self.sources.push(Arc::clone(at.directory));
             }
@@ -202,11 +172,11 @@ impl Visit for Mover<'_> {
                 self.flush();
             }
         }
-        !self.is_ended()
+        !self.results.is_ended()
     }
 
     fn left(&mut self, parent: &Arc<Dir>, name: &[u8], level: usize) {
-        if self.options.remove_emptied && !self.judge.route.keeps(level, name) {
+        if self.options.remove_emptied && !self.results.judge.route.keeps(level, name) {
             self.left.push((Arc::clone(parent), name.into()));
         }
         if self.sources.len() >= self.open_max || self.left.len() >= self.open_max {
@@ -215,7 +185,7 @@ impl Visit for Mover<'_> {
     }
 
     fn fail(&mut self, failure: Error) {
-        self.judge.counts.failures += 1;
+        self.results.judge.counts.failures += 1;
         (self.options.on_failure)(failure);
     }
 }

@@ -1,5 +1,7 @@
 //! Files that wait to be moved, in bounded memory: in groups of target directories, by inode in each.
 
+use std::sync::Arc;
+
 use crate::layout::Placed;
 
 const ITEM_BYTES: usize = size_of::<Item>();
@@ -39,11 +41,23 @@ pub(super) struct Window {
     bytes: Vec<u8>,
 }
 
+/// Files of a window, by target directory.
+pub(super) struct Sorted {
+    items: Vec<Item>,
+    bytes: Arc<Vec<u8>>,
+    taken: usize,
+}
+
+/// Files for some of the target directories, by inode.
+pub(super) struct Group {
+    items: Vec<Item>,
+    bytes: Arc<Vec<u8>>,
+}
+
 pub(super) struct Waiting<'a> {
     pub(super) target: usize,
     pub(super) source: usize,
     pub(super) name: &'a [u8],
-    pub(super) directory: &'a [u8],
     pub(super) file: &'a [u8],
 }
 
@@ -60,12 +74,6 @@ impl Window {
         self.items.len() == self.items.capacity() || self.bytes.capacity() - self.bytes.len() < LONGEST
     }
 
-    pub(super) fn clear(&mut self) {
-        self.items.clear();
-        self.bytes.clear();
-    }
-
-    /// `false` if it is full.
     pub(super) fn push(&mut self, source: usize, name: &[u8], inode: u64, placed: &Placed<'_>) {
         let (at, path) = (self.bytes.len() as u32, placed.path());
         self.bytes.extend_from_slice(path);
@@ -88,53 +96,49 @@ impl Window {
         });
     }
 
-    pub(super) fn sort(&mut self) {
-        let Self { items, bytes } = self;
+    pub(super) fn sort(self) -> Sorted {
+        let Self { mut items, bytes } = self;
         items.sort_unstable_by(|a, b| {
-            a.key.cmp(&b.key).then_with(|| a.directory(bytes).cmp(b.directory(bytes)))
+            a.key.cmp(&b.key).then_with(|| a.directory(&bytes).cmp(b.directory(&bytes)))
         });
+        Sorted { items, bytes: Arc::new(bytes), taken: 0 }
+    }
+}
+
+impl Sorted {
+    /// Target directories.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &[u8]> {
+        let runs = self.items.chunk_by(|a, b| a.directory(&self.bytes) == b.directory(&self.bytes));
+        runs.map(|run| run[0].directory(&self.bytes))
     }
 
-    /// Numbers the target directories from `start`, at most `targets_max`, and sorts their files by inode.
-    /// Calls `begin` with each target directory, and returns the end of the group.
-    pub(super) fn group(&mut self, start: usize, targets_max: usize, mut begin: impl FnMut(&[u8])) -> usize {
-        let Self { items, bytes } = self;
-        let (mut end, mut targets) = (start, 0);
-        while end < items.len() {
-            let is_new = end == start || items[end].directory(bytes) != items[end - 1].directory(bytes);
-            if is_new {
-                if targets == targets_max {
-                    break;
-                }
-                targets += 1;
-                begin(items[end].directory(bytes));
-            }
-            items[end].target = (targets - 1) as u16;
-            end += 1;
+    /// Takes the files for the next `targets_max` target directories. Calls `begin` with each of these; `None` at the end.
+    pub(super) fn group(&mut self, targets_max: usize, mut begin: impl FnMut(&[u8])) -> Option<Group> {
+        let bytes = &*self.bytes;
+        let rest = &self.items[self.taken..];
+        let mut items = Vec::new();
+        let runs = rest.chunk_by(|a, b| a.directory(bytes) == b.directory(bytes));
+        for (target, run) in runs.take(targets_max).enumerate() {
+            begin(run[0].directory(bytes));
+            items.extend(run.iter().map(|item| Item { target: target as u16, ..*item }));
         }
-        items[start..end].sort_unstable_by_key(|item| item.inode);
-        end
+        self.taken += items.len();
+        items.sort_unstable_by_key(|item| item.inode);
+        (!items.is_empty()).then(|| Group { items, bytes: Arc::clone(&self.bytes) })
     }
+}
 
-    pub(super) fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    pub(super) fn get(&self, index: usize) -> Waiting<'_> {
-        let item = &self.items[index];
-        let path = item.path(&self.bytes);
-        let file = &path[usize::from(item.file_at)..];
-        let end = item.at as usize + path.len();
-        let name = match usize::from(item.name_bytes) {
-            0 => file,
-            bytes => &self.bytes[end..end + bytes],
-        };
-        Waiting {
-            target: item.target.into(),
-            source: item.source as usize,
-            name,
-            directory: item.directory(&self.bytes),
-            file,
-        }
+impl Group {
+    pub(super) fn files(&self) -> impl Iterator<Item = Waiting<'_>> {
+        self.items.iter().map(|item| {
+            let path = item.path(&self.bytes);
+            let file = &path[usize::from(item.file_at)..];
+            let end = item.at as usize + path.len();
+            let name = match usize::from(item.name_bytes) {
+                0 => file,
+                bytes => &self.bytes[end..end + bytes],
+            };
+            Waiting { target: item.target.into(), source: item.source as usize, name, file }
+        })
     }
 }

@@ -85,7 +85,7 @@ fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, Cl
     Ok(code)
 }
 
-/// The last pass removes emptied directories. Counts of files that stay are the last pass's.
+/// The last pass removes emptied directories. Counts of files that stay are those of the last complete pass.
 fn follow(
     args: &Args,
     work: &Work,
@@ -93,7 +93,7 @@ fn follow(
     progress: &reshard::Progress,
     results: &Results,
 ) -> Result<Counts, Error> {
-    let mut sum = Counts::default();
+    let (mut sum, mut passes) = (Counts::default(), 0);
     let mut quiet_since = Instant::now();
     loop {
         let is_last = args.until_quiet.is_some_and(|quiet| quiet_since.elapsed() >= quiet);
@@ -101,10 +101,14 @@ fn follow(
         results.summary.borrow_mut().begin_pass();
         let began = Instant::now();
         let counts = reshard::reshard(&work.directory, &options, progress)?;
+        // A pass that was interrupted has not met all files that stay.
+        let stay = if progress.is_cancelled() && passes > 0 { sum } else { counts };
+        passes += 1;
         sum = Counts {
             moved: sum.moved + counts.moved,
             directories_made: sum.directories_made + counts.directories_made,
-            ..counts
+            directories_removed: counts.directories_removed,
+            ..stay
         };
         if is_last || progress.is_cancelled() {
             return Ok(sum);

@@ -1,0 +1,190 @@
+//! Moves groups of files in a thread of its own, while the caller's reads, sorts and opens what comes next.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{Builder, Scope};
+
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::ReshardOptions;
+use super::progress::Progress;
+use super::relink::{Done, Relinker, is_same, rename};
+use super::window::{Group, Waiting};
+use crate::dir::Dir;
+use crate::pace::Pace;
+
+/// Refusals that are passed on at once.
+const BATCH: usize = 256;
+/// Batches that wait; then the thread does too.
+const BATCHES_MAX: usize = 16;
+
+pub(super) enum Job {
+    Move {
+        group: Group,
+        sources: Arc<Vec<Arc<Dir>>>,
+        /// `None` if it could not be opened.
+        targets: Vec<Option<Arc<Dir>>>,
+    },
+    /// Parent and name, the deepest first. Those that are not empty stay.
+    RemoveEmptied(Vec<(Arc<Dir>, Box<[u8]>)>),
+}
+
+/// A file that stays.
+pub(super) struct Refusal {
+    pub(super) source: Arc<Dir>,
+    pub(super) name: Box<[u8]>,
+    pub(super) error: Errno,
+    /// The new path is a link to the same file.
+    pub(super) both: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) moved: u64,
+    pub(super) removed: u64,
+    /// Files whose target directory could not be opened.
+    pub(super) unopened: u64,
+    pub(super) refused: Vec<Refusal>,
+    /// The job is done.
+    is_last: bool,
+}
+
+pub(super) struct Worker<'a> {
+    progress: &'a Progress,
+    pace: Option<Pace>,
+    /// `None` to rename.
+    relinker: Option<Relinker>,
+    is_ended: bool,
+    outcome: Outcome,
+}
+
+impl<'a> Worker<'a> {
+    fn new(options: &ReshardOptions<'_>, progress: &'a Progress) -> Self {
+        let start = || Relinker::start(options.files_per_second_max.is_some());
+        Self {
+            progress,
+            pace: options.files_per_second_max.map(Pace::new),
+            relinker: options.offline.then(start).flatten(),
+            is_ended: false,
+            outcome: Outcome::default(),
+        }
+    }
+
+    fn work(&mut self, job: Job, tell: &mut dyn FnMut(Outcome)) {
+        match job {
+            Job::Move { group, sources, targets } => {
+                for file in group.files() {
+                    let cancelled = || self.progress.is_cancelled();
+                    let waits = self.pace.as_ref().is_none_or(|pace| pace.wait(1, cancelled));
+                    if !waits || self.is_ended || cancelled() {
+                        break;
+                    }
+                    let source = &sources[file.source];
+                    match &targets[file.target] {
+                        Some(target) => self.carry(source, target, &file),
+                        None => self.outcome.unopened += 1,
+                    }
+                    if self.outcome.refused.len() >= BATCH {
+                        tell(std::mem::take(&mut self.outcome));
+                    }
+                }
+                if let Some(relinker) = &mut self.relinker {
+                    let done = relinker.wait();
+                    self.add(done);
+                }
+            }
+            Job::RemoveEmptied(left) => {
+                for (parent, name) in left {
+                    if !self.is_ended
+                        && !self.progress.is_cancelled()
+                        && rustix::fs::unlinkat(&*parent, &*name, AtFlags::REMOVEDIR).is_ok()
+                    {
+                        self.outcome.removed += 1;
+                    }
+                }
+            }
+        }
+        self.outcome.is_last = true;
+        tell(std::mem::take(&mut self.outcome));
+    }
+
+    fn carry(&mut self, source: &Arc<Dir>, target: &Arc<Dir>, file: &Waiting<'_>) {
+        let moved = match &mut self.relinker {
+            Some(relinker) => relinker.link(source, target, file).map(|()| relinker.done()),
+            None => rename(source, target, file).map(|()| Done { moved: 1, ..Done::default() }),
+        };
+        match moved {
+            Ok(done) => self.add(done),
+            Err(error) => {
+                let both = error == Errno::EXIST && is_same(source, target, file);
+                // No other file can be renamed either.
+                self.is_ended |= matches!(error, Errno::INVAL | Errno::NOSYS);
+                let (source, name) = (Arc::clone(source), file.name.into());
+                self.outcome.refused.push(Refusal { source, name, error, both });
+            }
+        }
+    }
+
+    fn add(&mut self, done: Done) {
+        self.outcome.moved += done.moved;
+        self.progress.more(done.moved);
+        let refusal = |(source, name, error)| Refusal { source, name, error, both: false };
+        self.outcome.refused.extend(done.refused.into_iter().map(refusal));
+    }
+}
+
+/// Does one job while the next one is prepared.
+pub(super) enum Carrier<'a> {
+    Thread {
+        jobs: Sender<Job>,
+        outcomes: Receiver<Outcome>,
+        is_busy: bool,
+    },
+    /// The system refuses a thread.
+    Here(Box<Worker<'a>>),
+}
+
+impl<'a> Carrier<'a> {
+    pub(super) fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        options: &ReshardOptions<'_>,
+        progress: &'a Progress,
+    ) -> Self
+    where
+        'a: 'scope,
+    {
+        let (jobs, waiting) = channel();
+        let (told, outcomes) = sync_channel(BATCHES_MAX);
+        let worker = Worker::new(options, progress);
+        match Builder::new().spawn_scoped(scope, move || serve(worker, &waiting, &told)) {
+            Ok(_) => Self::Thread { jobs, outcomes, is_busy: false },
+            Err(_) => Self::Here(Box::new(Worker::new(options, progress))),
+        }
+    }
+
+    /// Begins with a job once the last one is done.
+    pub(super) fn give(&mut self, job: Job, take: &mut dyn FnMut(Outcome)) {
+        self.wait(take);
+        match self {
+            Self::Thread { jobs, is_busy, .. } => *is_busy = jobs.send(job).is_ok(),
+            Self::Here(worker) => worker.work(job, take),
+        }
+    }
+
+    /// Waits until the last job is done.
+    pub(super) fn wait(&mut self, take: &mut dyn FnMut(Outcome)) {
+        let Self::Thread { outcomes, is_busy, .. } = self else { return };
+        while *is_busy && let Ok(outcome) = outcomes.recv() {
+            *is_busy = !outcome.is_last;
+            take(outcome);
+        }
+    }
+}
+
+fn serve(mut worker: Worker<'_>, jobs: &Receiver<Job>, told: &SyncSender<Outcome>) {
+    while let Ok(job) = jobs.recv() {
+        // Nobody listens if the reading failed.
+        worker.work(job, &mut |outcome| drop(told.send(outcome)));
+    }
+}
