@@ -184,7 +184,7 @@ impl<'a> Carrier<'a> {
 
 fn serve(mut worker: Worker<'_>, jobs: &Receiver<Job>, told: &SyncSender<Outcome>) {
     while let Ok(job) = jobs.recv() {
-        // Nobody listens if the reading failed.
+        // The receiver is gone if the reading failed.
         worker.work(job, &mut |outcome| drop(told.send(outcome)));
     }
 }
