@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! environment -> Launcher -> names of libraries -> World { rank, size, hosts } -> agree, send_to_all, gather, meet, barrier
+//!                                                                            send, receive
 //! ```
 //!
-//! The library is opened at run time, so no program needs MPI to start. All calls are collective: each rank makes the
-//! same calls in the same order. Limits: Linux; one world per process; no rank may be lost.
+//! The library is opened at run time, so no program needs MPI to start. Calls are collective, each rank makes the same calls in
+//! the same order, except `send` and `receive`, which are between two ranks. Limits: Linux; one world per process; no rank may be lost.
 
 mod launcher;
 mod proof;
@@ -16,6 +17,7 @@ mod unsupported;
 mod world;
 
 use std::io;
+use std::time::Duration;
 
 pub use launcher::Launcher;
 pub use proof::Proof;
@@ -25,6 +27,17 @@ pub use unsupported::World;
 pub use world::World;
 
 pub const LIBRARY_VARIABLE: &str = "MEGADIR_MPI";
+
+/// Sleeps that become longer, up to 2 ms: a waiting rank leaves the processor to others.
+#[derive(Debug, Default)]
+pub struct Pause(Duration);
+
+impl Pause {
+    pub fn longer(&mut self) -> Duration {
+        self.0 = (self.0 * 2).clamp(Duration::from_micros(20), Duration::from_millis(2));
+        self.0
+    }
+}
 
 /// Reason why the processes do not become one world, or no longer are one.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +50,7 @@ pub enum Error {
     #[error("cannot open the MPI library '{path}' of {LIBRARY_VARIABLE}: {source}")]
     Library { path: String, source: io::Error },
     #[error(
-        "no MPI launcher started this process; try: mpirun -np 4 megadir bench run smallfile --engine mpi --dir DIR"
+        "no MPI launcher started this process; try: mpirun -np 4 megadir scan DIR --engine mpi -o FOLDER"
     )]
     NoLauncher,
     #[error(

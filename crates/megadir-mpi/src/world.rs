@@ -5,7 +5,7 @@ use std::path::Path;
 
 use megadir_sys::mpi::{Library, Mpi};
 
-use crate::{Error, Launcher, Proof};
+use crate::{Error, Launcher, Pause, Proof};
 
 /// Seen by one process; used by the thread that joined.
 #[derive(Debug)]
@@ -98,6 +98,18 @@ impl World {
     /// Returns the bytes of all ranks at rank 0, nothing elsewhere.
     pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.mpi.gather(bytes)
+    }
+
+    /// Sends to one rank, which must receive.
+    pub fn send(&self, to: u32, bytes: &[u8]) -> io::Result<()> {
+        let mut pause = Pause::default();
+        self.mpi.send(to, bytes, &mut || std::thread::sleep(pause.longer()))
+    }
+
+    /// Returns a message that another rank sends, with that rank; `None` if there is none yet.
+    pub fn receive(&self) -> io::Result<Option<(u32, Vec<u8>)>> {
+        let mut pause = Pause::default();
+        self.mpi.receive(&mut || std::thread::sleep(pause.longer()))
     }
 
     /// Waits without sleeping.

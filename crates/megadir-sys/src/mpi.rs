@@ -31,6 +31,7 @@ struct Abi {
     evidence: Evidence,
     world: Handle,
     byte: Handle,
+    any_source: c_int,
     /// `MPI_THREAD_FUNNELED`: only the initialising thread calls the library.
     funneled: c_int,
 }
@@ -43,6 +44,7 @@ static ABIS: [Abi; 3] = [
         evidence: Evidence::FileNameContains("mpi_abi"),
         world: Handle::Value(0x101),
         byte: Handle::Value(0x247),
+        any_source: -1,
         funneled: 1024,
     },
     Abi {
@@ -50,6 +52,7 @@ static ABIS: [Abi; 3] = [
         evidence: Evidence::Symbol(c"ompi_mpi_comm_world"),
         world: Handle::Symbol(c"ompi_mpi_comm_world"),
         byte: Handle::Symbol(c"ompi_mpi_byte"),
+        any_source: -1,
         funneled: 1,
     },
     Abi {
@@ -57,12 +60,16 @@ static ABIS: [Abi; 3] = [
         evidence: Evidence::NoOther,
         world: Handle::Value(0x4400_0000),
         byte: Handle::Value(0x4c00_010d),
+        any_source: -2,
         funneled: 1,
     },
 ];
 
 /// Larger than `MPI_Status` of any library (20 to 32 bytes); never read.
 type Status = [u64; 16];
+/// Tag of sender and length, and that of the bytes, which follow: so no field of a status is read.
+const HEADER: c_int = 1;
+const BODY: c_int = 2;
 /// At least `MPI_MAX_LIBRARY_VERSION_STRING` of every library.
 const TEXT_BYTES: usize = 8192;
 
@@ -73,6 +80,9 @@ type Nothing = unsafe extern "C" fn() -> c_int;
 type Barrier = unsafe extern "C" fn(usize, *mut usize) -> c_int;
 type Test = unsafe extern "C" fn(*mut usize, *mut c_int, *mut Status) -> c_int;
 type Broadcast = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, usize, *mut usize) -> c_int;
+type Send = unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize, *mut usize) -> c_int;
+type Receive = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize) -> c_int;
+type Probe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut Status) -> c_int;
 type Gather = unsafe extern "C" fn(
     *const c_void,
     c_int,
@@ -107,6 +117,9 @@ struct Calls {
     version: Text,
     barrier: Barrier,
     test: Test,
+    send: Send,
+    receive: Receive,
+    probe: Probe,
     broadcast: Broadcast,
     gather: Gather,
     gather_v: GatherV,
@@ -229,6 +242,64 @@ impl Mpi {
         }
     }
 
+    /// Sends to one rank, and calls `pause` until that has received.
+    pub fn send(&self, to: u32, bytes: &[u8], pause: &mut dyn FnMut()) -> io::Result<()> {
+        let mut header = [0; 16];
+        header[..8].copy_from_slice(&u64::from(self.rank).to_le_bytes());
+        header[8..].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        for (tag, bytes) in [(HEADER, &header[..]), (BODY, bytes)] {
+            let Library { calls, world, byte, .. } = &self.library;
+            let (from, count, mut request) = (bytes.as_ptr().cast(), int(bytes.len())?, 0);
+            let at = &raw mut request;
+            // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
+            let done = unsafe { (calls.send)(from, count, *byte, to as c_int, tag, *world, at) };
+            checked("MPI_Isend", done)?;
+            self.completed(request, || {
+                pause();
+                true
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A message that another rank has begun to send, and that rank; `None` if there is none. Calls `pause` until all of it
+    /// is there.
+    pub fn receive(&self, pause: &mut dyn FnMut()) -> io::Result<Option<(u32, Vec<u8>)>> {
+        let (mut found, mut status): (c_int, Status) = (0, [0; 16]);
+        let Library { calls, world, abi, .. } = &self.library;
+        // SAFETY: MPI is initialised, in this thread; flag and status are written, and the status has room.
+        let done = unsafe { (calls.probe)(abi.any_source, HEADER, *world, &raw mut found, &raw mut status) };
+        checked("MPI_Iprobe", done)?;
+        if found == 0 {
+            return Ok(None);
+        }
+        let mut header = [0; 16];
+        self.receive_into(&mut header, abi.any_source, HEADER, pause)?;
+        let [from, length] = [0, 1].map(|at| u64::from_le_bytes(header.as_chunks().0[at]));
+        let mut bytes = vec![0; length as usize];
+        self.receive_into(&mut bytes, from as c_int, BODY, pause)?;
+        Ok(Some((from as u32, bytes)))
+    }
+
+    fn receive_into(
+        &self,
+        bytes: &mut [u8],
+        from: c_int,
+        tag: c_int,
+        pause: &mut dyn FnMut(),
+    ) -> io::Result<()> {
+        let Library { calls, world, byte, .. } = &self.library;
+        let (to, count, mut request) = (bytes.as_mut_ptr().cast(), int(bytes.len())?, 0);
+        // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
+        let done = unsafe { (calls.receive)(to, count, *byte, from, tag, *world, &raw mut request) };
+        checked("MPI_Irecv", done)?;
+        self.completed(request, || {
+            pause();
+            true
+        })
+        .map(drop)
+    }
+
     /// From rank 0 to all ranks; all slices have the same length.
     pub fn broadcast(&self, bytes: &mut [u8]) -> io::Result<()> {
         let Library { calls, world, byte, .. } = &self.library;
@@ -313,6 +384,9 @@ impl Calls {
             version: call!(c"MPI_Get_library_version", Text),
             barrier: call!(c"MPI_Ibarrier", Barrier),
             test: call!(c"MPI_Test", Test),
+            send: call!(c"MPI_Isend", Send),
+            receive: call!(c"MPI_Irecv", Receive),
+            probe: call!(c"MPI_Iprobe", Probe),
             broadcast: call!(c"MPI_Ibcast", Broadcast),
             gather: call!(c"MPI_Igather", Gather),
             gather_v: call!(c"MPI_Igatherv", GatherV),
