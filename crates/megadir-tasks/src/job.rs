@@ -237,6 +237,12 @@ pub struct Used {
     /// Files with several links: a file counts where its first name by path is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked: Vec<Linked>,
+    /// Number of entries whose attributes could not be read.
+    #[serde(default)]
+    pub unexamined: u64,
+    /// Number of directories on other file systems, which were not entered.
+    #[serde(default)]
+    pub mounts_not_entered: u64,
 }
 
 /// Figures of the entries below a directory.

@@ -93,7 +93,16 @@ fn check_removal(path: &Path, _contents: bool) -> Result<()> {
 /// Parts that are being written would be entries of the tree.
 fn check_apart(folder: &Path, tree: &Path) -> Result<()> {
     let real = |path: &Path| std::fs::canonicalize(path).map_err(|error| Error::io("open", path, error));
-    if real(folder)?.starts_with(real(tree)?) {
+    // It may have to be created.
+    let (parent, name) =
+        (folder.parent().filter(|parent| !parent.as_os_str().is_empty()), folder.file_name());
+    let folder_real = match (real(folder), name) {
+        (Err(error), Some(name)) if error.kind() == ErrorKind::NotFound => {
+            real(parent.unwrap_or(Path::new(".")))?.join(name)
+        }
+        (found, _) => found?,
+    };
+    if folder_real.starts_with(real(tree)?) {
         let reason = format!("this folder is in the tree '{}': name another", tree.display());
         return Err(Error::new("scan into", folder, ErrorKind::BadOption, reason));
     }

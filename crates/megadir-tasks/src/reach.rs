@@ -37,6 +37,13 @@ impl<'j> Roots<'j> {
     }
 }
 
+/// Checks that this machine has the job's directories.
+///
+/// Errors: one cannot be opened, or is another directory.
+pub fn check_roots(job: &Job) -> Result<()> {
+    job.roots.iter().try_for_each(|root| open_root(root).map(drop))
+}
+
 fn open_root(root: &Root) -> Result<Dir> {
     let directory = Dir::open(root.path.to_path()?)?;
     let facts = directory.attributes(StatMask::BORN | StatMask::INODE)?;

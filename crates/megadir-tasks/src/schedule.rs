@@ -40,6 +40,8 @@ pub struct Schedule {
     removal: Removal,
     sums: HashMap<(u32, Vec<u8>), Sum>,
     linked: HashMap<(u64, u64), Linked>,
+    unexamined: u64,
+    mounts_not_entered: u64,
 }
 
 #[derive(Debug)]
@@ -99,6 +101,8 @@ impl Schedule {
             removal: Removal::default(),
             sums: HashMap::new(),
             linked: HashMap::new(),
+            unexamined: 0,
+            mounts_not_entered: 0,
             job,
         };
         let first = schedule.job.first_items();
@@ -221,6 +225,8 @@ impl Schedule {
             self.removal.mounts += removal.mounts;
         }
         if let Some(used) = outcome.used {
+            self.unexamined += used.unexamined;
+            self.mounts_not_entered += used.mounts_not_entered;
             for sum in used.sums {
                 let key = (sum.root, sum.path.0.clone());
                 self.sums.entry(key).or_insert_with(|| empty_like(&sum)).merge(&sum);
@@ -270,6 +276,16 @@ impl Schedule {
     /// Counts of the removal so far.
     pub fn removal(&self) -> Removal {
         self.removal
+    }
+
+    /// Number of entries in [`Schedule::sums`] whose attributes could not be read.
+    pub fn unexamined(&self) -> u64 {
+        self.unexamined
+    }
+
+    /// Number of directories on other file systems, which the tasks of [`Schedule::sums`] did not enter.
+    pub fn mounts_not_entered(&self) -> u64 {
+        self.mounts_not_entered
     }
 
     /// First failures, as text.

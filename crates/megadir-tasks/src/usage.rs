@@ -27,7 +27,11 @@ pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError
         let reached = reach(roots.open(item.root)?, &item);
         let walk = match reached {
             Ok(Reached::Directory(directory)) => start(directory, &item, limits(&task.job)),
-            Ok(Reached::Vanished | Reached::OtherMount) => continue,
+            Ok(Reached::Vanished) => continue,
+            Ok(Reached::OtherMount) => {
+                counts.mounts_not_entered += 1;
+                continue;
+            }
             Err(error) => Err(error),
         };
         let mut failed = |error: &megadir::Error| {
@@ -49,7 +53,8 @@ pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError
                     spending.entries += counts.add(item.root, directory, batch, attributes);
                 }
                 WalkItem::Error(error) => failed(&error),
-                WalkItem::End { .. } | WalkItem::OtherMount(_) => {}
+                WalkItem::OtherMount(_) => counts.mounts_not_entered += 1,
+                WalkItem::End { .. } => {}
             }
             if spending.is_stopped() {
                 return Err(TaskError::Stopped);
@@ -70,6 +75,8 @@ struct Counts {
     depth: u32,
     sums: HashMap<(u32, Vec<u8>), Sum>,
     linked: HashMap<(u64, u64), Linked>,
+    unexamined: u64,
+    mounts_not_entered: u64,
 }
 
 impl Counts {
@@ -81,6 +88,7 @@ impl Counts {
                 continue;
             }
             let facts = Facts::new(entry.kind, attributes);
+            self.unexamined += u64::from(attributes.error != 0);
             sum.entries += 1;
             sum.directories += u64::from(facts.kind == FileType::Directory);
             sum.newest_ns = sum.newest_ns.max(facts.modified_ns);
@@ -121,7 +129,7 @@ impl Counts {
         sums.sort_unstable_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
         let mut linked: Vec<Linked> = self.linked.into_values().collect();
         linked.sort_unstable_by_key(|linked| linked.id);
-        Used { sums, linked }
+        Used { sums, linked, unexamined: self.unexamined, mounts_not_entered: self.mounts_not_entered }
     }
 }
 

@@ -374,6 +374,22 @@ pub struct Report {
 }
 
 impl Report {
+    /// Report of figures that were summed up elsewhere: of each tree, and of all directories that may be listed. Its tables are empty.
+    pub fn of_sums(
+        options: &UsageOptions,
+        roots: Vec<Root>,
+        directories: &[Directory],
+        unexamined: u64,
+    ) -> Self {
+        let directories = top::best(directories, options.by, options.top).into_iter().cloned().collect();
+        let mut total = Sum::default();
+        roots.iter().for_each(|root| total.merge(&root.sum));
+        let linked_entries = total.amount.entries - total.amount.inodes;
+        let mut tables = Tables::new(options.now_s);
+        tables.unexamined = unexamined;
+        Self { by: options.by, roots, total, directories, linked_entries, tables }
+    }
+
     /// The `top` directories with the highest ranks, in the order of [`Report::directories`].
     pub fn best(&self, top: usize) -> Vec<&Directory> {
         top::best(&self.directories, self.by, top)

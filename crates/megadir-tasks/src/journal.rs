@@ -1,0 +1,76 @@
+//! Journal of a job: a file with the lines of its schedule. What its last lines lack after a crash is done again.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use megadir::{Error, ErrorKind, Result};
+
+use crate::job::{Job, Root};
+use crate::schedule::Schedule;
+
+/// Name of the journal in the folder of a scan.
+pub const JOURNAL: &str = "megadir-journal.jsonl";
+
+/// Open journal. Another process that opens it is refused.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Begins the journal of a job, or continues the one in the file: then returns the schedule of its lines.
+    ///
+    /// Errors: another process has it open; it is that of another job; it cannot be read or written.
+    pub fn open(path: &Path, job: Job) -> Result<(Self, Schedule)> {
+        let failed = |error| Error::io("write", path, error);
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).append(true).create(true).open(path).map_err(failed)?;
+        // Some network file systems have no locks.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let reason = "another process works on this job";
+            return Err(Error::new("write", path, ErrorKind::Io, reason));
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        // The process died while it wrote the last line.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        file.set_len(whole as u64).map_err(failed)?;
+        let mut journal = Self { file, path: path.to_owned() };
+        if whole == 0 {
+            let schedule = Schedule::new(job);
+            journal.write(&schedule.first_line())?;
+            journal.sync()?;
+            return Ok((journal, schedule));
+        }
+        let malformed = |reason: String| Error::new("continue", path, ErrorKind::Malformed, reason);
+        let schedule = Schedule::replay(text[..whole].lines()).map_err(|error| malformed(error.reason()))?;
+        if !is_same(schedule.job(), &job) {
+            let reason = "the journal is of another job: its trees are others, or were replaced";
+            return Err(malformed(reason.to_owned()));
+        }
+        Ok((journal, schedule))
+    }
+
+    /// Writes a line.
+    pub fn write(&mut self, line: &str) -> Result<()> {
+        self.done(|file| file.write_all(format!("{line}\n").as_bytes()))
+    }
+
+    /// Makes the lines durable.
+    pub fn sync(&mut self) -> Result<()> {
+        self.done(|file| file.sync_data())
+    }
+
+    fn done(&mut self, step: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        step(&mut self.file).map_err(|error| Error::io("write", &self.path, error))
+    }
+}
+
+/// Device numbers differ between machines, and budgets may.
+fn is_same(old: &Job, new: &Job) -> bool {
+    let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
+    let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
+    old.kind == new.kind && old.folder == new.folder && roots(old) == roots(new)
+}
