@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use megadir_bench::RankWorkers;
-use megadir_mpi::{Error, LIBRARY_VARIABLE, Launcher, Proof, World};
+use megadir_mpi::{LIBRARY_VARIABLE, Launcher, Proof, World};
 
 use super::Command;
 use crate::exit::{self, CliError};
@@ -30,8 +30,8 @@ fn launcher() -> Option<Launcher> {
 pub(crate) fn refuse_copies(command: &Command) -> Result<(), CliError> {
     match launcher().filter(|launcher| launcher.size > 1 && command.writes()) {
         Some(Launcher { name, size, .. }) => Err(CliError::usage(format!(
-            "{name} started {size} copies of this command, and each would do all of its work; start it once, or use \
-             'megadir bench run smallfile --engine mpi'"
+            "{name} started {size} copies of this command, and each would do all of its work; start it once, or add \
+             --engine mpi (scan, usage, remove, bench run)"
         ))),
         None => Ok(()),
     }
@@ -46,19 +46,20 @@ pub(crate) fn print_error(error: &CliError, with_engine: bool) {
     }
 }
 
-/// Proves that all ranks see `directory`.
-pub(crate) fn join(directory: &Path, heartbeat: &AtomicU64) -> Result<RankWorkers, CliError> {
+pub(crate) fn join() -> Result<World, CliError> {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let proof = std::env::current_exe().and_then(|program| Proof::of(&program, &words));
     let proof =
         proof.map_err(|error| CliError::nothing_ran(format!("cannot read the running program: {error}")))?;
     let library = std::env::var_os(LIBRARY_VARIABLE);
-    let world =
-        World::join(launcher().as_ref(), library.as_deref().map(Path::new), proof).map_err(refused)?;
-    RankWorkers::share(world, directory, heartbeat).map_err(refused)
+    World::join(launcher().as_ref(), library.as_deref().map(Path::new), proof).map_err(failed)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn refused(error: Error) -> CliError {
+/// Workers of a benchmark. Proves that all ranks see `directory`.
+pub(crate) fn join_workers(directory: &Path, heartbeat: &AtomicU64) -> Result<RankWorkers, CliError> {
+    RankWorkers::share(join()?, directory, heartbeat).map_err(failed)
+}
+
+pub(crate) fn failed(error: impl std::fmt::Display) -> CliError {
     CliError::nothing_ran(format!("--engine mpi: {error}"))
 }

@@ -41,6 +41,7 @@ mod named_layout;
 mod owners;
 mod progress;
 mod prometheus;
+mod ranked;
 #[cfg(any(target_os = "linux", windows))]
 mod remove;
 #[cfg(not(any(target_os = "linux", windows)))]
@@ -133,7 +134,8 @@ impl Command {
     /// Several copies of it would write, create or remove the same files.
     fn writes(&self) -> bool {
         match self {
-            Self::Make(_) | Self::Remove(_) | Self::Reshard(_) | Self::Advise(_) => true,
+            Self::Make(_) | Self::Reshard(_) | Self::Advise(_) => true,
+            Self::Remove(args) => args.writes(),
             Self::List(args) => args.writes(),
             Self::Usage(args) => args.writes(),
             Self::Limits(args) => args.writes(),

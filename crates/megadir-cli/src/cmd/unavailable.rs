@@ -17,6 +17,12 @@ impl Args {
         false
     }
 
+    /// Removal is available on Windows.
+    #[cfg(not(windows))]
+    pub(in crate::cmd) fn writes(&self) -> bool {
+        false
+    }
+
     pub(in crate::cmd) fn refuse(&self, command: &str, instead: &str) -> Result<u8, CliError> {
         let asked = if self.anything.is_empty() { "" } else { "; nothing was changed" };
         Err(CliError::nothing_ran(format!("{command}: unavailable on this system{asked}; {instead}")))

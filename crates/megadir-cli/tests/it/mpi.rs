@@ -1,6 +1,8 @@
 //! `--engine mpi`: studies over the ranks of each installed MPI, and refusals. Hosts are names in UTS namespaces of one machine.
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+mod jobs;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
@@ -44,8 +46,12 @@ const STUDY: &str =
 impl Mpi {
     /// Runs `script` in four processes, with the program and `words` as its arguments.
     fn command(&self, at: &Path, script: &str, words: &str) -> Command {
+        self.command_of("4", at, script, words)
+    }
+
+    fn command_of(&self, ranks: &str, at: &Path, script: &str, words: &str) -> Command {
         let mut command = Command::new(self.words[0]);
-        command.args(&self.words[1..]).args(["-np", "4", "sh", "-c", script, "-"]).arg(program());
+        command.args(&self.words[1..]).args(["-np", ranks, "sh", "-c", script, "-"]).arg(program());
         command.args(words.split(' ')).current_dir(at).stdin(Stdio::null()).env("COLUMNS", "100");
         command
     }

@@ -49,7 +49,7 @@ use crate::os::{At, Borrowed};
 mod tests;
 
 pub use processes::serve;
-pub use ranks::RankWorkers;
+pub use ranks::{RankWorkers, prove_shared};
 
 pub(crate) fn traits(work: &FileWork) -> Traits {
     Traits { block_ns: BLOCK_NS + work.files() * MAKE_NS, ..Traits::default() }

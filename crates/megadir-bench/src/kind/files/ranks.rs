@@ -59,12 +59,11 @@ fn failed(source: io::Error) -> WorkError {
 }
 
 impl RankWorkers {
-    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination. Rank 0
-    /// creates a private directory there and removes it; after a kill, the next run does.
+    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination.
     ///
     /// On an error, which is the same on all ranks, the ranks have left.
     pub fn share(world: World, path: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
-        match prove(&world, path, heartbeat).and_then(|top| Ok((top, overhead(&world)?))) {
+        match prove_shared(&world, path, heartbeat).and_then(|top| Ok((top, overhead(&world)?))) {
             Ok((top, (barrier_ns, coordination_ns))) => {
                 let (library, hosts) = (world.library().to_owned(), world.hosts().to_vec());
                 let shift = shift(&hosts);
@@ -322,7 +321,9 @@ fn said(error: WorkError) -> Said {
     }
 }
 
-fn prove(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error> {
+/// Proves that all ranks see the directory at `path`: rank 0 creates a private directory there and removes it; after a
+/// kill, the next run does. The error is the same on all ranks.
+pub fn prove_shared(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error> {
     let top = Dir::open(path);
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let own = match world.rank() {
@@ -331,7 +332,7 @@ fn prove(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error
     };
     let shown = path.display();
     let cannot = |error: &dyn std::fmt::Display| {
-        format!("cannot use '{shown}': {error}; name a writable directory with --dir")
+        format!("cannot use '{shown}': {error}; name a directory that all ranks can write")
     };
     let ready = match (&top, &own) {
         (Err(error), _) => Err(cannot(&error.reason())),
@@ -351,7 +352,7 @@ fn prove(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error
             Ok(_) => Err(format!("'{shown}' is another directory than on rank 0; all ranks need the same one")),
             Err(error) => Err(format!(
                 "does not see in '{shown}' what rank 0 created there ({error}); all ranks need the same directory: name a \
-                 shared one with --dir"
+                 shared one"
             )),
         })
     });

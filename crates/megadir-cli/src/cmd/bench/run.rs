@@ -45,10 +45,9 @@ fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Res
 fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     args.check_ranked()?;
     let directory = args.run.dirs.first().map_or(Path::new("."), PathBuf::as_path);
-    let ranks = engine::join(directory, &interrupt.beat)?;
-    let left = |error: io::Error| CliError::nothing_ran(format!("--engine mpi: {error}"));
+    let ranks = engine::join_workers(directory, &interrupt.beat)?;
     if ranks.rank() > 0 {
-        return ranks.serve().map_err(left);
+        return ranks.serve().map_err(engine::failed);
     }
     let done = begin(args, interrupt, Some(&ranks));
     let done = done.and_then(|done| finish(done, args.run.wording(), &mut |_, _| Ok(())));
@@ -57,7 +56,7 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         eprintln!("megadir: {error}");
         error.code
     });
-    ranks.end(code).map(|()| code).map_err(left)
+    ranks.end(code).map(|()| code).map_err(engine::failed)
 }
 
 type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;

@@ -8,6 +8,7 @@ use megadir::FileType;
 
 use crate::cmd::change_options::ChangeOptions;
 use crate::cmd::conditions::{self, Asked};
+use crate::cmd::engine::Engine;
 use crate::cmd::values::{self, threads};
 use crate::exit::CliError;
 use crate::parse;
@@ -84,6 +85,14 @@ pub(crate) struct Args {
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Speed")]
     pub(super) threads: Option<usize>,
 
+    /// Divide the removal among the processes of an MPI launcher
+    ///
+    /// mpirun -np 4 megadir remove DIR --engine mpi --yes: all hosts need the same program and PATH, which must be a directory.
+    /// docs/mpi.md has more.
+    #[arg(long, value_name = "ENGINE", requires = "yes", help_heading = "Speed")]
+    #[arg(conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_DIVIDED)]
+    pub(super) engine: Option<Engine>,
+
     /// Print the number of entries and bytes that would be removed, and remove nothing
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
@@ -105,7 +114,25 @@ pub(crate) struct Args {
     pub(super) change: ChangeOptions,
 }
 
+/// Options that tasks do not have.
+const NOT_DIVIDED: [&str; 10] = [
+    "files0_from",
+    "renew",
+    "keep_newest",
+    "cross_mounts",
+    "detach",
+    "rate",
+    "threads",
+    "dry_run",
+    "log",
+    "all_errors",
+];
+
 impl Args {
+    pub(in crate::cmd) fn writes(&self) -> bool {
+        self.engine.is_none()
+    }
+
     pub(in crate::cmd) fn prints(&self) -> bool {
         self.change.json || self.dry_run
     }

@@ -13,14 +13,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use megadir::remove::target::Guards;
+use megadir_tasks::{Kind, Request};
 
 pub(crate) use self::args::Args;
 use self::source::Source;
+use self::summary::Summary;
+use crate::cmd::engine::Engine;
 use crate::cmd::interrupt::interruptible;
+use crate::cmd::ranked::{self, BUDGET, Work};
 use crate::exit::{self, CliError};
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
+    if let Some(Engine::Mpi) = args.engine {
+        return ranked(args);
+    }
     let named = args.paths.iter().map(Path::new);
     let conditions = Arc::new(args.conditions.conditions(named, args.keep_newest.is_some())?);
     let here = guards();
@@ -31,6 +38,25 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         return Ok(exit::INTERRUPTED);
     }
     interruptible(|interrupt| run::run(args, source, &here, &conditions, interrupt))
+}
+
+/// By the ranks of a launcher.
+fn ranked(args: &Args) -> Result<u8, CliError> {
+    let request = Request {
+        kind: Kind::Remove,
+        paths: args.paths.iter().map(Into::into).collect(),
+        folder: None,
+        budget: BUDGET,
+        depth: 0,
+        contents: args.contents,
+    };
+    let work = Work { request, resume: false, idle: args.idle, quiet: args.change.quiet };
+    ranked::run(&work, |schedule, elapsed| {
+        let mut summary = Summary::new(args);
+        summary.ranked(schedule.removal(), schedule.messages(), elapsed);
+        summary.print()?;
+        Ok(summary.code())
+    })
 }
 
 /// On Windows also the user's profile and the Windows directory.

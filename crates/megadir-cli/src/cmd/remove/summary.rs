@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use megadir::remove::Counts;
+use megadir_tasks::Removal;
 
 use super::args::{Args, Rate};
 use crate::cmd::failure::{self, Failure, KEPT_MAX};
@@ -68,6 +69,15 @@ impl Summary {
 
     pub(super) fn finish(&mut self, counts: Counts, elapsed: Duration, interrupted: bool) {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
+    }
+
+    /// Figures of a removal in tasks, and its first failures.
+    pub(super) fn ranked(&mut self, removal: Removal, failures: &[String], elapsed: Duration) {
+        let Removal { entries, directories, mounts, .. } = removal;
+        failures.iter().for_each(|message| self.failed(Failure::of_message(message)));
+        self.failures = self.failures.max(removal.failures);
+        self.attempted = 1;
+        self.finish(Counts { entries, directories, mounts, ..Counts::default() }, elapsed, false);
     }
 
     pub(super) fn code(&self) -> u8 {

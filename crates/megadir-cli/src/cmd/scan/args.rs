@@ -9,6 +9,7 @@ use megadir_inventory::{Excluded, ScanOptions};
 
 use super::merge;
 use crate::cmd::conditions::{self, Asked, refuse_lacking};
+use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use crate::cmd::values::{ListLimits, ReadAheadOption, list_limits, memory, rate, stat_backend, threads};
@@ -62,6 +63,15 @@ pub(crate) struct Args {
     /// megadir-parts.json, which is written after the last part.
     #[arg(long, value_name = "FOLDER", value_parser = exit::directory_parser(), conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_MERGED)]
     pub(super) merge: Option<PathBuf>,
+    /// Divide the scan among the processes of an MPI launcher, and write parts into the folder given by --output
+    ///
+    /// mpirun -np 4 megadir scan DIR --engine mpi -o FOLDER: all hosts need the same program, PATH and FOLDER. 'megadir changes' and
+    /// 'megadir usage' read the folder, and --merge makes one inventory of it. docs/mpi.md has more.
+    #[arg(long, value_name = "ENGINE", requires = "output", conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_DIVIDED)]
+    pub(super) engine: Option<Engine>,
+    /// With --engine, continue an interrupted scan by the journal in its folder
+    #[arg(long, requires = "engine")]
+    pub(super) resume: bool,
     /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
@@ -96,6 +106,23 @@ const NOT_MERGED: [&str; 9] = [
     "memory",
 ];
 
+/// Options that tasks do not have.
+const NOT_DIVIDED: [&str; 13] = [
+    "jsonl",
+    "csv",
+    "lists",
+    "merge",
+    "dry_run",
+    "hash_suspects",
+    "all_errors",
+    "cross_mounts",
+    "read_ahead",
+    "threads",
+    "stat_backend",
+    "rate",
+    "memory",
+];
+
 impl Args {
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
@@ -121,7 +148,7 @@ impl Args {
     }
 
     pub(in crate::cmd) fn writes(&self) -> bool {
-        self.file().is_some() || self.lists.is_some()
+        self.engine.is_none() && (self.file().is_some() || self.lists.is_some())
     }
 
     pub(in crate::cmd) fn prints(&self) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use megadir_inventory::Lists;
 
 use super::args::{Args, spill_directory};
-use super::{Asked, concluded, timed, writing_back};
+use super::{Asked, Found, concluded, timed, writing_back};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::values::ListLimits;
@@ -50,5 +50,5 @@ pub(super) fn write(
         1 => format!("1 list in {}", quoted(directory)),
         lists => format!("{lists} lists in {}", quoted(directory)),
     };
-    Ok(concluded(args, &metadata, started.elapsed(), Some(written)))
+    Ok(concluded(args, &Found::of(&metadata), started.elapsed(), Some(written)))
 }

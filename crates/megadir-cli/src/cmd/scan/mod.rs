@@ -20,9 +20,13 @@ use megadir_bench::control::WRITING_BACK;
 use megadir_inventory::changes::Hashing;
 use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
 
+use megadir_tasks::{Kind, Request, finish_folder};
+
 use self::progress::Watched;
 use self::text::{Form, TextSink};
+use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
+use super::ranked::{self, BUDGET, Work};
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
@@ -44,12 +48,43 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         lists::check(args, directory)?;
         return interruptible(|interrupt| lists::write(args, (directory, limits), conditions, interrupt));
     }
+    if let Some(Engine::Mpi) = args.engine {
+        return ranked(args);
+    }
     let form = form(args)?;
     let conditions = args.conditions()?;
     interruptible(|interrupt| match (args.dry_run, form) {
         (true, _) => rehearse(args, conditions, interrupt),
         (false, None) => parquet(args, conditions, interrupt),
         (false, Some(form)) => text(args, form, conditions, interrupt),
+    })
+}
+
+/// By the ranks of a launcher, into a folder of parts.
+fn ranked(args: &Args) -> Result<u8, CliError> {
+    let Some(folder) = args.file() else {
+        return Err(CliError::usage("--output -: --engine mpi writes into a folder: name one"));
+    };
+    let request = Request {
+        kind: Kind::Scan,
+        paths: args.paths.clone(),
+        folder: Some(folder.to_owned()),
+        budget: BUDGET,
+        depth: 0,
+        contents: false,
+    };
+    let work = Work { request, resume: args.resume, idle: args.reading.idle, quiet: args.quiet };
+    ranked::run(&work, |schedule, elapsed| {
+        let parts = schedule.parts();
+        let names: Vec<String> = parts.iter().map(|part| part.file.clone()).collect();
+        finish_folder(folder, &names)?;
+        let found = Found {
+            rows: parts.iter().map(|part| part.rows - part.repeated).sum(),
+            failed: parts.iter().map(|part| part.failed).sum(),
+            unread_directories: parts.iter().map(|part| part.unread_directories).sum(),
+        };
+        let written = format!("{}, {}", quoted(folder), counted(names.len() as u64, "part", "parts"));
+        Ok(concluded(args, &found, elapsed, Some(written)))
     })
 }
 
@@ -235,11 +270,25 @@ fn interrupted(output: Option<&Path>) -> u8 {
 /// The elapsed time includes writing.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let written = written.map(|(path, bytes)| format!("{}, {}", quoted(path), sizes::text(bytes)));
-    concluded(args, metadata, elapsed, written)
+    concluded(args, &Found::of(metadata), elapsed, written)
 }
 
-fn concluded(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<String>) -> u8 {
-    let rows = metadata.rows;
+struct Found {
+    rows: u64,
+    failed: u64,
+    unread_directories: u64,
+}
+
+impl Found {
+    fn of(metadata: &Metadata) -> Self {
+        let Metadata { rows, failed, unread_directories, .. } = *metadata;
+        Self { rows, failed, unread_directories }
+    }
+}
+
+fn concluded(args: &Args, found: &Found, elapsed: Duration, written: Option<String>) -> u8 {
+    let Found { rows, failed, unread_directories } = *found;
+    let is_complete = failed + unread_directories == 0;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
     let mut text = format!(
         "{} in {:.2} s, {rate:.0} per second",
@@ -249,19 +298,19 @@ fn concluded(args: &Args, metadata: &Metadata, elapsed: Duration, written: Optio
     if let Some(written) = written {
         text.push_str(&format!("; {written}"));
     }
-    if !(args.quiet && metadata.is_complete()) {
+    if !(args.quiet && is_complete) {
         eprintln!("megadir: {text}");
     }
-    if metadata.is_complete() {
+    if is_complete {
         return exit::DONE;
     }
     let mut lacking = Vec::new();
-    if metadata.unread_directories > 0 {
-        let directories = counted(metadata.unread_directories, "directory", "directories");
+    if unread_directories > 0 {
+        let directories = counted(unread_directories, "directory", "directories");
         lacking.push(format!("{directories} could not be read"));
     }
     // Each unread directory also counts as a row with an error.
-    let unexamined = metadata.failed.saturating_sub(metadata.unread_directories);
+    let unexamined = failed.saturating_sub(unread_directories);
     if unexamined > 0 {
         lacking.push(format!("{} could not be examined", counted(unexamined, "entry", "entries")));
     }

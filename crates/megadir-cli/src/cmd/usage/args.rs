@@ -9,7 +9,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use megadir::usage::By;
 use megadir::{Conditions, StatBackend};
 
-use crate::cmd::conditions::{Asked, refuse_lacking, time_or_rank};
+use crate::cmd::conditions::{self, Asked, refuse_lacking, time_or_rank};
+use crate::cmd::engine::Engine;
 use crate::cmd::prometheus::Prometheus;
 use crate::cmd::values::{ReadAheadOption, stat_backend, threads, top};
 use crate::exit::{CliError, directory_parser};
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     /// Number of directories to list [default: 10; 1000 with --json, --csv and --html]
     #[arg(short = 'n', long, value_name = "N", value_parser = top)]
     pub(super) top: Option<usize>,
-    /// List directories down to this many levels below PATH [default: all]
+    /// List directories down to this many levels below PATH [default: all; 3 with --engine]
     #[arg(short, long, value_name = "N")]
     pub(super) depth: Option<u32>,
     /// Rank directories by this figure of everything below them [default: entries]
@@ -61,6 +62,11 @@ pub(crate) struct Args {
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     pub(super) all_errors: bool,
+    /// Divide the work among the processes of an MPI launcher, and print the directories without the tables
+    ///
+    /// mpirun -np 4 megadir usage DIR --engine mpi: all hosts need the same program and PATH. docs/mpi.md has more.
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_DIVIDED)]
+    pub(super) engine: Option<Engine>,
     #[command(flatten)]
     pub(super) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
@@ -76,6 +82,21 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) prometheus: Prometheus,
 }
+
+/// Options that tasks do not have.
+const NOT_DIVIDED: [&str; 9] = [
+    "cross_mounts",
+    "tables",
+    "json",
+    "html",
+    "all_errors",
+    "read_ahead",
+    "threads",
+    "stat_backend",
+    "prometheus",
+];
+/// Rank 0 has the figures of all directories that may be listed.
+pub(super) const DEPTH_DIVIDED: u32 = 3;
 
 const TOP: usize = 10;
 const TOP_ALL: usize = 1000;

@@ -14,19 +14,23 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 pub(crate) use self::args::Args;
+use self::args::DEPTH_DIVIDED;
 use self::metrics::Tree;
 use super::conditions::refuse_unrecorded;
+use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
+use super::ranked::{self, BUDGET, Work};
 use super::scan::progress::Watched;
 use super::times::now_s;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
-use megadir::usage::{By, Item, Report, Usage, UsageOptions, read};
-use megadir::{Conditions, Dir, StatMask, TreeEvent, WalkOptions, attribute_policy, names};
+use megadir::usage::{Amount, By, Directory, Item, Report, Root, Sum, Usage, UsageOptions, read};
+use megadir::{Conditions, Dir, StatMask, Time, TreeEvent, TreePath, WalkOptions, attribute_policy, names};
 use megadir_inventory::{Inventory, Rows};
+use megadir_tasks::{Kind, Request};
 
 pub(super) struct Answer<'a> {
     pub(super) args: &'a Args,
@@ -41,6 +45,9 @@ pub(super) struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    if let Some(Engine::Mpi) = args.engine {
+        return ranked(args);
+    }
     let inventory = inventory(&args.paths)?;
     let by = args.by()?;
     let page = args.html.as_deref().map(|path| NewPage::prepare("page", "read", path)).transpose()?;
@@ -53,26 +60,93 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Ok(answer) => answer,
         Err(code) => return Ok(code),
     };
-    let mut output = Output::new()?;
-    match (args.json, args.csv) {
-        (true, _) => json::write(&mut output.text, &answer),
-        (_, true) => csv::write(&mut output.text, &answer),
-        _ => {
-            let is_terminal = output.is_terminal();
-            text::write(&mut output.text, &answer, is_terminal);
-        }
-    }
+    let output = written(&answer)?;
     if let Some(textfile) = textfile {
         textfile.write(&metrics::metrics(&answer))?;
     }
     if let Some(page) = page {
         page.write(&page::document(&answer))?;
     }
+    flushed(output, &answer)
+}
+
+fn written(answer: &Answer<'_>) -> Result<Output, CliError> {
+    let mut output = Output::new()?;
+    match (answer.args.json, answer.args.csv) {
+        (true, _) => json::write(&mut output.text, answer),
+        (_, true) => csv::write(&mut output.text, answer),
+        _ => {
+            let is_terminal = output.is_terminal();
+            text::write(&mut output.text, answer, is_terminal);
+        }
+    }
+    Ok(output)
+}
+
+fn flushed(mut output: Output, answer: &Answer<'_>) -> Result<u8, CliError> {
     match output.flush() {
         Ok(()) if answer.failures + answer.unread + answer.report.unexamined() == 0 => Ok(exit::DONE),
         Ok(()) => Ok(exit::SOME_FAILED),
         Err(ended) => ended.code(),
     }
+}
+
+/// By the ranks of a launcher.
+fn ranked(args: &Args) -> Result<u8, CliError> {
+    check_apart(&args.paths)?;
+    let by = args.by()?;
+    let options = UsageOptions { depth: args.depth.or(Some(DEPTH_DIVIDED)), ..options(args, by) };
+    let request = Request {
+        kind: Kind::Usage,
+        paths: args.paths.clone(),
+        folder: None,
+        budget: BUDGET,
+        depth: options.depth.unwrap_or(DEPTH_DIVIDED),
+        contents: false,
+    };
+    let work = Work { request, resume: false, idle: false, quiet: false };
+    ranked::run(&work, |schedule, _elapsed| {
+        let mut roots: Vec<Root> =
+            args.paths.iter().map(|path| Root { path: path.clone(), sum: Sum::default() }).collect();
+        let mut directories = Vec::new();
+        for sum in schedule.sums() {
+            let (path, figures) = (TreePath::from(&sum.path.0), figures(&sum));
+            match sum.path.0.is_empty() {
+                true => roots[sum.root as usize].sum = figures,
+                false => {
+                    let depth = sum.path.0.iter().filter(|byte| **byte == b'/').count() as u32 + 1;
+                    directories.push(Directory { root: sum.root, path, depth, sum: figures });
+                }
+            }
+        }
+        let report = Report::of_sums(&options, roots, &directories, schedule.unexamined());
+        let answer = Answer {
+            args,
+            is_selection: false,
+            report,
+            now_s: options.now_s,
+            unread: schedule.progress().failures,
+            mounts_not_entered: schedule.mounts_not_entered(),
+            trees: Vec::new(),
+            failures: 0,
+        };
+        flushed(written(&answer)?, &answer)
+    })
+}
+
+fn figures(sum: &megadir_tasks::Sum) -> Sum {
+    let time = |ns: i64| Time {
+        seconds: ns.div_euclid(1_000_000_000),
+        nanoseconds: ns.rem_euclid(1_000_000_000) as u32,
+    };
+    let amount = Amount {
+        entries: sum.entries,
+        inodes: sum.inodes,
+        allocated: sum.allocated.into(),
+        apparent: sum.apparent.into(),
+    };
+    let (newest, oldest) = (sum.newest_ns.map(time), sum.oldest_ns.map(time));
+    Sum { amount, directories: sum.directories, newest, oldest }
 }
 
 fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {

@@ -25,7 +25,7 @@ pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) 
     }
     push(text, &format!("{}\n\n", answered.trim_end()));
     tree(text, answer, look);
-    let tables = tables(&answer.report);
+    let tables = if answer.args.engine.is_some() { Vec::new() } else { tables(&answer.report).into() };
     text.push(b'\n');
     match answer.args.tables {
         true => tables.iter().for_each(|table| whole(text, table, look, answer.report.has_allocated())),

@@ -1,0 +1,415 @@
+//! Jobs over the ranks of an MPI launcher. Rank 0 hands out tasks by the schedule and keeps the journal; every rank runs
+//! them, one at a time, rank 0 in a thread of its own.
+//!
+//! ```text
+//! rank 0                               all ranks
+//! prepare; Job or exit code  ------->  check the trees; agree; prove a shared directory
+//! Order::Run(task)           ------->  run
+//! schedule, journal          <-------  Reply { outcome, or the task's error }
+//! Order::End(exit code)      ------->  leave
+//! ```
+//!
+//! A rank that waits sleeps. After an interrupt, or if a rank dies, the launcher ends all ranks.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use megadir_bench::prove_shared;
+use megadir_inventory::Inventory;
+use megadir_mpi::{Pause, World};
+use megadir_tasks::{
+    Budget, JOURNAL, Job, Journal, Kind, Outcome, Progress, Request, Schedule, Task, check_folder,
+    check_roots,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::engine::{self, failed};
+use super::interrupt::{Interrupt, interruptible};
+use crate::exit::{self, CliError, describe};
+use crate::ui::message::{counted, quoted};
+
+pub(in crate::cmd) const BUDGET: Budget = Budget { seconds: 2.0, entries: 1_000_000 };
+const REPORT_EVERY: Duration = Duration::from_secs(30);
+const MESSAGES_MAX: usize = 10;
+/// Ranks that worked less are not compared.
+const COMPARED_SECONDS: f64 = 0.5;
+
+pub(in crate::cmd) struct Work {
+    pub(in crate::cmd) request: Request,
+    /// Continue the journal in the folder of the parts.
+    pub(in crate::cmd) resume: bool,
+    /// Idle I/O priority.
+    pub(in crate::cmd) idle: bool,
+    pub(in crate::cmd) quiet: bool,
+}
+
+/// `concluded` runs on rank 0 only; all ranks return its exit code.
+pub(in crate::cmd) fn run(
+    work: &Work,
+    concluded: impl FnOnce(&Schedule, Duration) -> Result<u8, CliError> + Send,
+) -> Result<u8, CliError> {
+    interruptible(|interrupt| {
+        let world = engine::join()?;
+        let (mut schedule, mut journal) = match begin(&world, work, &interrupt.beat) {
+            Ok(Some(begun)) => begun,
+            Ok(None) => return serve(world, interrupt),
+            Err(error) => return world.finish().map_err(failed).and(Err(error)),
+        };
+        let started = Instant::now();
+        let done = Driver::of(&world, work, interrupt).drive(&mut schedule, journal.as_mut());
+        let done = done.and_then(|()| {
+            let messages = schedule.messages();
+            let messages = &messages[..messages.len().min(MESSAGES_MAX)];
+            messages.iter().for_each(|message| eprintln!("megadir: {message}"));
+            let more = schedule.progress().failures.saturating_sub(messages.len() as u64);
+            if more > 0 {
+                eprintln!("megadir: and {} more", counted(more, "failure", "failures"));
+            }
+            concluded(&schedule, started.elapsed())
+        });
+        let code = done.unwrap_or_else(|error| {
+            // A launcher may end this rank with the others.
+            eprintln!("megadir: {error}");
+            error.code
+        });
+        if code == exit::INTERRUPTED {
+            world.abort(code);
+        }
+        let end = message(&Order::End(code))?;
+        (1..world.size()).try_for_each(|rank| world.send(rank, &end)).map_err(failed)?;
+        world.finish().map_err(failed)?;
+        Ok(code)
+    })
+}
+
+type Begun = (Schedule, Option<Journal>);
+
+/// `None` on other ranks than 0. All ranks have the same exit code, and nothing is written if it is an error.
+fn begin(world: &World, work: &Work, beat: &AtomicU64) -> Result<Option<Begun>, CliError> {
+    let Work { request, resume, .. } = work;
+    let is_idle = if work.idle { megadir::io_priority::make_idle() } else { Ok(()) };
+    world.agree(is_idle.map_err(|error| describe(&error))).map_err(failed)?;
+    let folder = request.folder.as_deref();
+    let job: Job = of_first(world, || {
+        folder.map_or(Ok(()), |folder| check_output(folder, *resume))?;
+        if let (Kind::Usage, Some(path)) =
+            (request.kind, request.paths.iter().find(|path| Inventory::is_at(path)))
+        {
+            let path = quoted(path);
+            return Err(CliError::usage(format!("{path} is an inventory: --engine mpi reads trees")));
+        }
+        Ok(megadir_tasks::prepare(request)?)
+    })?;
+    world.agree(check_roots(&job).map_err(|error| describe(&error))).map_err(failed)?;
+    let created = of_first(world, || match folder.filter(|folder| !folder.exists()) {
+        Some(folder) => std::fs::create_dir(folder)
+            .map(|()| true)
+            .map_err(|error| megadir::Error::io("create", folder, error).into()),
+        None => Ok(false),
+    })?;
+    let shared: Vec<&Path> = match request.kind {
+        Kind::Remove => request.paths.iter().map(AsRef::as_ref).collect(),
+        Kind::Scan | Kind::Usage => folder.into_iter().collect(),
+    };
+    let proved = shared.iter().try_for_each(|path| prove_shared(world, path, beat).map(drop));
+    if let (Err(_), true, 0, Some(folder)) = (&proved, created, world.rank(), folder) {
+        let _ = std::fs::remove_dir(folder);
+    }
+    proved.map_err(failed)?;
+    let mut begun = None;
+    of_first(world, || {
+        begun = Some(match folder {
+            Some(folder) => {
+                let (journal, schedule) = Journal::open(&folder.join(JOURNAL), job)?;
+                (schedule, Some(journal))
+            }
+            None => (Schedule::new(job), None),
+        });
+        Ok(())
+    })?;
+    Ok(begun)
+}
+
+fn check_output(folder: &Path, resume: bool) -> Result<(), CliError> {
+    let shown = quoted(folder);
+    match (folder.join(JOURNAL).exists(), resume) {
+        (false, true) => Err(CliError::nothing_ran(format!(
+            "--resume: {shown} has no journal of a scan; omit --resume to begin one"
+        ))),
+        (true, false) => Err(CliError::nothing_ran(format!(
+            "{shown} has the journal of a scan: continue it with --resume, or name an empty folder"
+        ))),
+        (false, false) if folder.exists() => Ok(check_folder(folder)?),
+        _ => Ok(()),
+    }
+}
+
+/// Rank 0's result at all ranks. The others get an error without words, which they do not print.
+fn of_first<T: Serialize + DeserializeOwned>(
+    world: &World,
+    own: impl FnOnce() -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let own = (world.rank() == 0).then(own);
+    let said = own.as_ref().map(|own| own.as_ref().map_err(|error| error.code));
+    let said = world.send_to_all(&message(&said)?).map_err(failed)?;
+    match own {
+        Some(own) => own,
+        None => match parsed::<Option<Result<T, u8>>>(&said)? {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(code)) => Err(CliError { message: String::new(), code }),
+            None => Err(failed("rank 0 said nothing")),
+        },
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+enum Order {
+    Run(Box<Task>),
+    End(u8),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Reply {
+    number: u64,
+    outcome: Result<Outcome, String>,
+}
+
+fn message<T: Serialize>(value: &T) -> Result<Vec<u8>, CliError> {
+    serde_json::to_vec(value).map_err(failed)
+}
+
+fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, CliError> {
+    serde_json::from_slice(text).map_err(failed)
+}
+
+fn reply(task: &Task, stop: &AtomicBool) -> Reply {
+    let outcome = megadir_tasks::run(task, stop).map_err(|error| error.to_string());
+    Reply { number: task.number, outcome }
+}
+
+/// Runs tasks until rank 0 ends the job; returns the exit code.
+fn serve(world: World, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let mut pause = Pause::default();
+    loop {
+        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        if interrupt.asked() {
+            world.abort(exit::INTERRUPTED);
+        }
+        let Some((_, text)) = world.receive().map_err(failed)? else {
+            std::thread::sleep(pause.longer());
+            continue;
+        };
+        match parsed(&text)? {
+            Order::Run(task) => {
+                let reply = reply(&task, &interrupt.stop);
+                world.send(0, &message(&reply)?).map_err(failed)?;
+            }
+            Order::End(code) => {
+                world.finish().map_err(failed)?;
+                return Ok(code);
+            }
+        }
+        pause = Pause::default();
+    }
+}
+
+/// Rank 0.
+struct Driver<'l> {
+    world: &'l World,
+    work: &'l Work,
+    interrupt: &'l Interrupt,
+    idle: Vec<u32>,
+    ranks: Vec<Rank>,
+}
+
+#[derive(Clone, Copy)]
+struct Rank {
+    /// When it got its task.
+    since: Instant,
+    seconds: f64,
+    entries: u64,
+}
+
+/// The thread in which rank 0 runs tasks.
+struct OwnWorker {
+    tasks: Sender<Box<Task>>,
+    replies: Receiver<Reply>,
+}
+
+impl<'l> Driver<'l> {
+    fn of(world: &'l World, work: &'l Work, interrupt: &'l Interrupt) -> Self {
+        let rank = Rank { since: Instant::now(), seconds: 0.0, entries: 0 };
+        let ranks = vec![rank; world.size() as usize];
+        Self { world, work, interrupt, idle: (0..world.size()).rev().collect(), ranks }
+    }
+
+    fn drive(mut self, schedule: &mut Schedule, journal: Option<&mut Journal>) -> Result<(), CliError> {
+        let (tasks, own_tasks) = channel::<Box<Task>>();
+        let (own_replies, replies) = channel();
+        let stop = &self.interrupt.stop;
+        std::thread::scope(|scope| {
+            let own = OwnWorker { tasks, replies };
+            let worker = std::thread::Builder::new().name("megadir-task".to_owned());
+            let worker = worker.spawn_scoped(scope, move || {
+                for task in own_tasks {
+                    // At the end, none waits for it.
+                    let _ = own_replies.send(reply(&task, stop));
+                }
+            });
+            worker.map_err(failed)?;
+            self.hand_out(&own, schedule, journal)
+        })?;
+        if let Some(text) = slowest(self.world.hosts(), &self.ranks).filter(|_| !self.work.quiet) {
+            eprintln!("megadir: {text}");
+        }
+        Ok(())
+    }
+
+    /// After an error, waits for the ranks that still work.
+    fn hand_out(
+        &mut self,
+        own: &OwnWorker,
+        schedule: &mut Schedule,
+        mut journal: Option<&mut Journal>,
+    ) -> Result<(), CliError> {
+        let shown = super::progress::Progress::new(match self.work.request.kind {
+            Kind::Scan | Kind::Usage => "entries read",
+            Kind::Remove => "entries removed",
+        });
+        let (before, started) = (schedule.progress().entries, Instant::now());
+        let (mut error, mut reported) = (None, started);
+        loop {
+            if error.is_none() {
+                error = self.start(own, schedule, journal.as_deref_mut()).err();
+            }
+            if self.idle.len() == self.ranks.len() {
+                return error.map_or(Ok(()), Err);
+            }
+            let mut next = Some(self.wait(own)?);
+            while let Some((rank, reply)) = next {
+                if let Err(why) = self.take(rank, reply, schedule, journal.as_deref_mut()) {
+                    error.get_or_insert(why);
+                }
+                next = self.arrived(own, Duration::ZERO)?;
+            }
+            let synced = journal.as_deref_mut().map_or(Ok(()), Journal::sync);
+            error = error.or(synced.err().map(CliError::from));
+            let progress = schedule.progress();
+            shown.counter().set(progress.entries);
+            if !shown.is_drawn() && !self.work.quiet && reported.elapsed() >= REPORT_EVERY {
+                reported = Instant::now();
+                eprintln!("megadir: {}", so_far(&progress, progress.entries - before, started.elapsed()));
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        own: &OwnWorker,
+        schedule: &mut Schedule,
+        mut journal: Option<&mut Journal>,
+    ) -> Result<(), CliError> {
+        while let Some(&rank) = self.idle.last() {
+            let Some(assigned) = schedule.next(self.ranks.len()) else { break };
+            if let (Some(journal), Some(line)) = (journal.as_deref_mut(), &assigned.line) {
+                journal.write(line)?;
+            }
+            let task = Box::new(assigned.task);
+            match rank {
+                0 => own.tasks.send(task).map_err(failed)?,
+                _ => self.world.send(rank, &message(&Order::Run(task))?).map_err(failed)?,
+            }
+            self.idle.pop();
+            self.ranks[rank as usize].since = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        rank: u32,
+        Reply { number, outcome }: Reply,
+        schedule: &mut Schedule,
+        journal: Option<&mut Journal>,
+    ) -> Result<(), CliError> {
+        self.idle.push(rank);
+        let of = &mut self.ranks[rank as usize];
+        of.seconds += of.since.elapsed().as_secs_f64();
+        match outcome {
+            Ok(outcome) => {
+                of.entries += outcome.entries;
+                let line = schedule.finished(number, outcome);
+                if let (Some(journal), Some(line)) = (journal, line) {
+                    journal.write(&line)?;
+                }
+                Ok(())
+            }
+            Err(_) if schedule.failed(number) => Ok(()),
+            Err(reason) => {
+                let host = &self.world.hosts()[rank as usize];
+                Err(CliError::nothing_ran(format!("rank {rank} on '{host}': {reason}")))
+            }
+        }
+    }
+
+    fn wait(&self, own: &OwnWorker) -> Result<(u32, Reply), CliError> {
+        let mut pause = Pause::default();
+        loop {
+            self.interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            if self.interrupt.asked() {
+                let more = match self.work.request.kind {
+                    Kind::Scan => "run the same command with --resume to continue",
+                    Kind::Usage => "the tree was not read completely",
+                    Kind::Remove => "run the same command to continue",
+                };
+                return Err(CliError { message: format!("interrupted; {more}"), code: exit::INTERRUPTED });
+            }
+            if let Some(arrived) = self.arrived(own, pause.longer())? {
+                return Ok(arrived);
+            }
+        }
+    }
+
+    fn arrived(&self, own: &OwnWorker, wait: Duration) -> Result<Option<(u32, Reply)>, CliError> {
+        match own.replies.recv_timeout(wait) {
+            Ok(reply) => return Ok(Some((0, reply))),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failed("the thread of rank 0's tasks has ended"));
+            }
+        }
+        match self.world.receive().map_err(failed)? {
+            Some((rank, text)) => Ok(Some((rank, parsed(&text)?))),
+            None => Ok(None),
+        }
+    }
+}
+
+fn so_far(progress: &Progress, entries: u64, elapsed: Duration) -> String {
+    format!(
+        "{} so far, {:.0} per second; {} running, {} waiting",
+        counted(progress.entries, "entry", "entries"),
+        entries as f64 / elapsed.as_secs_f64(),
+        counted(progress.running, "task", "tasks"),
+        counted(progress.waiting, "directory", "directories")
+    )
+}
+
+/// A rank that did less than half as much in its time as the median of the others.
+fn slowest(hosts: &[String], ranks: &[Rank]) -> Option<String> {
+    let rates = (0..).zip(ranks).filter(|(_, of)| of.seconds >= COMPARED_SECONDS);
+    let mut rates: Vec<(usize, f64)> =
+        rates.map(|(rank, of)| (rank, of.entries as f64 / of.seconds)).collect();
+    rates.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+    let (&(rank, slow), others) = rates.split_first()?;
+    let (_, median) = *others.get(others.len() / 2)?;
+    (slow * 2.0 < median).then(|| {
+        format!(
+            "rank {rank} on '{}' was slow: {slow:.0} entries per second while it worked, the median of the others {median:.0}",
+            hosts[rank]
+        )
+    })
+}
