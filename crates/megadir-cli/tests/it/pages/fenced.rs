@@ -246,6 +246,13 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
+    (
+        "docs/mpi.md",
+        &[(
+            "mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts\nmpirun -np 4 megadir usage /shared/tree --engine mpi\nmpirun -np 4 megadir remove /shared/tree --engine mpi --yes",
+            RANKS,
+        )],
+    ),
     ("docs/mpi.md", &[("mpirun -np 4 megadir bench run smallfile --engine mpi --dir /shared", RANKS)]),
     (
         "docs/mpi.md",
@@ -253,6 +260,10 @@ const BLOCKS: &[Block] = &[
             "MEGADIR_MPI=$VIRTUAL_ENV/lib/libmpi_abi.so.1 $VIRTUAL_ENV/bin/mpirun -np 4 megadir bench run smallfile --engine mpi --dir /shared",
             RANKS,
         )],
+    ),
+    (
+        "docs/mpi.md",
+        &[("mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts --resume", RANKS)],
     ),
     ("docs/mpi.md", &[("mpirun -np 4 megadir bench run --resume RECORD --engine mpi --dir /shared", RANKS)]),
     (
