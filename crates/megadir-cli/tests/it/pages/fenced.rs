@@ -179,6 +179,13 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     (
+        "docs/file-systems.md",
+        &[(
+            "cargo xtask emulated -- 'megadir bench run smallfile --quick --fs ext4,jfs,reiserfs'",
+            Elsewhere("starts an emulated machine, for minutes; the stage `emulated` of CI does"),
+        )],
+    ),
+    (
         "docs/growth.md",
         &[
             ("megadir scan --quiet project -o monday.parquet", Runs),
