@@ -182,11 +182,7 @@ impl Facts {
 impl Facts {
     /// Converts to attributes, as far as facts are known.
     pub fn attributes(&self) -> Attributes {
-        let time = |ns: Option<i64>| {
-            let ns = ns.unwrap_or(0);
-            let nanoseconds = ns.rem_euclid(1_000_000_000) as u32;
-            Time { seconds: ns.div_euclid(1_000_000_000), nanoseconds }
-        };
+        let time = |ns: Option<i64>| time_of(ns.unwrap_or(0));
         let known = [
             (self.kind != FileType::Unknown, StatMask::TYPE),
             (self.size_bytes.is_some(), StatMask::SIZE),
@@ -282,6 +278,19 @@ pub fn nanoseconds(time: Time) -> i64 {
             total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64
         }
     }
+}
+
+/// Time that is this number of nanoseconds after 1970-01-01 UTC: the inverse of [`nanoseconds`] for times that it does not
+/// limit.
+///
+/// ```
+/// use megadir_inventory::{nanoseconds, time_of};
+/// assert_eq!(time_of(-1).seconds, -1);
+/// assert_eq!(nanoseconds(time_of(-1)), -1);
+/// ```
+#[inline]
+pub fn time_of(ns: i64) -> Time {
+    Time { seconds: ns.div_euclid(1_000_000_000), nanoseconds: ns.rem_euclid(1_000_000_000) as u32 }
 }
 
 /// As glibc's `gnu_dev_makedev`.

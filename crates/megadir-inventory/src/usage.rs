@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use megadir::usage::{Item, Subtree, Tally, Usage};
-use megadir::{Conditions, FileType, Place, Result, Time, TreePath, WalkContext, names};
+use megadir::{Conditions, FileType, Place, Result, TreePath, WalkContext, names};
 
 use crate::metadata::Metadata;
-use crate::row::{Facts, Key, Row};
+use crate::row::{Facts, Key, Row, time_of};
 use crate::rows::{Rows, SeenRows};
 
 const WATCH_ROWS: u64 = 1 << 14;
@@ -234,17 +234,13 @@ impl<'c> Reading<'c> {
 }
 
 fn item<'a>(name: &'a [u8], facts: &Facts) -> Item<'a> {
-    let time = |ns: i64| Time {
-        seconds: ns.div_euclid(1_000_000_000),
-        nanoseconds: ns.rem_euclid(1_000_000_000) as u32,
-    };
     Item {
         name,
         kind: facts.kind,
         size_bytes: facts.size_bytes,
         allocated_bytes: facts.allocated_bytes,
-        modified: facts.modified_ns.map(time),
-        accessed: facts.accessed_ns.map(time),
+        modified: facts.modified_ns.map(time_of),
+        accessed: facts.accessed_ns.map(time_of),
         user: facts.user,
         links: facts.links,
         inode: facts.inode.map(|inode| (inode, facts.inode_high.unwrap_or(0))),

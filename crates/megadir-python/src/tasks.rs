@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use megadir::usage::{Amount, Sum};
-use megadir::{Error, ErrorKind, Time};
+use megadir::{Error, ErrorKind};
 use megadir_tasks::{Budget, Kind, Outcome, Request, Task, TaskError, finish_folder, prepare, run};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -138,14 +137,8 @@ impl Schedule {
     /// Rows of `megadir.usage`.
     fn sums(&self, top: usize) -> PyResult<Stream> {
         let sums = self.lock().sums();
-        let depth = |path: &[u8]| match path.is_empty() {
-            true => 0,
-            false => path.iter().filter(|byte| **byte == b'/').count() as u32 + 1,
-        };
-        let mut rows: Vec<_> = sums
-            .into_iter()
-            .map(|sum| (sum.root, sum.path.0.clone(), depth(&sum.path.0), figures(&sum)))
-            .collect();
+        let mut rows: Vec<_> =
+            sums.into_iter().map(|sum| (sum.root, sum.path.0.clone(), sum.depth(), sum.figures())).collect();
         rows.sort_by_key(|row| {
             (row.2 > 0, std::cmp::Reverse(if row.2 > 0 { row.3.amount.entries } else { 0 }))
         });
@@ -153,21 +146,6 @@ impl Schedule {
         rows.truncate(roots.saturating_add(top));
         rows_table(&rows, self.naming)
     }
-}
-
-fn figures(sum: &megadir_tasks::Sum) -> Sum {
-    let time = |ns: i64| Time {
-        seconds: ns.div_euclid(1_000_000_000),
-        nanoseconds: ns.rem_euclid(1_000_000_000) as u32,
-    };
-    let amount = Amount {
-        entries: sum.entries,
-        inodes: sum.inodes,
-        allocated: sum.allocated.into(),
-        apparent: sum.apparent.into(),
-    };
-    let (newest, oldest) = (sum.newest_ns.map(time), sum.oldest_ns.map(time));
-    Sum { amount, directories: sum.directories, newest, oldest }
 }
 
 /// Runs a task. Ctrl-C ends it in the main thread.

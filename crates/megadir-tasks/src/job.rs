@@ -1,6 +1,8 @@
 //! Jobs, tasks and outcomes, as they travel between processes: JSON.
 
+use megadir::usage::{self, Amount};
 use megadir::{PositionRange, TreePath, names};
+use megadir_inventory::time_of;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -266,6 +268,27 @@ pub struct Sum {
     pub newest_ns: Option<i64>,
     /// Earliest modification.
     pub oldest_ns: Option<i64>,
+}
+
+impl Sum {
+    /// Levels below the tree's root; 0 for the root.
+    pub fn depth(&self) -> u32 {
+        match self.path.0.is_empty() {
+            true => 0,
+            false => self.path.0.iter().filter(|byte| **byte == b'/').count() as u32 + 1,
+        }
+    }
+
+    pub fn figures(&self) -> usage::Sum {
+        let amount = Amount {
+            entries: self.entries,
+            inodes: self.inodes,
+            allocated: self.allocated.into(),
+            apparent: self.apparent.into(),
+        };
+        let (newest, oldest) = (self.newest_ns.map(time_of), self.oldest_ns.map(time_of));
+        usage::Sum { amount, directories: self.directories, newest, oldest }
+    }
 }
 
 /// File with several links.

@@ -27,8 +27,8 @@ use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
-use megadir::usage::{Amount, By, Directory, Item, Report, Root, Sum, Usage, UsageOptions, read};
-use megadir::{Conditions, Dir, StatMask, Time, TreeEvent, TreePath, WalkOptions, attribute_policy, names};
+use megadir::usage::{By, Directory, Item, Report, Root, Sum, Usage, UsageOptions, read};
+use megadir::{Conditions, Dir, StatMask, TreeEvent, TreePath, WalkOptions, attribute_policy, names};
 use megadir_inventory::{Inventory, Rows};
 use megadir_tasks::{Kind, Request};
 
@@ -110,12 +110,11 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
             args.paths.iter().map(|path| Root { path: path.clone(), sum: Sum::default() }).collect();
         let mut directories = Vec::new();
         for sum in schedule.sums() {
-            let (path, figures) = (TreePath::from(&sum.path.0), figures(&sum));
-            match sum.path.0.is_empty() {
-                true => roots[sum.root as usize].sum = figures,
-                false => {
-                    let depth = sum.path.0.iter().filter(|byte| **byte == b'/').count() as u32 + 1;
-                    directories.push(Directory { root: sum.root, path, depth, sum: figures });
+            match sum.depth() {
+                0 => roots[sum.root as usize].sum = sum.figures(),
+                depth => {
+                    let path = TreePath::from(&sum.path.0);
+                    directories.push(Directory { root: sum.root, path, depth, sum: sum.figures() });
                 }
             }
         }
@@ -132,21 +131,6 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         };
         flushed(written(&answer)?, &answer)
     })
-}
-
-fn figures(sum: &megadir_tasks::Sum) -> Sum {
-    let time = |ns: i64| Time {
-        seconds: ns.div_euclid(1_000_000_000),
-        nanoseconds: ns.rem_euclid(1_000_000_000) as u32,
-    };
-    let amount = Amount {
-        entries: sum.entries,
-        inodes: sum.inodes,
-        allocated: sum.allocated.into(),
-        apparent: sum.apparent.into(),
-    };
-    let (newest, oldest) = (sum.newest_ns.map(time), sum.oldest_ns.map(time));
-    Sum { amount, directories: sum.directories, newest, oldest }
 }
 
 fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
