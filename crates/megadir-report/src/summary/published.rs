@@ -1,6 +1,6 @@
 //! Published figures are shown beside a figure of this run only if both were measured on like data.
 
-use megadir_record::{ArmId, ContentKind, Published};
+use megadir_record::{ArmId, ContentKind, Published, Work};
 
 use super::Summary;
 use crate::text;
@@ -39,9 +39,17 @@ fn are_alike(here: u64, wanted: u64) -> bool {
 
 /// `None` if the difference is small or does not matter.
 pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
-    let (wanted, here) = (figure.entries?, data(summary, arm)?.entries);
+    let (wanted, here) = (figure.entries?, entries(summary, arm)?);
     (!are_alike(here, wanted))
         .then(|| format!("{} here, not {}", text::counted(here, "file"), text::count(wanted)))
+}
+
+/// Of the data, or about as many as the arm creates until a file is refused.
+fn entries(summary: &Summary, arm: ArmId) -> Option<u64> {
+    match summary.arm(arm)?.planned.work {
+        Work::FillUntilRefused { entries_about, .. } => Some(entries_about),
+        _ => Some(data(summary, arm)?.entries),
+    }
 }
 
 fn data(summary: &Summary, arm: ArmId) -> Option<&megadir_record::Data> {

@@ -87,6 +87,14 @@ fn published_figures_are_compared_where_they_are_of_the_same_kind() {
 }
 
 #[test]
+fn a_figure_of_larger_directories_is_not_comparable() {
+    let mut record = record(&[158_000; 3], 160_293, &[10_118_651.0]);
+    record.header.plan.published[0].entries = Some(10_118_651);
+    let markdown = megadir_report::render::markdown(&report_on(&record).unwrap());
+    assert!(markdown.contains("| nothing: 160 000 files here, not 10 118 651 |"), "{markdown}");
+}
+
+#[test]
 fn few_fillings_are_no_reason_not_to_use_them() {
     let report = report_on(&record(&[160_000; 3], 160_293, &[])).unwrap();
     assert!(report.warnings.iter().all(|warning| !warning.loud), "{:?}", report.warnings);

@@ -1,11 +1,12 @@
-//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took. Only
-//! listing holds the reader's lock; attributes cost several times as much.
+//! Strategies "chunks" and "windows": threads take batches from one supply and read the attributes of what they took.
+//! Only listing holds the supply's lock; attributes cost several times as much.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::windows::InInodeOrder;
 use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
 use crate::batch::Batch;
@@ -21,9 +22,14 @@ struct Examined {
     rows: Vec<Attributes>,
 }
 
+pub(crate) enum Supply {
+    Listing(Box<dyn Reader>),
+    Windows(InInodeOrder),
+}
+
 struct Source {
     /// `None` after the end or an error.
-    reader: Option<Box<dyn Reader>>,
+    supply: Option<Supply>,
     /// Returned after everything read before it.
     failed: Option<Error>,
 }
@@ -47,12 +53,12 @@ struct Worker {
 impl Chunks {
     pub(crate) fn start(
         directory: &Arc<Dir>,
-        reader: Box<dyn Reader>,
+        supply: Supply,
         threads: usize,
         stat_backend: &'static dyn StatBackend,
         want: StatMask,
     ) -> Result<Self> {
-        let source = Arc::new(Mutex::new(Source { reader: Some(reader), failed: None }));
+        let source = Arc::new(Mutex::new(Source { supply: Some(supply), failed: None }));
         let (filled_in, filled) = bounded(threads * 2);
         let (empty, empty_out) = bounded(threads * 3);
         for _ in 0..threads * 2 {
@@ -117,39 +123,52 @@ impl Worker {
     }
 
     fn fill(&mut self, examined: &mut Examined) -> bool {
-        {
-            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(reader) = source.reader.as_mut() else { return false };
-            match reader.next_batch() {
-                Ok(Some(batch)) => {
-                    examined.bytes.clear();
+        let filled = self.take(examined).and_then(|taken| match taken {
+            true => self.examine(examined),
+            false => Ok(false),
+        });
+        filled.unwrap_or_else(|error| {
+            self.source.lock().unwrap_or_else(PoisonError::into_inner).fail(error);
+            false
+        })
+    }
+
+    fn take(&self, examined: &mut Examined) -> Result<bool> {
+        examined.bytes.clear();
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut source.supply {
+            None => return Ok(false),
+            Some(Supply::Listing(reader)) => {
+                if let Some(batch) = reader.next_batch()? {
                     examined.bytes.extend_from_slice(batch.bytes());
                     examined.cookies = batch.has_cookies();
+                    return Ok(true);
                 }
-                Ok(None) => {
-                    source.reader = None;
-                    return false;
-                }
-                Err(error) => {
-                    source.fail(error);
-                    return false;
+            }
+            Some(Supply::Windows(windows)) => {
+                if let Some((window, entries)) = windows.take()? {
+                    let window = window.read().unwrap_or_else(PoisonError::into_inner);
+                    drop(source);
+                    window.copy(entries, &mut examined.bytes);
+                    examined.cookies = window.has_cookies();
+                    return Ok(true);
                 }
             }
         }
-        let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return false };
-        match examine(&mut *self.examine, &self.directory, batch, &mut examined.rows) {
-            Ok(()) => true,
-            Err(error) => {
-                self.source.lock().unwrap_or_else(PoisonError::into_inner).fail(error);
-                false
-            }
-        }
+        source.supply = None;
+        Ok(false)
+    }
+
+    fn examine(&mut self, examined: &mut Examined) -> Result<bool> {
+        let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return Ok(false) };
+        examine(&mut *self.examine, &self.directory, batch, &mut examined.rows)?;
+        Ok(true)
     }
 }
 
 impl Source {
     fn fail(&mut self, error: Error) {
-        self.reader = None;
+        self.supply = None;
         self.failed.get_or_insert(error);
     }
 }

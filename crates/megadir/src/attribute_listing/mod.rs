@@ -16,7 +16,7 @@ mod windows;
 use std::path::Path;
 use std::sync::Arc;
 
-use chunks::Chunks;
+use chunks::{Chunks, Supply};
 use policy::{AttributeChoice, Strategy};
 use windows::InInodeOrder;
 
@@ -127,15 +127,16 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
         })),
         Strategy::Chunks { threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
-            Ok(Box::new(Chunks::start(&directory, reader, threads, stat_backend, want)?))
+            Ok(Box::new(Chunks::start(&directory, Supply::Listing(reader), threads, stat_backend, want)?))
         }
         Strategy::Windows { entries, threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
-            let reader: Box<dyn Reader> = Box::new(InInodeOrder::new(reader, entries));
+            let windows = InInodeOrder::new(reader, entries, threads);
             if threads > 1 {
-                return Ok(Box::new(Chunks::start(&directory, reader, threads, stat_backend, want)?));
+                let supply = Supply::Windows(windows);
+                return Ok(Box::new(Chunks::start(&directory, supply, threads, stat_backend, want)?));
             }
-            let examine = stat_backend.start(&directory, want)?;
+            let (reader, examine) = (Box::new(windows), stat_backend.start(&directory, want)?);
             Ok(Box::new(AtOnce { reader, examine, rows: Vec::new(), directory }))
         }
     }

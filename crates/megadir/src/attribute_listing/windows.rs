@@ -2,9 +2,12 @@
 //! on rotating disks that takes more than ten times as long, and no two neighbours share a block of inodes. A
 //! window bounds the memory.
 
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
 use crate::backend::Reader;
 use crate::batch::Batch;
-use crate::decode::Records;
+use crate::decode::{Record, Records};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Entries per batch: several threads have work in a small window, and each of them many neighbours in a large one.
@@ -15,51 +18,88 @@ const BATCH_ENTRIES_MAX: usize = 4096;
 /// A window ends earlier if its names are long.
 const WINDOW_BYTES: usize = 64 << 20;
 
+/// Fewer entries are sorted by one thread.
+const SORTED_ALONE: usize = 1 << 16;
+
 pub(crate) struct InInodeOrder {
     /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
     /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
-    gathered: Vec<u8>,
-    /// Inodes, and where their records begin.
-    order: Vec<(u64, usize)>,
-    next: usize,
+    sorters: usize,
+    window: Arc<RwLock<Window>>,
+    /// Entries of the window that are not taken yet.
+    left: Range<usize>,
     batch: Vec<u8>,
+}
+
+/// Entries, and the order to return them in.
+#[derive(Default)]
+pub(crate) struct Window {
+    records: Vec<u8>,
+    order: Vec<Place>,
     cookies: bool,
 }
 
+/// Entries of a window.
+pub(crate) type Taken = (Arc<RwLock<Window>>, Range<usize>);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    inode: u64,
+    at: u32,
+    record_bytes: u16,
+}
+
 impl InInodeOrder {
-    pub(crate) fn new(reader: Box<dyn Reader>, entries_max: usize) -> Self {
+    /// Sorts with `sorters` threads.
+    pub(crate) fn new(reader: Box<dyn Reader>, entries_max: usize, sorters: usize) -> Self {
         Self {
             reader: Some(reader),
             failed: None,
             entries_max,
-            gathered: Vec::new(),
-            order: Vec::new(),
-            next: 0,
+            sorters,
+            window: Arc::default(),
+            left: 0..0,
             batch: Vec::new(),
-            cookies: false,
+        }
+    }
+
+    /// Takes the next batch. The window must be locked before the next call.
+    pub(crate) fn take(&mut self) -> Result<Option<Taken>> {
+        if self.left.is_empty() {
+            self.gather();
+        }
+        let entries = (self.entries_max / BATCHES).clamp(BATCH_ENTRIES_MIN, BATCH_ENTRIES_MAX);
+        let end = self.left.end.min(self.left.start + entries);
+        let taken = self.left.start..end;
+        self.left.start = end;
+        match taken.is_empty() {
+            true => self.failed.take().map_or(Ok(None), Err),
+            false => Ok(Some((Arc::clone(&self.window), taken))),
         }
     }
 
     fn gather(&mut self) {
-        self.gathered.clear();
-        self.order.clear();
-        self.next = 0;
-        while self.order.len() < self.entries_max && self.gathered.len() < WINDOW_BYTES {
+        let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
+        let Window { records, order, cookies } = &mut *window;
+        records.clear();
+        order.clear();
+        while order.len() < self.entries_max && records.len() < WINDOW_BYTES {
             let Some(reader) = self.reader.as_mut() else { break };
             match reader.next_batch() {
                 Ok(Some(batch)) => {
-                    let mut at = self.gathered.len();
+                    let mut at = records.len() as u32;
                     for record in Records::new(batch.bytes()) {
+                        let Record { inode, record_bytes, .. } = record;
                         if !record.is_dot() {
-                            self.order.push((record.inode, at));
+                            order.push(Place { inode, at, record_bytes });
                         }
-                        at += usize::from(record.record_bytes);
+                        at += u32::from(record_bytes);
                     }
-                    self.gathered.extend_from_slice(batch.bytes());
-                    self.cookies = batch.has_cookies();
+                    records.extend_from_slice(batch.bytes());
+                    *cookies = batch.has_cookies();
                 }
                 Ok(None) => self.reader = None,
                 Err(error) => {
@@ -68,28 +108,46 @@ impl InInodeOrder {
                 }
             }
         }
-        self.order.sort_unstable();
+        sort(order, self.sorters);
+        self.left = 0..order.len();
+    }
+}
+
+fn sort(order: &mut [Place], sorters: usize) {
+    if sorters < 2 || order.len() < SORTED_ALONE {
+        return order.sort_unstable();
+    }
+    let half = sorters / 2;
+    let middle = order.len() / sorters * half;
+    order.select_nth_unstable(middle);
+    let (low, high) = order.split_at_mut(middle);
+    std::thread::scope(|scope| {
+        scope.spawn(|| sort(low, half));
+        sort(high, sorters - half);
+    });
+}
+
+impl Window {
+    /// Appends the records of these entries.
+    pub(crate) fn copy(&self, entries: Range<usize>, to: &mut Vec<u8>) {
+        for Place { at, record_bytes, .. } in &self.order[entries] {
+            let at = *at as usize;
+            to.extend_from_slice(&self.records[at..at + usize::from(*record_bytes)]);
+        }
+    }
+
+    pub(crate) fn has_cookies(&self) -> bool {
+        self.cookies
     }
 }
 
 impl Reader for InInodeOrder {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
-        if self.next == self.order.len() {
-            self.gather();
-        }
-        let entries = (self.entries_max / BATCHES).clamp(BATCH_ENTRIES_MIN, BATCH_ENTRIES_MAX);
-        let end = self.order.len().min(self.next + entries);
-        if self.next == end {
-            return self.failed.take().map_or(Ok(None), Err);
-        }
+        let Some((window, entries)) = self.take()? else { return Ok(None) };
+        let window = window.read().unwrap_or_else(PoisonError::into_inner);
         self.batch.clear();
-        for (_, at) in &self.order[self.next..end] {
-            let rest = &self.gathered[*at..];
-            let bytes = Records::new(rest).next().map_or(0, |record| record.record_bytes.into());
-            self.batch.extend_from_slice(&rest[..bytes]);
-        }
-        self.next = end;
-        Batch::check(&self.batch, self.cookies).map(Some).map_err(|malformed| {
+        window.copy(entries, &mut self.batch);
+        Batch::check(&self.batch, window.has_cookies()).map(Some).map_err(|malformed| {
             let reason = format!("records that were copied whole are not records: {malformed:?}");
             Error::new("sort", "".as_ref(), ErrorKind::Malformed, reason)
         })
@@ -136,7 +194,7 @@ mod tests {
         let inodes: Vec<u64> = (0..1000).map(|index| (index * 7919) % 1000 + 1).collect();
         let batch = BatchBuilder::new(64 << 10, false);
         let failing = Failing { inodes: inodes.clone(), at_once: 100, batch };
-        let mut reader = InInodeOrder::new(Box::new(failing), 300);
+        let mut reader = InInodeOrder::new(Box::new(failing), 300, 2);
         let (mut found, mut batches) = (Vec::new(), Vec::new());
         let error = loop {
             match reader.next_batch() {
