@@ -44,7 +44,7 @@ pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) 
         .then(|| format!("{} here, not {}", text::counted(here, "file"), text::count(wanted)))
 }
 
-/// Of the data, or about as many as the arm creates until a file is refused.
+/// Number of files of the data, or about as many as the arm creates until one is refused.
 fn entries(summary: &Summary, arm: ArmId) -> Option<u64> {
     match summary.arm(arm)?.planned.work {
         Work::FillUntilRefused { entries_about, .. } => Some(entries_about),
