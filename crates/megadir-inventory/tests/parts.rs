@@ -7,9 +7,9 @@ use std::path::Path;
 
 use megadir::FileType;
 use megadir::usage::{By, Usage, UsageOptions};
-use megadir_inventory::changes::{CompareOptions, Watch, compare_inventories};
+use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch, compare_inventories, compare_scanned};
 use megadir_inventory::{
-    FORMAT_VERSION, Facts, Inventory, Metadata, OwnedRow, PARTS_FILE, Root, Rows, Scanned, Sink,
+    FORMAT_VERSION, Facts, Inventory, Metadata, OwnedRow, PARTS_FILE, Root, Rows, Scanned, Selected, Sink,
     WriteOptions, Writer, usage,
 };
 
@@ -156,8 +156,8 @@ fn used(path: &Path) -> String {
     format!("{lacking:?} {:?}", figures.finish().directories)
 }
 
-fn changed(before: &Path, now: &Path) -> String {
-    let options = CompareOptions {
+fn options() -> CompareOptions {
+    CompareOptions {
         threads: 2,
         skip_unchanged: false,
         any_root: false,
@@ -165,11 +165,35 @@ fn changed(before: &Path, now: &Path) -> String {
         exclude: Vec::new(),
         conditions: None,
         gains: None,
-    };
+    }
+}
+
+fn changed(before: &Path, now: &Path) -> String {
     let open = |path| Inventory::open(path).unwrap();
-    let compared = compare_inventories(open(before), open(now), &options, &Watch::default()).unwrap();
+    let compared = compare_inventories(open(before), open(now), &options(), &Watch::default()).unwrap();
     assert!(compared.is_changed());
     format!("{:?} {:?} {}", compared.changes, compared.unknown_before, compared.unread)
+}
+
+/// The clock of another machine may be late, and only the inventory has conditions.
+#[test]
+fn a_scan_for_a_comparison_needs_no_later_clock_and_no_conditions() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let before = rows(&mut Random(1), 60);
+    let now = &before[..before.len() - 1];
+    let mut selected = metadata(&before, 500);
+    selected.scanned.selected = Some(Selected { names: vec!["*".to_owned()], ..Selected::default() });
+    write_with(&at("before"), &before, &selected);
+    write(&at("now"), now, 400);
+    let open = |name| Inventory::open(&at(name)).unwrap();
+    let watch = Watch::default();
+    let compared = compare_scanned(open("before"), open("now"), &options(), &watch).unwrap();
+    assert_eq!(compared.count(ChangeKind::Removed), 1);
+    let older = compare_inventories(open("before"), open("now"), &options(), &watch).unwrap_err();
+    assert!(older.to_string().contains("is older than the first"), "{older}");
+    let of_some = compare_scanned(open("now"), open("before"), &options(), &watch).unwrap_err();
+    assert!(of_some.to_string().contains("was made with conditions"), "{of_some}");
 }
 
 #[test]

@@ -1,13 +1,18 @@
 //! Journal of a job: a file with the lines of its schedule. What its last lines lack after a crash is done again.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use megadir::{Error, ErrorKind, Result};
 
 use crate::job::{Job, Root};
 use crate::schedule::Schedule;
+
+/// A task that is being stopped may still create a file.
+const REMOVALS_MAX: u32 = 20;
+const REMOVE_EVERY: Duration = Duration::from_millis(50);
 
 /// Name of the journal in the folder of a scan.
 pub const JOURNAL: &str = "megadir-journal.jsonl";
@@ -27,11 +32,7 @@ impl Journal {
         let failed = |error| Error::io("write", path, error);
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(path).map_err(failed)?;
-        // Some network file systems have no locks.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let reason = "another process works on this job";
-            return Err(Error::new("write", path, ErrorKind::Io, reason));
-        }
+        lock(&file, path)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
         // The process died while it wrote the last line.
@@ -68,9 +69,44 @@ impl Journal {
     }
 }
 
+/// Some network file systems have no locks.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let reason = "another process works on this job";
+            Err(Error::new("write", path, ErrorKind::Io, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Device numbers differ between machines, and budgets may.
 fn is_same(old: &Job, new: &Job) -> bool {
     let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
     let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
     old.kind == new.kind && old.folder == new.folder && roots(old) == roots(new)
+}
+
+/// Removes a folder of parts with everything in it, finished or not. It may be absent.
+///
+/// Errors: another process has its journal open; it cannot be removed.
+pub fn remove_folder(folder: &Path) -> Result<()> {
+    let path = folder.join(JOURNAL);
+    if let Ok(file) = File::open(&path) {
+        lock(&file, &path)?;
+    }
+    let mut removed = fs::remove_dir_all(folder);
+    for _ in 1..REMOVALS_MAX {
+        match &removed {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                std::thread::sleep(REMOVE_EVERY);
+                removed = fs::remove_dir_all(folder);
+            }
+            _ => break,
+        }
+    }
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", folder, error)),
+        _ => Ok(()),
+    }
 }

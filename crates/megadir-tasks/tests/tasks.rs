@@ -14,7 +14,8 @@ use megadir::usage::{By, Item, Usage, UsageOptions};
 use megadir::{Dir, WalkOptions};
 use megadir_inventory::{Inventory, OwnedRow, Rows, ScanOptions, scan};
 use megadir_tasks::{
-    Budget, Job, Kind, Outcome, Request, Schedule, Task, check_folder, finish_folder, prepare, run,
+    Budget, JOURNAL, Job, Journal, Kind, Outcome, Request, Schedule, Task, check_folder, finish_folder,
+    prepare, remove_folder, run,
 };
 use megadir_testkit::unprivileged::unprivileged;
 
@@ -138,6 +139,23 @@ fn finish(schedule: &Schedule, folder: &Path) -> Vec<OwnedRow> {
     let inventory = Inventory::open(folder).unwrap();
     assert!(inventory.unfinished().is_none());
     all_rows(inventory)
+}
+
+#[test]
+fn a_folder_is_removed_unless_another_process_works_there() {
+    let scratch = tree(1);
+    let folder = scratch.path().join("parts");
+    fs::create_dir(&folder).unwrap();
+    let job = job(Kind::Scan, scratch.path(), 60);
+    let (journal, _) = Journal::open(&folder.join(JOURNAL), job).unwrap();
+    fs::write(folder.join(".part-0000000-lost.parquet.1"), "").unwrap();
+    let error = remove_folder(&folder).unwrap_err();
+    assert!(error.to_string().contains("another process works on this job"), "{error}");
+    assert!(folder.exists());
+    drop(journal);
+    remove_folder(&folder).unwrap();
+    assert!(!folder.exists() && scratch.path().join("tree").exists());
+    remove_folder(&folder).unwrap();
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) fn refuse_copies(command: &Command) -> Result<(), CliError> {
     match launcher().filter(|launcher| launcher.size > 1 && command.writes()) {
         Some(Launcher { name, size, .. }) => Err(CliError::usage(format!(
             "{name} started {size} copies of this command, and each would do all of its work; start it once, or add \
-             --engine mpi (scan, usage, remove, bench run)"
+             --engine mpi (scan, usage, changes, remove, bench run)"
         ))),
         None => Ok(()),
     }

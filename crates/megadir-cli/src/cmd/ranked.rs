@@ -11,7 +11,7 @@
 //!
 //! A rank that waits sleeps. After an interrupt, or if a rank dies, the launcher ends all ranks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -21,13 +21,13 @@ use megadir_inventory::Inventory;
 use megadir_mpi::{Pause, World};
 use megadir_tasks::{
     Budget, JOURNAL, Job, Journal, Kind, Outcome, Progress, Request, Schedule, Task, check_folder,
-    check_roots,
+    check_roots, remove_folder,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{self, failed};
-use super::interrupt::{Interrupt, interruptible};
+use super::interrupt::{Interrupt, REMOVING, interruptible};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::{counted, quoted};
 
@@ -37,39 +37,59 @@ const MESSAGES_MAX: usize = 10;
 /// Ranks that worked less are not compared.
 const COMPARED_SECONDS: f64 = 0.5;
 
-pub(in crate::cmd) struct Work {
+/// Ranks that were interrupted leave rank 0 this time to remove temporary parts.
+const REMOVING_MAX: Duration = Duration::from_secs(2);
+
+pub(in crate::cmd) struct Work<'w> {
     pub(in crate::cmd) request: Request,
-    /// Continue the journal in the folder of the parts.
-    pub(in crate::cmd) resume: bool,
+    pub(in crate::cmd) parts: Parts<'w>,
     /// Idle I/O priority.
     pub(in crate::cmd) idle: bool,
     pub(in crate::cmd) quiet: bool,
 }
 
+/// Folder of the parts of a scan.
+#[derive(Clone, Copy)]
+pub(in crate::cmd) enum Parts<'w> {
+    /// A new folder, or no scan.
+    New,
+    /// The journal in the folder is continued.
+    Continued,
+    /// Parts that only rank 0 reads: the folder is removed at the end, also one that a killed job left. The function names the
+    /// trees, on rank 0.
+    Temporary(&'w (dyn Fn() -> Result<Vec<PathBuf>, CliError> + Sync)),
+}
+
 /// `concluded` runs on rank 0 only; all ranks return its exit code.
 pub(in crate::cmd) fn run(
-    work: &Work,
-    concluded: impl FnOnce(&Schedule, Duration) -> Result<u8, CliError> + Send,
+    work: &Work<'_>,
+    concluded: impl FnOnce(&Schedule, Duration, &Interrupt) -> Result<u8, CliError> + Send,
 ) -> Result<u8, CliError> {
     interruptible(|interrupt| {
+        let is_temporary = matches!(work.parts, Parts::Temporary(_));
         let world = engine::join()?;
         let (mut schedule, mut journal) = match begin(&world, work, &interrupt.beat) {
             Ok(Some(begun)) => begun,
-            Ok(None) => return serve(world, interrupt),
+            Ok(None) => return serve(world, interrupt, is_temporary),
             Err(error) => return world.finish().map_err(failed).and(Err(error)),
         };
         let started = Instant::now();
         let done = Driver::of(&world, work, interrupt).drive(&mut schedule, journal.as_mut());
         let done = done.and_then(|()| {
-            let messages = schedule.messages();
-            let messages = &messages[..messages.len().min(MESSAGES_MAX)];
-            messages.iter().for_each(|message| eprintln!("megadir: {message}"));
-            let more = schedule.progress().failures.saturating_sub(messages.len() as u64);
-            if more > 0 {
-                eprintln!("megadir: and {} more", counted(more, "failure", "failures"));
+            // The reader of temporary parts reports the errors in them.
+            if !is_temporary {
+                print_failures(&schedule);
             }
-            concluded(&schedule, started.elapsed())
+            concluded(&schedule, started.elapsed(), interrupt)
         });
+        drop(journal);
+        interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
+        let removed = match work.request.folder.as_deref().filter(|_| is_temporary) {
+            Some(folder) => remove_folder(folder).map_err(CliError::from),
+            None => Ok(()),
+        };
+        interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
+        let done = done.and_then(|code| removed.and(Ok(code)));
         let code = done.unwrap_or_else(|error| {
             // A launcher may end this rank with the others.
             eprintln!("megadir: {error}");
@@ -85,23 +105,41 @@ pub(in crate::cmd) fn run(
     })
 }
 
+fn print_failures(schedule: &Schedule) {
+    let messages = schedule.messages();
+    let messages = &messages[..messages.len().min(MESSAGES_MAX)];
+    messages.iter().for_each(|message| eprintln!("megadir: {message}"));
+    let more = schedule.progress().failures.saturating_sub(messages.len() as u64);
+    if more > 0 {
+        eprintln!("megadir: and {} more", counted(more, "failure", "failures"));
+    }
+}
+
 type Begun = (Schedule, Option<Journal>);
 
 /// `None` on other ranks than 0. All ranks have the same exit code, and nothing is written if it is an error.
-fn begin(world: &World, work: &Work, beat: &AtomicU64) -> Result<Option<Begun>, CliError> {
-    let Work { request, resume, .. } = work;
+fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begun>, CliError> {
+    let Work { request, parts, .. } = work;
     let is_idle = if work.idle { megadir::io_priority::make_idle() } else { Ok(()) };
     world.agree(is_idle.map_err(|error| describe(&error))).map_err(failed)?;
     let folder = request.folder.as_deref();
     let job: Job = of_first(world, || {
-        folder.map_or(Ok(()), |folder| check_output(folder, *resume))?;
+        let mut request = request.clone();
+        match (parts, folder) {
+            (Parts::Temporary(trees), Some(folder)) => {
+                request.paths = trees()?;
+                remove_folder(folder)?;
+            }
+            (_, Some(folder)) => check_output(folder, matches!(parts, Parts::Continued))?,
+            _ => {}
+        }
         if let (Kind::Usage, Some(path)) =
             (request.kind, request.paths.iter().find(|path| Inventory::is_at(path)))
         {
             let path = quoted(path);
             return Err(CliError::usage(format!("{path} is an inventory: --engine mpi reads trees")));
         }
-        Ok(megadir_tasks::prepare(request)?)
+        Ok(megadir_tasks::prepare(&request)?)
     })?;
     world.agree(check_roots(&job).map_err(|error| describe(&error))).map_err(failed)?;
     let created = of_first(world, || match folder.filter(|folder| !folder.exists()) {
@@ -118,7 +156,10 @@ fn begin(world: &World, work: &Work, beat: &AtomicU64) -> Result<Option<Begun>, 
     if let (Err(_), true, 0, Some(folder)) = (&proved, created, world.rank(), folder) {
         let _ = std::fs::remove_dir(folder);
     }
-    proved.map_err(failed)?;
+    proved.map_err(|error| match parts {
+        Parts::Temporary(_) => failed(format!("{error}, with the inventory in it")),
+        _ => failed(error),
+    })?;
     let mut begun = None;
     of_first(world, || {
         begun = Some(match folder {
@@ -191,11 +232,14 @@ fn reply(task: &Task, stop: &AtomicBool) -> Reply {
 }
 
 /// Runs tasks until rank 0 ends the job; returns the exit code.
-fn serve(world: World, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, CliError> {
     let mut pause = Pause::default();
     loop {
         interrupt.beat.fetch_add(1, Ordering::Relaxed);
         if interrupt.asked() {
+            if is_temporary {
+                std::thread::sleep(REMOVING_MAX);
+            }
             world.abort(exit::INTERRUPTED);
         }
         let Some((_, text)) = world.receive().map_err(failed)? else {
@@ -219,7 +263,7 @@ fn serve(world: World, interrupt: &Interrupt) -> Result<u8, CliError> {
 /// Rank 0.
 struct Driver<'l> {
     world: &'l World,
-    work: &'l Work,
+    work: &'l Work<'l>,
     interrupt: &'l Interrupt,
     idle: Vec<u32>,
     ranks: Vec<Rank>,
@@ -240,7 +284,7 @@ struct OwnWorker {
 }
 
 impl<'l> Driver<'l> {
-    fn of(world: &'l World, work: &'l Work, interrupt: &'l Interrupt) -> Self {
+    fn of(world: &'l World, work: &'l Work<'l>, interrupt: &'l Interrupt) -> Self {
         let rank = Rank { since: Instant::now(), seconds: 0.0, entries: 0 };
         let ranks = vec![rank; world.size() as usize];
         Self { world, work, interrupt, idle: (0..world.size()).rev().collect(), ranks }
@@ -361,6 +405,7 @@ impl<'l> Driver<'l> {
             self.interrupt.beat.fetch_add(1, Ordering::Relaxed);
             if self.interrupt.asked() {
                 let more = match self.work.request.kind {
+                    Kind::Scan if matches!(self.work.parts, Parts::Temporary(_)) => "nothing was compared",
                     Kind::Scan => "run the same command with --resume to continue",
                     Kind::Usage => "the tree was not read completely",
                     Kind::Remove => "run the same command to continue",

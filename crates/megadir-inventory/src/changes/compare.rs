@@ -152,6 +152,19 @@ pub fn compare<R: Rows + Send>(
     }
 }
 
+/// Checks that `root` is the directory that the first row of an inventory describes. [`compare`] does so too; this check serves
+/// callers that prepare for a long comparison.
+///
+/// Errors: [`ErrorKind::BadOption`] if it is another directory; the inventory cannot be read.
+pub fn check_first_root<R: Rows>(rows: &mut R, root: Dir) -> Result<()> {
+    let (trees, _) = open(vec![Ok(root)])?;
+    let first = rows.next_row()?.filter(|row| row.key.is_root() && row.facts.kind != FileType::Unknown);
+    match (trees.first(), first) {
+        (Some(Some(tree)), Some(row)) => tree.check(&row.facts),
+        _ => Ok(()),
+    }
+}
+
 fn kept_in_part() -> Error {
     let reason = "with conditions, the current state would lack the rows that they leave out";
     Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason)

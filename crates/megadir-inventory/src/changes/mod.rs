@@ -21,14 +21,14 @@ pub(crate) mod settle;
 pub(crate) mod source;
 mod two;
 
-pub use compare::{CompareOptions, Compared, Watch, compare};
+pub use compare::{CompareOptions, Compared, Watch, check_first_root, compare};
 pub use current::Kept;
 pub use fields::Fields;
 pub use gains::{Counted, Gain, Gains};
 pub use hash::{Hashing, verify};
 pub use keep::Keep;
 pub use only::compare_only;
-pub use two::compare_inventories;
+pub use two::{compare_inventories, compare_scanned};
 
 use crate::path::TreePath;
 use crate::row::Facts;

@@ -22,8 +22,35 @@ pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
     options: &CompareOptions,
     watch: &Watch,
 ) -> Result<Compared> {
+    check_pair(before.metadata(), now.metadata())?;
+    compare_rows(before, now, options, watch)
+}
+
+/// Compares an inventory with a whole scan of its trees that was made for this comparison, perhaps by another machine, with
+/// the result that [`compare`](super::compare()) would have had. In contrast to [`compare_inventories`], the clocks of the two
+/// scans are not compared, and the inventory may have been made with conditions.
+///
+/// Errors: as [`compare_inventories`].
+pub fn compare_scanned<A: Rows + Send, B: Rows + Send>(
+    before: A,
+    scanned: B,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
+    if scanned.metadata().scanned.selected.is_some() {
+        return refuse("the new scan was made with conditions: scan the whole trees".to_owned());
+    }
+    compare_rows(before, scanned, options, watch)
+}
+
+fn compare_rows<A: Rows + Send, B: Rows + Send>(
+    before: A,
+    now: B,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
     let (metadata, newer) = (before.metadata().clone(), now.metadata().clone());
-    check(&metadata, &newer, options)?;
+    check_trees(&metadata, &newer, options)?;
     let metadata = (&metadata, &newer);
     match &options.conditions {
         Some(conditions) => {
@@ -63,20 +90,27 @@ fn from_source<S: Source>(
     Ok(Compared { volumes_unknown, ..Compared::of(found, &comparing.proofs, options) })
 }
 
-fn check(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
-    let refuse = |reason: String| Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
-    if options.keep.is_some() {
-        return refuse("the newer of two inventories is the current state already".to_owned());
-    }
+fn refuse<T>(reason: String) -> Result<T> {
+    Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason))
+}
+
+fn check_pair(before: &Metadata, now: &Metadata) -> Result<()> {
     if now.started_ns < before.started_ns {
         return refuse("the second inventory is older than the first: exchange them".to_owned());
+    }
+    if before.scanned.selected != now.scanned.selected {
+        return refuse("made with different conditions: repeat the scan with the same conditions".to_owned());
+    }
+    Ok(())
+}
+
+fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
+    if options.keep.is_some() {
+        return refuse("the newer of two inventories is the current state already".to_owned());
     }
     let (old, new) = (before.roots.len(), now.roots.len());
     if old != new {
         return refuse(format!("the first inventory has {old} trees, the second {new}: scan the same trees"));
-    }
-    if before.scanned.selected != now.scanned.selected {
-        return refuse("made with different conditions: repeat the scan with the same conditions".to_owned());
     }
     let Scanned { cross_mounts, stat_backend, .. } = &now.scanned;
     if before.scanned.cross_mounts != *cross_mounts {

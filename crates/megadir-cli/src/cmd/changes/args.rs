@@ -8,6 +8,7 @@ use megadir_inventory::Inventory;
 use megadir_inventory::changes::ChangeKind;
 
 use crate::cmd::conditions::{self, Asked};
+use crate::cmd::engine::Engine;
 use crate::cmd::values::{memory, threads, top};
 use crate::exit::{CliError, directory_parser};
 use crate::ui::message::quoted;
@@ -100,6 +101,12 @@ pub(crate) struct Args {
     /// List unchanged directories again, too
     #[arg(long)]
     pub(super) list_all: bool,
+    /// Divide the scan of the tree among the processes of an MPI launcher
+    ///
+    /// mpirun -np 4 megadir changes INVENTORY --engine mpi: all hosts need the same program and tree. The processes write into a hidden
+    /// folder next to the inventory, which is removed at the end: all of them must see it, and it must not be in the tree. docs/mpi.md has more.
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = NOT_DIVIDED)]
+    pub(super) engine: Option<Engine>,
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     pub(super) all_errors: bool,
@@ -107,6 +114,11 @@ pub(crate) struct Args {
     #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
     pub(super) threads: Option<usize>,
 }
+
+/// Options that need the tree itself, or that tasks do not have.
+const NOT_DIVIDED: [&str; 6] = ["update", "memory", "verify", "files0_from", "list_all", "threads"];
+/// Folder of the parts of `--engine`, after a dot and the name of the inventory.
+const PARTS_SUFFIX: &str = ".megadir-changes";
 
 /// The names of `--gains`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -128,12 +140,29 @@ impl Args {
         self.path.as_deref().filter(|path| Inventory::is_at(path))
     }
 
+    /// Folder of the parts of `--engine`: next to the inventory, and the same on each rank.
+    pub(super) fn parts(&self) -> Result<PathBuf, CliError> {
+        let shown = quoted(&self.inventory);
+        let path = std::path::absolute(&self.inventory);
+        let path = path.map_err(|error| CliError::nothing_ran(format!("open {shown}: {error}")))?;
+        let Some(name) = path.file_name() else {
+            return Err(CliError::usage(format!(
+                "--engine mpi: {shown} has no name; give its path with a name"
+            )));
+        };
+        let mut folder = std::ffi::OsString::from(".");
+        folder.push(name);
+        folder.push(PARTS_SUFFIX);
+        Ok(path.with_file_name(folder))
+    }
+
     fn check_two(&self) -> Result<(), CliError> {
         let reading = [
             ("--update", self.update, "the second inventory is the current one; keep it instead"),
             ("--verify", self.verify, "two inventories have no contents to hash; give the path of the tree"),
             ("--files0-from", self.files0_from.is_some(), "select entries with --path-match"),
             ("--list-all", self.list_all, "nothing is listed"),
+            ("--engine mpi", self.engine.is_some(), "one process compares them"),
         ];
         match reading.iter().find(|(_, is_given, _)| *is_given) {
             Some((option, _, hint)) => {

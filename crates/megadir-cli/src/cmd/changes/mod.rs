@@ -15,17 +15,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{Change, ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
-use megadir_inventory::changes::{compare, compare_inventories, compare_only, verify};
+use megadir_inventory::changes::{
+    check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
+};
 use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Root, Rows, WriteOptions, Writer};
+use megadir_tasks::{Kind, Request, finish_folder};
 
 pub(crate) use self::args::Args;
 use self::args::By;
 use self::lines::Lines;
 use self::selection::Selection;
+use super::engine::Engine;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
 use super::progress::Progress;
+use super::ranked::{self, BUDGET, Parts, Work};
 use super::scan::args::spill_directory;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
@@ -39,7 +44,79 @@ const OTHER_MOUNT: &str = "is now a mount point, not entered: entries below it a
 const UNKNOWN_BEFORE: &str = "could not be read during the scan: everything in it counts as added";
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    interruptible(|interrupt| work(args, interrupt))
+    match args.engine {
+        Some(Engine::Mpi) => ranked(args),
+        None => interruptible(|interrupt| work(args, None, interrupt)),
+    }
+}
+
+/// The ranks of a launcher scan the trees into parts next to the inventory, and rank 0 compares these with it.
+fn ranked(args: &Args) -> Result<u8, CliError> {
+    let folder = args.parts()?;
+    let trees = || Opened::new(args)?.divided(args, &folder);
+    let request = Request {
+        kind: Kind::Scan,
+        paths: Vec::new(),
+        folder: Some(folder.clone()),
+        budget: BUDGET,
+        depth: 0,
+        contents: false,
+    };
+    let plan = Work { request, parts: Parts::Temporary(&trees), idle: false, quiet: args.quiet };
+    ranked::run(&plan, |schedule, _, interrupt| {
+        let names: Vec<String> = schedule.parts().iter().map(|part| part.file.clone()).collect();
+        finish_folder(&folder, &names)?;
+        work(args, Some(&folder), interrupt)
+    })
+}
+
+struct Opened {
+    inventory: Inventory,
+    newer: Option<Inventory>,
+    metadata: Metadata,
+    roots: Vec<PathBuf>,
+    selection: Selection,
+}
+
+impl Opened {
+    fn new(args: &Args) -> Result<Self, CliError> {
+        let inventory = Inventory::open(&args.inventory)?;
+        let metadata = inventory.metadata().clone();
+        args.check(metadata.roots.len())?;
+        let newer = args.newer().map(Inventory::open).transpose()?;
+        let roots = match (&newer, &args.path) {
+            (Some(newer), _) => recorded_roots(newer.metadata())?,
+            (None, Some(path)) => vec![path.clone()],
+            (None, None) => recorded_roots(&metadata)?,
+        };
+        let selection = Selection::new(args, (&inventory, newer.as_ref()), &roots)?;
+        Ok(Self { inventory, newer, metadata, roots, selection })
+    }
+
+    /// Returns the trees, for ranks that write parts into `folder`. Refuses before the scan what the comparison would refuse
+    /// after it.
+    fn divided(mut self, args: &Args, folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+        let shown = quoted(&args.inventory);
+        if self.metadata.scanned.cross_mounts {
+            return Err(CliError::usage(format!(
+                "{shown} was made with --cross-mounts, which --engine mpi does not have: leave --engine out"
+            )));
+        }
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let beside = folder.parent().map(real);
+        let is_above = |tree: &&PathBuf| beside.as_ref().is_some_and(|beside| beside.starts_with(real(tree)));
+        if let Some(tree) = self.roots.iter().find(is_above) {
+            return Err(CliError::usage(format!(
+                "--engine mpi: {shown} is in the tree {}, and the ranks write next to it; move it to another directory that all \
+                 ranks share",
+                quoted(tree)
+            )));
+        }
+        if let (Some(root), false) = (self.roots.first(), args.any_root) {
+            check_first_root(&mut self.inventory, Dir::open(root)?)?;
+        }
+        Ok(self.roots)
+    }
 }
 
 struct Run<'a> {
@@ -52,17 +129,16 @@ struct Run<'a> {
     complaints: ErrorLimiter,
 }
 
-fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let inventory = Inventory::open(&args.inventory)?;
-    let metadata = inventory.metadata().clone();
-    args.check(metadata.roots.len())?;
-    let newer = args.newer().map(Inventory::open).transpose()?;
-    let roots = match (&newer, &args.path) {
-        (Some(newer), _) => recorded_roots(newer.metadata())?,
-        (None, Some(path)) => vec![path.clone()],
-        (None, None) => recorded_roots(&metadata)?,
-    };
-    let selection = Selection::new(args, (&inventory, newer.as_ref()), &roots)?;
+/// The state to compare with: a new scan, or the newer of two inventories. Without either, the trees are read.
+enum Now {
+    Trees,
+    Newer(Inventory),
+    Scanned(Inventory),
+}
+
+/// `scanned`: folder of the parts of a scan that was made for this comparison.
+fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let Opened { inventory, newer, metadata, roots, selection } = Opened::new(args)?;
     let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
@@ -75,7 +151,12 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let writer = if args.update { Some(run.writer()?) } else { None };
     exclude.extend(writer.iter().flat_map(Writer::excluded));
     run.warn_of_tmpfs();
-    let compared = run.compare((inventory, newer), exclude, interrupt);
+    let now = match (newer, scanned) {
+        (Some(newer), _) => Now::Newer(newer),
+        (None, Some(folder)) => Now::Scanned(Inventory::open(folder)?),
+        (None, None) => Now::Trees,
+    };
+    let compared = run.compare((inventory, now), exclude, interrupt);
     if interrupt.asked() {
         return Ok(interrupted(args));
     }
@@ -162,7 +243,7 @@ impl Run<'_> {
 
     fn compare(
         &mut self,
-        (inventory, newer): (Inventory, Option<Inventory>),
+        (inventory, now): (Inventory, Now),
         exclude: Vec<megadir_inventory::Excluded>,
         interrupt: &Interrupt,
     ) -> Result<Compared, CliError> {
@@ -179,20 +260,24 @@ impl Run<'_> {
             gains: self.args.gains.map(|_| self.selection.counted()),
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
-        let roots = if newer.is_some() { Vec::new() } else { self.open() };
+        let roots = if matches!(now, Now::Trees) { self.open() } else { Vec::new() };
         let progress = Progress::new("entries compared");
         if self.args.files0_from.is_none() {
             progress.counter().expect(Some(self.metadata.rows), true);
         }
         let compared = progress.of(&watch.entries, || -> Result<_, CliError> {
-            if let Some(newer) = newer {
-                return Ok((compare_inventories(inventory, newer, &options, &watch)?, Vec::new()));
-            }
-            let Some(list) = &self.args.files0_from else {
-                return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
+            let found = match now {
+                Now::Newer(newer) => compare_inventories(inventory, newer, &options, &watch)?,
+                Now::Scanned(scanned) => compare_scanned(inventory, scanned, &options, &watch)?,
+                Now::Trees => {
+                    let Some(list) = &self.args.files0_from else {
+                        return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
+                    };
+                    let (paths, unknown) = paths::read(list, &self.roots)?;
+                    return Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown));
+                }
             };
-            let (paths, unknown) = paths::read(list, &self.roots)?;
-            Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
+            Ok((found, Vec::new()))
         });
         let (compared, unknown) = compared?;
         for (path, why) in unknown {
@@ -293,7 +378,8 @@ impl Run<'_> {
     fn counts_suspects(&self, compared: &Compared) -> bool {
         let args = self.args;
         let is_machine_readable = args.json || args.null || args.paths;
-        let is_asked = is_machine_readable || args.verify || !args.only.is_empty();
+        // Open MPI gives rank 0 a terminal, wherever its output goes.
+        let is_asked = is_machine_readable || args.verify || !args.only.is_empty() || args.engine.is_some();
         !is_asked && std::io::stdout().is_terminal() && compared.count(ChangeKind::Suspect) > SUSPECTS_MAX
     }
 

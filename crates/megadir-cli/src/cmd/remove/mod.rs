@@ -20,7 +20,7 @@ use self::source::Source;
 use self::summary::Summary;
 use crate::cmd::engine::Engine;
 use crate::cmd::interrupt::interruptible;
-use crate::cmd::ranked::{self, BUDGET, Work};
+use crate::cmd::ranked::{self, BUDGET, Parts, Work};
 use crate::exit::{self, CliError};
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -50,8 +50,8 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         depth: 0,
         contents: args.contents,
     };
-    let work = Work { request, resume: false, idle: args.idle, quiet: args.change.quiet };
-    ranked::run(&work, |schedule, elapsed| {
+    let work = Work { request, parts: Parts::New, idle: args.idle, quiet: args.change.quiet };
+    ranked::run(&work, |schedule, elapsed, _| {
         let mut summary = Summary::new(args);
         summary.ranked(schedule.removal(), schedule.messages(), elapsed);
         summary.print()?;

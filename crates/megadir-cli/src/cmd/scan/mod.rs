@@ -26,7 +26,7 @@ use self::progress::Watched;
 use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
-use super::ranked::{self, BUDGET, Work};
+use super::ranked::{self, BUDGET, Parts, Work};
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
@@ -73,8 +73,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         depth: 0,
         contents: false,
     };
-    let work = Work { request, resume: args.resume, idle: args.reading.idle, quiet: args.quiet };
-    ranked::run(&work, |schedule, elapsed| {
+    let parts = if args.resume { Parts::Continued } else { Parts::New };
+    let work = Work { request, parts, idle: args.reading.idle, quiet: args.quiet };
+    ranked::run(&work, |schedule, elapsed, _| {
         let parts = schedule.parts();
         let names: Vec<String> = parts.iter().map(|part| part.file.clone()).collect();
         finish_folder(folder, &names)?;

@@ -20,7 +20,7 @@ use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
-use super::ranked::{self, BUDGET, Work};
+use super::ranked::{self, BUDGET, Parts, Work};
 use super::scan::progress::Watched;
 use super::times::now_s;
 use crate::exit::{self, CliError, describe};
@@ -104,8 +104,8 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         depth: options.depth.unwrap_or(DEPTH_DIVIDED),
         contents: false,
     };
-    let work = Work { request, resume: false, idle: false, quiet: false };
-    ranked::run(&work, |schedule, _elapsed| {
+    let work = Work { request, parts: Parts::New, idle: false, quiet: false };
+    ranked::run(&work, |schedule, _, _| {
         let mut roots: Vec<Root> =
             args.paths.iter().map(|path| Root { path: path.clone(), sum: Sum::default() }).collect();
         let mut directories = Vec::new();

@@ -11,15 +11,15 @@ use megadir_testkit::{PATIENCE, require};
 use super::{MPICH, Mpi, OPEN_MPI, refuses};
 use crate::support::{Ran, finish, have, megadir, root, scratch};
 
-const PLAIN: &str = r#"exec "$@""#;
+pub(super) const PLAIN: &str = r#"exec "$@""#;
 /// Each rank lists slowly, so that a small tree is many tasks, and `pid.N` has its process.
-const SLOW: &str = r#"exec strace -f -qq -o /dev/null -e trace=getdents64 -e inject=getdents64:delay_enter=4000 \
+pub(super) const SLOW: &str = r#"exec strace -f -qq -o /dev/null -e trace=getdents64 -e inject=getdents64:delay_enter=4000 \
     sh -c 'echo $$ > pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$@""#;
 const SCAN: &str = "scan tree --engine mpi -q -o parts";
 const REMOVE: &str = "remove tree --engine mpi --yes -q";
 
 /// 1400 entries in `tree`, with links that lead to `witness`.
-fn tree(at: &Path) {
+pub(super) fn tree(at: &Path) {
     fs::create_dir(at.join("witness")).unwrap();
     fs::write(at.join("witness/file"), "stays").unwrap();
     (0..7).for_each(|index| fs::create_dir_all(at.join(format!("tree/{index}"))).unwrap());
@@ -36,7 +36,7 @@ fn tree(at: &Path) {
     (0..300).for_each(|file| fs::write(at.join(format!("tree/3/{file}")), "").unwrap());
 }
 
-fn alone(at: &Path, words: &str) -> String {
+pub(super) fn alone(at: &Path, words: &str) -> String {
     let ran = finish(&mut megadir(at, &words.split(' ').collect::<Vec<_>>()));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     out(&ran).to_owned()

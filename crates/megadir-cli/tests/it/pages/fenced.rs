@@ -256,7 +256,7 @@ const BLOCKS: &[Block] = &[
     (
         "docs/mpi.md",
         &[(
-            "mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts\nmpirun -np 4 megadir usage /shared/tree --engine mpi\nmpirun -np 4 megadir remove /shared/tree --engine mpi --yes",
+            "mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts\nmpirun -np 4 megadir usage /shared/tree --engine mpi\nmpirun -np 4 megadir changes /shared/inventory.parquet /shared/tree --engine mpi\nmpirun -np 4 megadir remove /shared/tree --engine mpi --yes",
             RANKS,
         )],
     ),
