@@ -22,6 +22,12 @@ pub struct SmallFilesSpec {
     /// The first is measured with all worker counts, the rest with the fewest workers in the first cache
     /// state.
     pub access: Vec<AccessSpec>,
+    /// Operations on each file, in the order of its life: from create to unlink.
+    #[serde(default = "life")]
+    pub operations: Vec<FileOperation>,
+    /// Owner and mode of written files are set by descriptor, except on Windows.
+    #[serde(default = "yes")]
+    pub owner_and_mode: bool,
     /// Cold states for examining, reading and removing, if available and unless the user requests states.
     #[serde(default)]
     pub cold: Vec<CacheState>,
@@ -42,8 +48,19 @@ impl SmallFilesSpec {
             let text = "smallfile.workers, smallfile.sync and smallfile.access need at least one value each";
             return Some(text.into());
         }
-        (!self.workers.is_sorted_by(|a, b| a < b)).then(|| "smallfile.workers must ascend".into())
+        if !self.workers.is_sorted_by(|a, b| a < b) {
+            return Some("smallfile.workers must ascend".into());
+        }
+        (!are_a_life(&self.operations)).then(|| format!("smallfile.operations: expected {A_LIFE}"))
     }
+}
+
+fn life() -> Vec<FileOperation> {
+    LIFE.to_vec()
+}
+
+fn yes() -> bool {
+    true
 }
 
 const LIFE: [FileOperation; 5] = [
@@ -54,6 +71,13 @@ const LIFE: [FileOperation; 5] = [
     FileOperation::Unlink,
 ];
 const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
+const A_LIFE: &str = "create, any of stat, read and rewrite, and unlink, in this order";
+
+fn are_a_life(operations: &[FileOperation]) -> bool {
+    let of_life = LIFE.into_iter().filter(|step| operations.contains(step));
+    let has = |step| operations.contains(&step);
+    of_life.eq(operations.iter().copied()) && has(FileOperation::Create) && has(FileOperation::Unlink)
+}
 
 struct One {
     operation: FileOperation,
@@ -81,6 +105,11 @@ pub(crate) fn small_files(
     if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
         let allowed = format!("expected 1 to {WORKERS_MAX}");
         return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
+    }
+    if !are_a_life(&spec.operations) {
+        let value = serde_json::to_string(&spec.operations).unwrap_or_default().replace('"', "");
+        let (what, allowed) = ("the operations", format!("expected {A_LIFE}"));
+        return Err(PlanError::Value { what, value, allowed });
     }
     let (Some(&fewest), Some(_), Some(_)) = (spec.workers.first(), spec.sync.first(), spec.access.first())
     else {
@@ -153,7 +182,7 @@ impl Chains<'_> {
             Some(had) => applies(had.state, *operation),
         };
         let mut added = Vec::new();
-        for operation in LIFE.into_iter().filter(wanted) {
+        for operation in self.spec.operations.iter().copied().filter(wanted) {
             let writes = WRITING.contains(&operation);
             let cold = host.state.filter(|had| had.state.is_cold() && !writes);
             let work = self.work(operation, count, host);
@@ -186,7 +215,7 @@ impl Chains<'_> {
                 (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
             },
             sync: if writes { host.sync } else { SyncPolicy::Never },
-            owner_and_mode: writes && !cfg!(windows),
+            owner_and_mode: writes && self.spec.owner_and_mode && !cfg!(windows),
             workers: Workers { count, kind: self.spec.worker_kind, sharing: self.spec.sharing },
         }
     }

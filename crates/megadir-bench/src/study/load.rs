@@ -33,6 +33,8 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "fill", text: include_str!("../../../../studies/fill.toml") },
     BuiltIn { name: "layout", text: include_str!("../../../../studies/layout.toml") },
     BuiltIn { name: "smallfile", text: include_str!("../../../../studies/smallfile.toml") },
+    BuiltIn { name: "mdtest-easy", text: include_str!("../../../../studies/mdtest-easy.toml") },
+    BuiltIn { name: "mdtest-hard", text: include_str!("../../../../studies/mdtest-hard.toml") },
     BuiltIn { name: "remove", text: include_str!("../../../../studies/remove.toml") },
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
     BuiltIn { name: "peers", text: include_str!("../../../../studies/peers.toml") },

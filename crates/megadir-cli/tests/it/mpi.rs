@@ -4,14 +4,14 @@
 mod changes;
 mod jobs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use megadir_record::{FileOperation, Record, Sample, Work, WorkerKind, jsonl};
+use megadir_record::{FileOperation, Record, Sample, Sharing, Work, WorkerKind, Workers, jsonl};
 use megadir_testkit::{PATIENCE, require};
 
 use crate::support::{Ran, finish, have, megadir, program, root, scratch};
@@ -134,6 +134,59 @@ fn ranks_of_open_mpi_share_the_work() {
 fn ranks_of_mpich_share_the_work() {
     require!(have("mpirun.mpich").and_then(|()| root()));
     shares_the_work(&MPICH);
+}
+
+/// Studies, with their operations as the record names them.
+const PATTERNS: [(&str, Sharing, &[&str]); 2] = [
+    ("mdtest-easy", Sharing::Own, &["stat", "unlink", "write"]),
+    ("mdtest-hard", Sharing::Same, &["read", "stat", "unlink", "write"]),
+];
+
+fn runs_the_patterns_of_mdtest(run: impl Fn(&Path, &str) -> Ran, (kind, most): (WorkerKind, u32)) {
+    let scratch = scratch();
+    let (at, shared) = (scratch.path(), scratch.path().join("shared"));
+    fs::create_dir(&shared).unwrap();
+    for (study, sharing, operations) in PATTERNS {
+        let path = format!("{study}.jsonl");
+        let words = format!("bench run {study} --dir shared --quick --entries 30 --rounds 2 -q -o {path}");
+        let ran = run(at, &words);
+        assert!(ran.code == Some(0) && ran.out.is_empty(), "{ran:?}");
+        let record = record(&at.join(path));
+        assert!(record.end.as_ref().unwrap().complete && megadir_record::contradictions(&record).is_empty());
+        let mut done = BTreeMap::new();
+        for sample in &record.samples {
+            let Work::Files(work) = &record.header.plan.arms[sample.arm.0 as usize].work else {
+                panic!("{sample:?}")
+            };
+            let Workers { count, .. } = work.workers;
+            assert_eq!((work.workers.kind, work.workers.sharing), (kind, sharing));
+            assert_eq!(sample.counted.entries, u64::from(count) * 30, "{study}: {sample:?}");
+            done.entry(count).or_insert_with(BTreeSet::new).insert(work.operation.word());
+        }
+        let expected: BTreeSet<&str> = operations.iter().copied().collect();
+        assert_eq!(done, BTreeMap::from([(1, expected.clone()), (most, expected)]), "{study}");
+        assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn ranks_of_open_mpi_run_the_patterns_of_mdtest() {
+    require!(have("mpirun.openmpi"));
+    let run = |at: &Path, words: &str| OPEN_MPI.run(at, jobs::PLAIN, &format!("{words} --engine mpi"));
+    runs_the_patterns_of_mdtest(run, (WorkerKind::Rank, 4));
+}
+
+#[test]
+fn ranks_of_mpich_run_the_patterns_of_mdtest() {
+    require!(have("mpirun.mpich"));
+    let run = |at: &Path, words: &str| MPICH.run(at, jobs::PLAIN, &format!("{words} --engine mpi"));
+    runs_the_patterns_of_mdtest(run, (WorkerKind::Rank, 4));
+}
+
+#[test]
+fn processes_run_the_patterns_of_mdtest() {
+    let run = |at: &Path, words: &str| finish(&mut megadir(at, &words.split(' ').collect::<Vec<_>>()));
+    runs_the_patterns_of_mdtest(run, (WorkerKind::Process, 2));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use megadir_record::{
     Access, Arm, CacheState, FileOperation, FileOrder, FileWork, GroupRule, MakeDirectories, Order, Plan,
-    Preset, Role, Work,
+    Preset, Role, Sharing, Spread, SyncPolicy, Work,
 };
 
 use super::super::*;
@@ -22,7 +22,7 @@ fn work(planned: &Arm) -> &FileWork {
 
 #[test]
 fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
-    for name in ["fill", "layout", "smallfile", "remove"] {
+    for name in ["fill", "layout", "smallfile", "mdtest-easy", "mdtest-hard", "remove"] {
         for preset in [Preset::Quick, Preset::Default, Preset::Published] {
             let plan = planned(name, preset);
             let mut data_of: BTreeMap<u32, DataId> = BTreeMap::new();
@@ -154,10 +154,41 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
 }
 
 #[test]
+fn the_patterns_of_mdtest_are_plain_files_in_one_directory_or_in_one_for_each_process() {
+    use FileOperation::{Create, Read, Stat, Unlink};
+    let of = [
+        ("mdtest-easy", 0, Sharing::Own, &[Create, Stat, Unlink][..]),
+        ("mdtest-hard", 3901, Sharing::Same, &[Create, Stat, Read, Unlink]),
+    ];
+    for (name, size_bytes, sharing, operations) in of {
+        let plan = planned(name, Preset::Published);
+        for planned in &plan.arms {
+            let made = plan.data[planned.data.0 as usize].source.made().expect("made files");
+            assert_eq!((made.size_bytes, &made.spread), (size_bytes, &Spread::Flat), "{name}");
+            let work = work(planned);
+            assert!(!work.owner_and_mode && work.sync == SyncPolicy::Never, "{name}");
+            assert_eq!(work.access, Access::Name { order: FileOrder::AsWritten }, "{name}");
+            assert_eq!((work.workers.sharing, work.operation), (sharing, operations[planned.step as usize]));
+        }
+        let most = plan.arms.iter().map(|planned| planned.step).max();
+        assert_eq!(most, Some(operations.len() as u32 - 1), "{name}");
+    }
+    for operations in
+        [&[Stat, Unlink][..], &[Create, Stat], &[Create, Unlink, Stat], &[Create, Create, Unlink]]
+    {
+        let mut study = built_in("smallfile").expect("a study");
+        let Kind::SmallFiles(spec) = &mut study.kind else { panic!("no small files") };
+        spec.operations = operations.to_vec();
+        let error = plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("no life");
+        assert!(error.to_string().contains("create, any of stat, read and rewrite, and unlink"), "{error}");
+    }
+}
+
+#[test]
 fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
     let mut study = built_in("smallfile").expect("a study");
     let Kind::SmallFiles(spec) = &mut study.kind else { panic!("no small files") };
-    (spec.workers, spec.sync, spec.cold) = (vec![2], vec![megadir_record::SyncPolicy::Never], Vec::new());
+    (spec.workers, spec.sync, spec.cold) = (vec![2], vec![SyncPolicy::Never], Vec::new());
     spec.access.truncate(1);
     let error = plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("nothing to compare");
     assert!(error.to_string().ends_with("give one option two values"), "{error}");

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     epochs: Option<u32>,
     /// Engine of the workers: mpi, the processes that an MPI launcher started, on one host or several
     ///
-    /// For study smallfile and study files with [smallfile], on a directory that all hosts share: mpirun -np 4 megadir bench
+    /// For studies smallfile, mdtest-easy and mdtest-hard, and study files with [smallfile], on a directory that all hosts share: mpirun -np 4 megadir bench
     /// run smallfile --engine mpi --dir DIR. Each process is a worker, called rank. The MPI library is chosen by the
     /// launcher; the environment variable MEGADIR_MPI=PATH names another. docs/mpi.md has more.
     #[arg(

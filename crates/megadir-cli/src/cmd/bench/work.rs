@@ -2,7 +2,7 @@
 
 use megadir_bench::dataset::parse_spread;
 use megadir_bench::study::{AccessSpec, Kind, Study};
-use megadir_record::{FileOrder, Sharing, Spread, SyncPolicy, WorkerKind};
+use megadir_record::{FileOperation, FileOrder, Sharing, Spread, SyncPolicy, WorkerKind};
 use serde::de::DeserializeOwned;
 
 use crate::exit::CliError;
@@ -37,6 +37,9 @@ pub(crate) struct FileWorkArgs {
     /// advance)
     #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessSpec>)]
     access: Vec<AccessSpec>,
+    /// Operations on each file (study smallfile): create, any of stat, read and rewrite, and unlink
+    #[arg(long, value_name = "OPERATION,...", value_delimiter = ',', value_parser = word::<FileOperation>)]
+    operation: Vec<FileOperation>,
     /// Directories of the workers: own, or same (shared, with contention)
     #[arg(long, value_name = "HOW", value_parser = word::<Sharing>)]
     sharing: Option<Sharing>,
@@ -56,6 +59,7 @@ impl FileWorkArgs {
             ("--workers", !self.workers.is_empty()),
             ("--worker-kind", self.worker_kind.is_some()),
             ("--access", !self.access.is_empty()),
+            ("--operation", !self.operation.is_empty()),
             ("--sharing", self.sharing.is_some()),
             ("--group", !self.group.is_empty()),
         ];
@@ -114,13 +118,14 @@ impl FileWorkArgs {
                 take(&mut small.sync, &self.sync);
                 take(&mut small.workers, &self.workers);
                 take(&mut small.access, &self.access);
+                take(&mut small.operations, &self.operation);
                 small.workers.sort_unstable();
                 if self.worker_kind == Some(WorkerKind::Rank) {
                     return Err(CliError::usage("--worker-kind rank: use --engine mpi instead"));
                 }
                 small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
                 small.sharing = self.sharing.unwrap_or(small.sharing);
-                ["--sync", "--workers", "--worker-kind", "--access", "--sharing"]
+                ["--sync", "--workers", "--worker-kind", "--access", "--operation", "--sharing"]
                     .into_iter()
                     .for_each(&mut uses);
             }

@@ -45,8 +45,8 @@ fn all_studies_run_one_after_the_other_and_continue_after_an_interruption() {
     assert!(text(&done.stdout).contains("listing       complete"), "{}", text(&done.stdout));
     assert_eq!(std::fs::read(at.join("mine/listing.jsonl")).expect("still there"), first);
     let readme = std::fs::read_to_string(at.join("mine/README.md")).expect("written");
-    for study in ["listing", "lookup", "attributes", "stat-or-list", "fill", "layout", "smallfile", "remove"]
-    {
+    let listed = ["listing", "lookup", "attributes", "stat-or-list", "fill", "layout", "smallfile", "remove"];
+    for study in listed.into_iter().chain(["mdtest-easy", "mdtest-hard"]) {
         assert!(readme.contains(&format!("\n## {study}\n")), "{study}: {readme}");
         assert!(at.join(format!("mine/{study}.html")).exists(), "{study}");
     }

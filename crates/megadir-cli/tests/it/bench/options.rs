@@ -66,6 +66,15 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
     assert!(!text(&layouts.stdout).contains("prefix:2"));
     let workers = ["smallfile", "--workers", "3,1", "--worker-kind", "thread", "--sharing", "same"];
     says(&dry(&workers), 0, "rewrite, 3 threads");
+    let operations = dry(&["smallfile", "--operation", "create,stat,unlink"]);
+    says(&operations, 0, "unlink, 2 processes");
+    assert!(!text(&operations.stdout).contains("rewrite"), "{}", text(&operations.stdout));
+    says(
+        &dry(&["smallfile", "--operation", "stat"]),
+        2,
+        "the operations cannot be [stat]: expected create, any of",
+    );
+    says(&dry(&["lookup", "--operation", "create"]), 2, "study `lookup` does not take --operation");
     says(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` does not take --workers");
     says(&dry(&["layout", "--sync", "never,at-end"]), 2, "name one");
     says(&dry(&["lookup", "--layout", "flat,git"]), 2, "does not compare layouts");

@@ -254,6 +254,13 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
     (
+        "docs/mdtest.md",
+        &[(
+            "mdtest -n 1000 -F -u -i 21 -N 1 -d /shared/test\nmegadir bench run mdtest-easy --entries 1000 --rounds 21 --dir /shared\nmpirun -np 4 megadir bench run mdtest-easy --engine mpi --entries 1000 --rounds 21 --dir /shared",
+            RANKS,
+        )],
+    ),
+    (
         "docs/mpi.md",
         &[(
             "mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts\nmpirun -np 4 megadir usage /shared/tree --engine mpi\nmpirun -np 4 megadir changes /shared/inventory.parquet /shared/tree --engine mpi\nmpirun -np 4 megadir remove /shared/tree --engine mpi --yes",

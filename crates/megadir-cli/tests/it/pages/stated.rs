@@ -240,6 +240,22 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     ("docs/bench.md", "`--aged 10x` adds twins", Example),
     (
+        "docs/bench.md",
+        "files of 3901 bytes in one directory",
+        Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
+    ),
+    ("docs/mdtest.md", "50 µs a file are 20 000 files per second", Arithmetic),
+    (
+        "docs/mdtest.md",
+        "hard: files of 3901 bytes, all processes",
+        Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
+    ),
+    (
+        "docs/mdtest.md",
+        "IO500 stops each creation after 300 s",
+        Fact("IO500's example configuration: `mdtest ... -C -Y -W 300`"),
+    ),
+    (
         "docs/regressions.md",
         "Five runs per side that scatter by 2 % detect a slowdown of 10 %",
         Text("crates/megadir-stats/tests/simulation/runs.rs", "runs(random, 5, 1.1, 0.02)"),
