@@ -153,6 +153,12 @@ fn a_folder_is_removed_unless_another_process_works_there() {
     assert!(error.to_string().contains("another process works on this job"), "{error}");
     assert!(folder.exists());
     drop(journal);
+    let precious = folder.join("precious");
+    fs::write(&precious, "").unwrap();
+    let error = remove_folder(&folder).unwrap_err();
+    assert!(error.to_string().contains("not created by megadir: move it out"), "{error}");
+    assert!(folder.join(JOURNAL).exists());
+    fs::remove_file(precious).unwrap();
     remove_folder(&folder).unwrap();
     assert!(!folder.exists() && scratch.path().join("tree").exists());
     remove_folder(&folder).unwrap();

@@ -165,7 +165,9 @@ fn an_interrupted_comparison_leaves_no_parts_and_those_of_a_killed_one_are_remov
         let pid = fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap();
         assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
         assert!(!run.wait().unwrap().success());
-        assert_eq!(folder.exists(), !rank_0_only, "{signal}");
+        let left: Vec<_> =
+            fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(folder.exists(), !rank_0_only, "{signal}: {left:?}");
     }
     equals_one_process(&MPICH, "4", at, (PLAIN, &format!("{WORK} --json")));
 }

@@ -267,7 +267,11 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     ("docs/choose-layout.md", "`--size 50kB`", Example),
     ("docs/answers/README.md", "is then 1.67 times as fast [1.52, 1.79]", Text(DEVICE, "1.67 [1.52, 1.79]")),
-    ("docs/answers/README.md", "uncached 6.22 times as fast [5.56, 6.67]", Text(DEVICE, "6.22 times as fast as the default [5.56, 6.67]")),
+    (
+        "docs/answers/README.md",
+        "uncached 6.22 times as fast [5.56, 6.67]",
+        Text(DEVICE, "6.22 times as fast as the default [5.56, 6.67]"),
+    ),
     (
         "docs/answers/attributes.md",
         "were up to 205 times as fast as",
@@ -275,7 +279,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     (
         "docs/answers/attributes.md",
-        "\"50 times faster\" is how it is quoted",
+        "the heading of the article says \"50 times faster\"",
         Fact("the article's own heading"),
     ),
     (
@@ -283,6 +287,18 @@ const STATED: &[(&str, &str, Holder)] = &[
         "is 6.22 times as fast [5.56, 6.67]",
         Text(DEVICE, "6.22 times as fast as the default [5.56, 6.67]"),
     ),
+    ("docs/answers/attributes.md", "takes 0.793x [0.744, 0.804]", Text(ATTRIBUTES, "0.793 [0.744, 0.804]")),
+    (
+        "docs/answers/attributes.md",
+        "0.422x [0.413, 0.428] of its time",
+        Text(ATTRIBUTES, "0.422 [0.413, 0.428]"),
+    ),
+    (
+        "docs/answers/lookup.md",
+        "NTFS: 2.666, 4.702 and 7.130 µs",
+        Text("studies/lookup.toml", "value = 7.130"),
+    ),
+    ("docs/answers/layout.md", "65 792 inodes more, 0.7 % of ten million", Arithmetic),
     ("docs/answers/layout.md", "reading 7.8 times as fast", Text("studies/layout.toml", "value = 7.8")),
     (
         "docs/answers/layout.md",
