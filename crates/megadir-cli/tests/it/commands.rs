@@ -352,8 +352,8 @@ fn peak_memory_is_the_programs_own() {
     let most = |name: &str| run.samples(name).filter_map(|sample| sample.peak_bytes).max().expect("samples");
     let least = |name: &str| run.samples(name).filter_map(|sample| sample.peak_bytes).min().expect("samples");
     assert!(least("dd") > 64 << 20 && most("dd") < 72 << 20, "{}", most("dd"));
-    // This program alone takes more.
-    assert!(most("true") < 4 << 20, "{}", most("true"));
+    // This program alone takes four times as much.
+    assert!(most("true") < 8 << 20, "{}", most("true"));
 }
 
 #[test]
