@@ -121,11 +121,10 @@ impl Schedule {
         let folder = Named::from(folder)?;
         let schedule = self.lock();
         let parts = schedule.parts();
-        let names: Vec<String> = parts.iter().map(|part| part.file.clone()).collect();
-        finish_folder(&folder.path, &names).map_err(|error| exception(&error, folder.naming))?;
+        finish_folder(&folder.path, parts).map_err(|error| exception(&error, folder.naming))?;
         let rows = parts.iter().map(|part| part.rows - part.repeated).sum();
         let failed = parts.iter().map(|part| part.failed).sum();
-        Ok((rows, failed, parts.iter().map(|part| part.unread_directories).sum(), names.len() as u64))
+        Ok((rows, failed, parts.iter().map(|part| part.unread_directories).sum(), parts.len() as u64))
     }
 
     /// Entries, directories, failures, mounts.

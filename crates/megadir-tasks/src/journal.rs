@@ -8,6 +8,7 @@ use std::time::Duration;
 use megadir::{Error, ErrorKind, Result};
 
 use crate::job::{Job, Root};
+use crate::publish::{is_of_jobs, names};
 use crate::schedule::Schedule;
 
 /// A task that is being stopped may still create a file.
@@ -87,21 +88,17 @@ fn is_same(old: &Job, new: &Job) -> bool {
     old.kind == new.kind && old.folder == new.folder && roots(old) == roots(new)
 }
 
-/// Names of parts, of attempts at them, and of everything else that a job creates in its folder.
-fn is_of_jobs(name: &[u8]) -> bool {
-    let dots = name.iter().take_while(|byte| **byte == b'.').count();
-    [&b"part-"[..], b"megadir"].iter().any(|begin| name[dots..].starts_with(begin))
-}
-
 /// Removes a folder of parts with everything in it, finished or not. It may be absent.
 ///
 /// Errors: it holds something that no job creates; another process has its journal open; it cannot be removed.
 pub fn remove_folder(folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !is_of_jobs(entry.file_name().as_encoded_bytes()) {
-            let reason = "not created by megadir: move it out of this folder, which is to be removed";
-            return Err(Error::new("remove", &entry.path(), ErrorKind::BadOption, reason));
-        }
+    let names = match names(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        names => names?,
+    };
+    if let Some(name) = names.iter().find(|name| !is_of_jobs(name.as_encoded_bytes())) {
+        let reason = "not created by megadir: move it out of this folder, which is to be removed";
+        return Err(Error::new("remove", &folder.join(name), ErrorKind::BadOption, reason));
     }
     let path = folder.join(JOURNAL);
     if let Ok(file) = File::open(&path) {

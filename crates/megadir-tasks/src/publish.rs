@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use megadir::{Error, ErrorKind, Result};
 use megadir_inventory::PARTS_FILE;
 
-use crate::job::Outcome;
+use crate::job::{Outcome, Part};
 
 pub(crate) const NOTE: &str = "megadir.task";
 
@@ -78,7 +78,14 @@ fn is_part(name: &[u8]) -> bool {
     name.ends_with(b".parquet") && !name.starts_with(b".")
 }
 
-fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
+/// Names of parts, of attempts at them, and of everything else that a job creates in its folder.
+pub(crate) fn is_of_jobs(name: &[u8]) -> bool {
+    is_attempt(name)
+        || is_part(name) && name.starts_with(b"part-")
+        || name.strip_prefix(b".").unwrap_or(name).starts_with(b"megadir-")
+}
+
+pub(crate) fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
     let failed = |error| Error::io("read", folder, error);
     let entries = fs::read_dir(folder).map_err(failed)?;
     entries.map(|entry| Ok(entry.map_err(failed)?.file_name())).collect()
@@ -100,8 +107,8 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 /// parts, after which readers take the folder for complete.
 ///
 /// Errors: a part is missing, or the folder cannot be written.
-pub fn finish_folder(folder: &Path, parts: &[String]) -> Result<()> {
-    let parts: std::collections::HashSet<&[u8]> = parts.iter().map(String::as_bytes).collect();
+pub fn finish_folder(folder: &Path, parts: &[Part]) -> Result<()> {
+    let parts: std::collections::HashSet<&[u8]> = parts.iter().map(|part| part.file.as_bytes()).collect();
     let mut found = 0;
     for name in names(folder)? {
         let bytes = name.as_encoded_bytes();

@@ -134,8 +134,7 @@ fn scanned_by_one(root: &Path) -> Vec<OwnedRow> {
 }
 
 fn finish(schedule: &Schedule, folder: &Path) -> Vec<OwnedRow> {
-    let names: Vec<String> = schedule.parts().iter().map(|part| part.file.clone()).collect();
-    finish_folder(folder, &names).unwrap();
+    finish_folder(folder, schedule.parts()).unwrap();
     let inventory = Inventory::open(folder).unwrap();
     assert!(inventory.unfinished().is_none());
     all_rows(inventory)

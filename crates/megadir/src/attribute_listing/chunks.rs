@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::windows::InInodeOrder;
+use super::windows::{InInodeOrder, check_copy};
 use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
 use crate::batch::Batch;
@@ -160,7 +160,7 @@ impl Worker {
     }
 
     fn examine(&mut self, examined: &mut Examined) -> Result<bool> {
-        let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return Ok(false) };
+        let batch = check_copy(&examined.bytes, examined.cookies)?;
         examine(&mut *self.examine, &self.directory, batch, &mut examined.rows)?;
         Ok(true)
     }

@@ -141,16 +141,21 @@ impl Window {
     }
 }
 
+/// Batch of records that were copied whole.
+pub(crate) fn check_copy(records: &[u8], cookies: bool) -> Result<Batch<'_>> {
+    Batch::check(records, cookies).map_err(|malformed| {
+        let reason = format!("records that were copied whole are not records: {malformed:?}");
+        Error::new("sort", "".as_ref(), ErrorKind::Malformed, reason)
+    })
+}
+
 impl Reader for InInodeOrder {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         let Some((window, entries)) = self.take()? else { return Ok(None) };
         let window = window.read().unwrap_or_else(PoisonError::into_inner);
         self.batch.clear();
         window.copy(entries, &mut self.batch);
-        Batch::check(&self.batch, window.has_cookies()).map(Some).map_err(|malformed| {
-            let reason = format!("records that were copied whole are not records: {malformed:?}");
-            Error::new("sort", "".as_ref(), ErrorKind::Malformed, reason)
-        })
+        check_copy(&self.batch, window.has_cookies()).map(Some)
     }
 
     fn calls(&self) -> Option<u64> {
@@ -160,7 +165,7 @@ impl Reader for InInodeOrder {
 
 #[cfg(test)]
 mod tests {
-    use super::InInodeOrder;
+    use super::{InInodeOrder, Place, SORTED_ALONE, sort};
     use crate::backend::Reader;
     use crate::{Batch, BatchBuilder, Error, ErrorKind, FileType, Result};
 
@@ -216,5 +221,20 @@ mod tests {
             assert_eq!(found[window], expected);
         }
         assert!(matches!(reader.next_batch(), Ok(None)));
+    }
+
+    #[test]
+    fn several_threads_sort_as_one_does() {
+        let entries = SORTED_ALONE as u64 * 3;
+        let shuffled = (0..entries).map(|index| index * 7919 % entries / 3);
+        let order: Vec<Place> =
+            shuffled.zip(0..).map(|(inode, at)| Place { inode, at, record_bytes: 24 }).collect();
+        let mut expected = order.clone();
+        expected.sort_unstable();
+        for sorters in [1, 2, 3, 8] {
+            let mut sorted = order.clone();
+            sort(&mut sorted, sorters);
+            assert!(sorted == expected, "{sorters} threads");
+        }
     }
 }

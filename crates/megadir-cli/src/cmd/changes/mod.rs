@@ -64,8 +64,7 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     };
     let plan = Work { request, parts: Parts::Temporary(&trees), idle: false, quiet: args.quiet };
     ranked::run(&plan, |schedule, _, interrupt| {
-        let names: Vec<String> = schedule.parts().iter().map(|part| part.file.clone()).collect();
-        finish_folder(&folder, &names)?;
+        finish_folder(&folder, schedule.parts())?;
         work(args, Some(&folder), interrupt)
     })
 }

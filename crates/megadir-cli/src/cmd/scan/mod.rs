@@ -77,14 +77,13 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     let work = Work { request, parts, idle: args.reading.idle, quiet: args.quiet };
     ranked::run(&work, |schedule, elapsed, _| {
         let parts = schedule.parts();
-        let names: Vec<String> = parts.iter().map(|part| part.file.clone()).collect();
-        finish_folder(folder, &names)?;
+        finish_folder(folder, parts)?;
         let found = Found {
             rows: parts.iter().map(|part| part.rows - part.repeated).sum(),
             failed: parts.iter().map(|part| part.failed).sum(),
             unread_directories: parts.iter().map(|part| part.unread_directories).sum(),
         };
-        let written = format!("{}, {}", quoted(folder), counted(names.len() as u64, "part", "parts"));
+        let written = format!("{}, {}", quoted(folder), counted(parts.len() as u64, "part", "parts"));
         Ok(concluded(args, &found, elapsed, Some(written)))
     })
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::{PATIENCE, require};
 
-use super::jobs::{PLAIN, SLOW, alone, tree};
+use super::jobs::{PLAIN, SLOW, alone, parts, tree};
 use super::{MPICH, Mpi, OPEN_MPI, refuses};
 use crate::support::{Ran, finish, have, megadir, root, scratch};
 
@@ -147,18 +147,17 @@ fn an_interrupted_comparison_leaves_no_parts_and_those_of_a_killed_one_are_remov
     changed_tree(at);
     let words = format!("{WORK} --json --engine mpi");
     let folder = at.join("shared/.inventory.megadir-changes");
-    let parts = || {
-        let names =
-            fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
-        names.filter(|name| name.to_string_lossy().starts_with("part-")).count()
-    };
     for (signal, rank_0_only) in [("-INT", true), ("-KILL", false)] {
         (0..4).for_each(|rank| drop(fs::remove_file(at.join(format!("pid.{rank}")))));
         let mut run = MPICH.command(at, SLOW, &words);
         let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let begun = Instant::now();
-        while parts() < 3 {
-            assert!(begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(), "{} parts", parts());
+        while parts(&folder) < 3 {
+            assert!(
+                begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(),
+                "{} parts",
+                parts(&folder)
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
         let rank = if rank_0_only { 0 } else { 2 };
