@@ -448,7 +448,7 @@ mod renamed {
         heartbeat: &Beat,
     ) -> io::Result<()> {
         let unfinished = name.ends_with(UNFINISHED);
-        let Leftover { directory, marker: _lock, whole } = leftover;
+        let Leftover { directory, marker, whole } = leftover;
         let directory = directory.at();
         // A directory named `.new` contains only its marker; otherwise rmdir refuses below.
         if !unfinished && whole {
@@ -459,7 +459,13 @@ mod renamed {
             os::rename_new(parent, name, &last)?;
         }
         os::remove_file(directory, MARKER)?;
-        os::remove_directory(parent, last.as_str())
+        // NFS keeps the name of a removed file, another one, until the file is closed.
+        drop(marker);
+        match os::remove_directory(parent, last.as_str()) {
+            // Another run was faster.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 
     impl AsFd for Workspace {

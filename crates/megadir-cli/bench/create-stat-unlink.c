@@ -50,8 +50,10 @@ int main(int count, char **words) {
     int rank;
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (count != 4)
+    if (count != 4) {
+        MPI_Finalize();
         return 2;
+    }
     long files = atol(words[2]), rounds = atol(words[3]);
     int top = open(words[1], O_RDONLY | O_DIRECTORY);
     Name *names = malloc(files * sizeof(Name)), own;

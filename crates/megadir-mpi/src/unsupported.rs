@@ -46,7 +46,7 @@ impl World {
         match self.0 {}
     }
 
-    pub fn send(&self, _to: u32, _bytes: &[u8]) -> io::Result<()> {
+    pub fn send(&self, _to: u32, _bytes: &[u8], _waiting: impl FnMut()) -> io::Result<()> {
         match self.0 {}
     }
 

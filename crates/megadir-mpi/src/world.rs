@@ -100,10 +100,13 @@ impl World {
         self.mpi.gather(bytes)
     }
 
-    /// Sends to one rank, which must receive.
-    pub fn send(&self, to: u32, bytes: &[u8]) -> io::Result<()> {
+    /// Sends to one rank, which must receive. Calls `waiting` at least every few milliseconds until then.
+    pub fn send(&self, to: u32, bytes: &[u8], mut waiting: impl FnMut()) -> io::Result<()> {
         let mut pause = Pause::default();
-        self.mpi.send(to, bytes, &mut || std::thread::sleep(pause.longer()))
+        self.mpi.send(to, bytes, &mut || {
+            waiting();
+            std::thread::sleep(pause.longer());
+        })
     }
 
     /// Returns a message that another rank sends, with that rank; `None` if there is none yet.

@@ -49,7 +49,8 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 impl Bytes {
-    pub(crate) fn to_path(&self) -> megadir::Result<PathBuf> {
+    /// Errors: on Windows, bytes that are no name.
+    pub fn to_path(&self) -> megadir::Result<PathBuf> {
         Ok(PathBuf::from(names::to_os(&self.0)?.into_owned()))
     }
 }

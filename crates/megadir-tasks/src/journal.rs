@@ -1,19 +1,16 @@
 //! Journal of a job: a file with the lines of its schedule. What its last lines lack after a crash is done again.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use megadir::{Error, ErrorKind, Result};
 
 use crate::job::{Job, Root};
-use crate::publish::{is_of_jobs, names};
 use crate::schedule::Schedule;
 
-/// A task that is being stopped may still create a file.
-const REMOVALS_MAX: u32 = 20;
-const REMOVE_EVERY: Duration = Duration::from_millis(50);
+/// ENOLCK of Linux, which has no kind: for example NFS 3 without a daemon for locks.
+const NOLCK: i32 = 37;
 
 /// Name of the journal in the folder of a scan.
 pub const JOURNAL: &str = "megadir-journal.jsonl";
@@ -70,15 +67,21 @@ impl Journal {
     }
 }
 
-/// Some network file systems have no locks.
 fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             let reason = "another process works on this job";
             Err(Error::new("write", path, ErrorKind::Io, reason))
         }
+        Err(TryLockError::Error(error)) if !are_no_locks(&error) => Err(Error::io("lock", path, error)),
         _ => Ok(()),
     }
+}
+
+/// Some network file systems have none.
+fn are_no_locks(error: &io::Error) -> bool {
+    let is_no_server = cfg!(target_os = "linux") && error.raw_os_error() == Some(NOLCK);
+    error.kind() == io::ErrorKind::Unsupported || is_no_server
 }
 
 /// Device numbers differ between machines, and budgets may.
@@ -86,36 +89,4 @@ fn is_same(old: &Job, new: &Job) -> bool {
     let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
     let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
     old.kind == new.kind && old.folder == new.folder && roots(old) == roots(new)
-}
-
-/// Removes a folder of parts with everything in it, finished or not. It may be absent.
-///
-/// Errors: it holds something that no job creates; another process has its journal open; it cannot be removed.
-pub fn remove_folder(folder: &Path) -> Result<()> {
-    let names = match names(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        names => names?,
-    };
-    if let Some(name) = names.iter().find(|name| !is_of_jobs(name.as_encoded_bytes())) {
-        let reason = "not created by megadir: move it out of this folder, which is to be removed";
-        return Err(Error::new("remove", &folder.join(name), ErrorKind::BadOption, reason));
-    }
-    let path = folder.join(JOURNAL);
-    if let Ok(file) = File::open(&path) {
-        lock(&file, &path)?;
-    }
-    let mut removed = fs::remove_dir_all(folder);
-    for _ in 1..REMOVALS_MAX {
-        match &removed {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                std::thread::sleep(REMOVE_EVERY);
-                removed = fs::remove_dir_all(folder);
-            }
-            _ => break,
-        }
-    }
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", folder, error)),
-        _ => Ok(()),
-    }
 }

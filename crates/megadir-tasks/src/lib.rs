@@ -25,7 +25,7 @@ mod usage;
 pub use job::{
     Budget, Bytes, Item, Job, Kind, Linked, Outcome, Part, Removal, Root, Sum, Task, TaskError, Used,
 };
-pub use journal::{JOURNAL, Journal, remove_folder};
+pub use journal::{JOURNAL, Journal};
 pub use prepare::{Request, prepare};
 pub use publish::{check_folder, finish_folder};
 pub use reach::check_roots;

@@ -78,14 +78,7 @@ fn is_part(name: &[u8]) -> bool {
     name.ends_with(b".parquet") && !name.starts_with(b".")
 }
 
-/// Names of parts, of attempts at them, and of everything else that a job creates in its folder.
-pub(crate) fn is_of_jobs(name: &[u8]) -> bool {
-    is_attempt(name)
-        || is_part(name) && name.starts_with(b"part-")
-        || name.strip_prefix(b".").unwrap_or(name).starts_with(b"megadir-")
-}
-
-pub(crate) fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
+fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
     let failed = |error| Error::io("read", folder, error);
     let entries = fs::read_dir(folder).map_err(failed)?;
     entries.map(|entry| Ok(entry.map_err(failed)?.file_name())).collect()

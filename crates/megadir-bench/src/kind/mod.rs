@@ -42,7 +42,7 @@ use traits::Traits;
 pub use command::launch;
 pub use command::program_facts;
 pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
-pub use files::{RankWorkers, prove_shared, serve};
+pub use files::{RankWorkers, SharedDirectory, prove_shared, serve};
 pub(crate) use list::Listing;
 pub(crate) use lookup::{ABSENT_NAMES, NameSource};
 pub(crate) use stat_all::Expected;

@@ -51,19 +51,19 @@ impl SmallFilesSpec {
         if !self.workers.is_sorted_by(|a, b| a < b) {
             return Some("smallfile.workers must ascend".into());
         }
-        (!are_a_life(&self.operations)).then(|| format!("smallfile.operations: expected {A_LIFE}"))
+        (!are_in_order(&self.operations)).then(|| format!("smallfile.operations: expected {IN_ORDER}"))
     }
 }
 
 fn life() -> Vec<FileOperation> {
-    LIFE.to_vec()
+    STEPS.to_vec()
 }
 
 fn yes() -> bool {
     true
 }
 
-const LIFE: [FileOperation; 5] = [
+const STEPS: [FileOperation; 5] = [
     FileOperation::Create,
     FileOperation::Stat,
     FileOperation::Read,
@@ -71,12 +71,12 @@ const LIFE: [FileOperation; 5] = [
     FileOperation::Unlink,
 ];
 const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
-const A_LIFE: &str = "create, any of stat, read and rewrite, and unlink, in this order";
+const IN_ORDER: &str = "create, any of stat, read and rewrite, and unlink, in this order";
 
-fn are_a_life(operations: &[FileOperation]) -> bool {
-    let of_life = LIFE.into_iter().filter(|step| operations.contains(step));
+fn are_in_order(operations: &[FileOperation]) -> bool {
+    let in_order = STEPS.into_iter().filter(|step| operations.contains(step));
     let has = |step| operations.contains(&step);
-    of_life.eq(operations.iter().copied()) && has(FileOperation::Create) && has(FileOperation::Unlink)
+    in_order.eq(operations.iter().copied()) && has(FileOperation::Create) && has(FileOperation::Unlink)
 }
 
 struct One {
@@ -106,9 +106,9 @@ pub(crate) fn small_files(
         let allowed = format!("expected 1 to {WORKERS_MAX}");
         return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
     }
-    if !are_a_life(&spec.operations) {
+    if !are_in_order(&spec.operations) {
         let value = serde_json::to_string(&spec.operations).unwrap_or_default().replace('"', "");
-        let (what, allowed) = ("the operations", format!("expected {A_LIFE}"));
+        let (what, allowed) = ("the operations", format!("expected {IN_ORDER}"));
         return Err(PlanError::Value { what, value, allowed });
     }
     let (Some(&fewest), Some(_), Some(_)) = (spec.workers.first(), spec.sync.first(), spec.access.first())

@@ -30,6 +30,10 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
+    pub(crate) fn beats(&self) {
+        self.beat.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use megadir::reshard::{self, Detected, Fit, detect, verify};
 use megadir::{Dir, Error, FileType, names};
@@ -99,7 +98,7 @@ fn check(
         if interrupt.asked() {
             progress.cancel();
         }
-        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        interrupt.beats();
         shown.counter().set(progress.moved());
     };
     let done = watched(look, || verify(directory, &named.layout, &progress, &on_misfit, &on_failure));

@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use megadir_bench::prove_shared;
+use megadir_bench::{SharedDirectory, prove_shared};
 use megadir_inventory::Inventory;
 use megadir_mpi::{Pause, World};
 use megadir_tasks::{
-    Budget, JOURNAL, Job, Journal, Kind, Outcome, Progress, Request, Schedule, Task, check_folder,
-    check_roots, remove_folder,
+    Budget, Bytes, JOURNAL, Job, Journal, Kind, Outcome, Progress, Request, Schedule, Task, check_folder,
+    check_roots,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,7 @@ const COMPARED_SECONDS: f64 = 0.5;
 
 /// Ranks that were interrupted leave rank 0 this time to remove temporary parts.
 const REMOVING_MAX: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 pub(in crate::cmd) struct Work<'w> {
     pub(in crate::cmd) request: Request,
@@ -55,9 +56,18 @@ pub(in crate::cmd) enum Parts<'w> {
     New,
     /// The journal in the folder is continued.
     Continued,
-    /// Parts that only rank 0 reads: the folder is removed at the end, also one that a killed job left. The function names the
-    /// trees, on rank 0.
-    Temporary(&'w (dyn Fn() -> Result<Vec<PathBuf>, CliError> + Sync)),
+    /// Parts that only rank 0 reads, in a private directory in `beside`.
+    Temporary {
+        beside: &'w Path,
+        /// Names the trees, on rank 0.
+        trees: &'w (dyn Fn() -> Result<Vec<PathBuf>, CliError> + Sync),
+    },
+}
+
+impl Parts<'_> {
+    fn are_temporary(self) -> bool {
+        matches!(self, Self::Temporary { .. })
+    }
 }
 
 /// `concluded` runs on rank 0 only; all ranks return its exit code.
@@ -66,42 +76,50 @@ pub(in crate::cmd) fn run(
     concluded: impl FnOnce(&Schedule, Duration, &Interrupt) -> Result<u8, CliError> + Send,
 ) -> Result<u8, CliError> {
     interruptible(|interrupt| {
-        let is_temporary = matches!(work.parts, Parts::Temporary(_));
         let world = engine::join()?;
-        let (mut schedule, mut journal) = match begin(&world, work, &interrupt.beat) {
-            Ok(Some(begun)) => begun,
-            Ok(None) => return serve(world, interrupt, is_temporary),
+        let begun = match begin(&world, work, &interrupt.beat) {
+            Ok(begun) => begun,
             Err(error) => return world.finish().map_err(failed).and(Err(error)),
+        };
+        let Some(Begun { mut schedule, mut journal, own }) = begun else {
+            return serve(world, interrupt, work.parts.are_temporary());
         };
         let started = Instant::now();
         let done = Driver::of(&world, work, interrupt).drive(&mut schedule, journal.as_mut());
         let done = done.and_then(|()| {
             // The reader of temporary parts reports the errors in them.
-            if !is_temporary {
+            if !work.parts.are_temporary() {
                 print_failures(&schedule);
             }
             concluded(&schedule, started.elapsed(), interrupt)
         });
-        drop(journal);
-        interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
-        let removed = match work.request.folder.as_deref().filter(|_| is_temporary) {
-            Some(folder) => remove_folder(folder).map_err(CliError::from),
-            None => Ok(()),
-        };
-        interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
-        let done = done.and_then(|code| removed.and(Ok(code)));
-        let code = done.unwrap_or_else(|error| {
+        let mut code = done.unwrap_or_else(|error| {
             // A launcher may end this rank with the others.
             eprintln!("megadir: {error}");
             error.code
         });
+        if let Err(error) = removed(own, &interrupt.beat) {
+            eprintln!("megadir: {error}");
+            code = if code == exit::DONE { exit::SOME_FAILED } else { code };
+        }
         if code == exit::INTERRUPTED {
             world.abort(code);
         }
         let end = message(&Order::End(code))?;
-        (1..world.size()).try_for_each(|rank| world.send(rank, &end)).map_err(failed)?;
+        (1..world.size())
+            .try_for_each(|rank| world.send(rank, &end, || interrupt.beats()))
+            .map_err(failed)?;
         world.finish().map_err(failed)?;
         Ok(code)
+    })
+}
+
+fn removed(own: Option<SharedDirectory>, beat: &AtomicU64) -> Result<(), CliError> {
+    beat.fetch_or(REMOVING, Ordering::Relaxed);
+    let removed = own.map_or(Ok(()), |own| own.remove(beat));
+    beat.fetch_and(!REMOVING, Ordering::Relaxed);
+    removed.map_err(|error| {
+        CliError::nothing_ran(format!("cannot remove the parts: {error}; `megadir bench clean` removes them"))
     })
 }
 
@@ -115,7 +133,12 @@ fn print_failures(schedule: &Schedule) {
     }
 }
 
-type Begun = (Schedule, Option<Journal>);
+struct Begun {
+    schedule: Schedule,
+    journal: Option<Journal>,
+    /// Has the temporary parts.
+    own: Option<SharedDirectory>,
+}
 
 /// `None` on other ranks than 0. All ranks have the same exit code, and nothing is written if it is an error.
 fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begun>, CliError> {
@@ -123,13 +146,10 @@ fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begu
     let is_idle = if work.idle { megadir::io_priority::make_idle() } else { Ok(()) };
     world.agree(is_idle.map_err(|error| describe(&error))).map_err(failed)?;
     let folder = request.folder.as_deref();
-    let job: Job = of_first(world, || {
+    let mut job: Job = of_first(world, || {
         let mut request = request.clone();
         match (parts, folder) {
-            (Parts::Temporary(trees), Some(folder)) => {
-                request.paths = trees()?;
-                remove_folder(folder)?;
-            }
+            (Parts::Temporary { trees, .. }, _) => request.paths = trees()?,
             (_, Some(folder)) => check_output(folder, matches!(parts, Parts::Continued))?,
             _ => {}
         }
@@ -142,6 +162,47 @@ fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begu
         Ok(megadir_tasks::prepare(&request)?)
     })?;
     world.agree(check_roots(&job).map_err(|error| describe(&error))).map_err(failed)?;
+    let own = match parts {
+        Parts::Temporary { beside, .. } => {
+            let own = SharedDirectory::create(world, beside, beat);
+            Some(own.map_err(|error| failed(format!("{error}, with the inventory in it")))?)
+        }
+        _ => {
+            share(world, request, beat)?;
+            None
+        }
+    };
+    let mut begun = None;
+    let opened = of_first(world, || {
+        let (schedule, journal) = match (&own, parts, folder) {
+            (Some(own), Parts::Temporary { beside, .. }, _) => {
+                remove_leftovers(beside, work.quiet, beat);
+                let cannot = |error| megadir::Error::io("write", beside, error);
+                job.folder = match own.folder().map_err(cannot)? {
+                    Some(folder) => Some(Bytes(megadir_inventory::root_path(&folder)?)),
+                    None => None,
+                };
+                (Schedule::new(job), None)
+            }
+            (_, _, Some(folder)) => {
+                let (journal, schedule) = Journal::open(&folder.join(JOURNAL), job)?;
+                (schedule, Some(journal))
+            }
+            _ => (Schedule::new(job), None),
+        };
+        begun = Some((schedule, journal));
+        Ok(())
+    });
+    if let Err(error) = opened {
+        removed(own, beat)?;
+        return Err(error);
+    }
+    Ok(begun.map(|(schedule, journal)| Begun { schedule, journal, own }))
+}
+
+/// Proves that all ranks see the directories in which they write.
+fn share(world: &World, request: &Request, beat: &AtomicU64) -> Result<(), CliError> {
+    let folder = request.folder.as_deref();
     let created = of_first(world, || match folder.filter(|folder| !folder.exists()) {
         Some(folder) => std::fs::create_dir(folder)
             .map(|()| true)
@@ -156,22 +217,19 @@ fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begu
     if let (Err(_), true, 0, Some(folder)) = (&proved, created, world.rank(), folder) {
         let _ = std::fs::remove_dir(folder);
     }
-    proved.map_err(|error| match parts {
-        Parts::Temporary(_) => failed(format!("{error}, with the inventory in it")),
-        _ => failed(error),
-    })?;
-    let mut begun = None;
-    of_first(world, || {
-        begun = Some(match folder {
-            Some(folder) => {
-                let (journal, schedule) = Journal::open(&folder.join(JOURNAL), job)?;
-                (schedule, Some(journal))
+    proved.map_err(failed)
+}
+
+/// Removes what killed jobs and runs left.
+fn remove_leftovers(parent: &Path, quiet: bool, beat: &AtomicU64) {
+    match megadir_bench::clean(parent, beat) {
+        Ok(found) if !quiet => {
+            for name in &found.removed {
+                eprintln!("megadir: removed {}, left by a killed run", quoted(&parent.join(name)));
             }
-            None => (Schedule::new(job), None),
-        });
-        Ok(())
-    })?;
-    Ok(begun)
+        }
+        _ => {}
+    }
 }
 
 fn check_output(folder: &Path, resume: bool) -> Result<(), CliError> {
@@ -235,10 +293,14 @@ fn reply(task: &Task, stop: &AtomicBool) -> Reply {
 fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, CliError> {
     let mut pause = Pause::default();
     loop {
-        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        interrupt.beats();
         if interrupt.asked() {
-            if is_temporary {
-                std::thread::sleep(REMOVING_MAX);
+            let asked = Instant::now();
+            while is_temporary && asked.elapsed() < REMOVING_MAX {
+                interrupt.beats();
+                // Rank 0 may wait until its order is received.
+                let _ = world.receive();
+                std::thread::sleep(LOOK_EVERY);
             }
             world.abort(exit::INTERRUPTED);
         }
@@ -249,7 +311,11 @@ fn serve(world: World, interrupt: &Interrupt, is_temporary: bool) -> Result<u8, 
         match parsed(&text)? {
             Order::Run(task) => {
                 let reply = reply(&task, &interrupt.stop);
-                world.send(0, &message(&reply)?).map_err(failed)?;
+                // Rank 0 may no longer receive.
+                if interrupt.asked() {
+                    continue;
+                }
+                world.send(0, &message(&reply)?, || interrupt.beats()).map_err(failed)?;
             }
             Order::End(code) => {
                 world.finish().map_err(failed)?;
@@ -364,7 +430,10 @@ impl<'l> Driver<'l> {
             let task = Box::new(assigned.task);
             match rank {
                 0 => own.tasks.send(task).map_err(failed)?,
-                _ => self.world.send(rank, &message(&Order::Run(task))?).map_err(failed)?,
+                _ => self
+                    .world
+                    .send(rank, &message(&Order::Run(task))?, || self.interrupt.beats())
+                    .map_err(failed)?,
             }
             self.idle.pop();
             self.ranks[rank as usize].since = Instant::now();
@@ -402,10 +471,10 @@ impl<'l> Driver<'l> {
     fn wait(&self, own: &OwnWorker) -> Result<(u32, Reply), CliError> {
         let mut pause = Pause::default();
         loop {
-            self.interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            self.interrupt.beats();
             if self.interrupt.asked() {
                 let more = match self.work.request.kind {
-                    Kind::Scan if matches!(self.work.parts, Parts::Temporary(_)) => "nothing was compared",
+                    Kind::Scan if self.work.parts.are_temporary() => "nothing was compared",
                     Kind::Scan => "run the same command with --resume to continue",
                     Kind::Usage => "the tree was not read completely",
                     Kind::Remove => "run the same command to continue",

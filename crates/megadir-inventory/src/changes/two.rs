@@ -22,15 +22,15 @@ pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
     options: &CompareOptions,
     watch: &Watch,
 ) -> Result<Compared> {
-    check_pair(before.metadata(), now.metadata())?;
+    check_pair(before.metadata(), now.metadata(), options)?;
     compare_rows(before, now, options, watch)
 }
 
 /// Compares an inventory with a whole scan of its trees that was made for this comparison, perhaps by another machine, with
-/// the result that [`compare`](super::compare()) would have had. In contrast to [`compare_inventories`], the clocks of the two
-/// scans are not compared, and the inventory may have been made with conditions.
+/// the result that [`compare`](super::compare()) would have had. In contrast to [`compare_inventories`], the clocks and the file
+/// systems of the two scans are not compared, and the inventory may have been made with conditions.
 ///
-/// Errors: as [`compare_inventories`].
+/// Errors: [`ErrorKind::BadOption`] for other trees (unless `any_root`), other mounts, or a scan made with conditions.
 pub fn compare_scanned<A: Rows + Send, B: Rows + Send>(
     before: A,
     scanned: B,
@@ -94,14 +94,14 @@ fn refuse<T>(reason: String) -> Result<T> {
     Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason))
 }
 
-fn check_pair(before: &Metadata, now: &Metadata) -> Result<()> {
+fn check_pair(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     if now.started_ns < before.started_ns {
         return refuse("the second inventory is older than the first: exchange them".to_owned());
     }
     if before.scanned.selected != now.scanned.selected {
         return refuse("made with different conditions: repeat the scan with the same conditions".to_owned());
     }
-    Ok(())
+    check_file_systems(before, now, options)
 }
 
 fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
@@ -123,6 +123,10 @@ fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> R
             "made with the stat backends {old} and {stat_backend}: repeat the scan with {old}"
         ));
     }
+    Ok(())
+}
+
+fn check_file_systems(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     let different = before.roots.iter().zip(&now.roots).find(|(old, new)| {
         (&old.file_system, old.granule_ns.map(is_coarse)) != (&new.file_system, new.granule_ns.map(is_coarse))
     });

@@ -38,7 +38,7 @@ pub(crate) struct InInodeOrder {
 #[derive(Default)]
 pub(crate) struct Window {
     records: Vec<u8>,
-    order: Vec<Place>,
+    order: Vec<EntryRef>,
     cookies: bool,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Window {
 pub(crate) type Taken = (Arc<RwLock<Window>>, Range<usize>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct EntryRef {
     inode: u64,
     at: u32,
     record_bytes: u16,
@@ -94,7 +94,7 @@ impl InInodeOrder {
                     for record in Records::new(batch.bytes()) {
                         let Record { inode, record_bytes, .. } = record;
                         if !record.is_dot() {
-                            order.push(Place { inode, at, record_bytes });
+                            order.push(EntryRef { inode, at, record_bytes });
                         }
                         at += u32::from(record_bytes);
                     }
@@ -113,7 +113,7 @@ impl InInodeOrder {
     }
 }
 
-fn sort(order: &mut [Place], sorters: usize) {
+fn sort(order: &mut [EntryRef], sorters: usize) {
     if sorters < 2 || order.len() < SORTED_ALONE {
         return order.sort_unstable();
     }
@@ -121,16 +121,20 @@ fn sort(order: &mut [Place], sorters: usize) {
     let middle = order.len() / sorters * half;
     order.select_nth_unstable(middle);
     let (low, high) = order.split_at_mut(middle);
-    std::thread::scope(|scope| {
-        scope.spawn(|| sort(low, half));
+    let is_started = std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, || sort(&mut *low, half));
         sort(high, sorters - half);
+        started.is_ok()
     });
+    if !is_started {
+        low.sort_unstable();
+    }
 }
 
 impl Window {
     /// Appends the records of these entries.
     pub(crate) fn copy(&self, entries: Range<usize>, to: &mut Vec<u8>) {
-        for Place { at, record_bytes, .. } in &self.order[entries] {
+        for EntryRef { at, record_bytes, .. } in &self.order[entries] {
             let at = *at as usize;
             to.extend_from_slice(&self.records[at..at + usize::from(*record_bytes)]);
         }
@@ -165,7 +169,7 @@ impl Reader for InInodeOrder {
 
 #[cfg(test)]
 mod tests {
-    use super::{InInodeOrder, Place, SORTED_ALONE, sort};
+    use super::{EntryRef, InInodeOrder, SORTED_ALONE, sort};
     use crate::backend::Reader;
     use crate::{Batch, BatchBuilder, Error, ErrorKind, FileType, Result};
 
@@ -227,8 +231,8 @@ mod tests {
     fn several_threads_sort_as_one_does() {
         let entries = SORTED_ALONE as u64 * 3;
         let shuffled = (0..entries).map(|index| index * 7919 % entries / 3);
-        let order: Vec<Place> =
-            shuffled.zip(0..).map(|(inode, at)| Place { inode, at, record_bytes: 24 }).collect();
+        let order: Vec<EntryRef> =
+            shuffled.zip(0..).map(|(inode, at)| EntryRef { inode, at, record_bytes: 24 }).collect();
         let mut expected = order.clone();
         expected.sort_unstable();
         for sorters in [1, 2, 3, 8] {

@@ -65,10 +65,6 @@ pub(crate) struct StatxRequest {
 impl Examine for StatxRequest {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
-        if self.want == StatMask::NOTHING {
-            rows.resize(batch.len(), Attributes::NOTHING);
-            return Ok(());
-        }
         rows.reserve(batch.len());
         for record in Records::new(batch.bytes()).filter(|record| !record.is_dot()) {
             rows.push(self.ask(directory, record.c_name()));
@@ -130,26 +126,6 @@ impl StatxRequest {
             mount: status.stx_mnt_id,
             special: (status.stx_rdev_major, status.stx_rdev_minor),
             ..Attributes::of_mode(status.stx_mode.into())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::StatxRequest;
-    use crate::stat::Examine;
-    use crate::{BatchBuilder, Dir, FileType, StatMask};
-
-    #[test]
-    fn no_call_is_made_for_no_attribute() {
-        let at = tempfile::tempdir().unwrap();
-        let directory = Dir::open(at.path()).unwrap();
-        let mut missing = BatchBuilder::new(1 << 10, false);
-        assert!(missing.push(b"missing", 7, FileType::File, 0));
-        let mut rows = Vec::new();
-        for (want, error) in [(StatMask::NOTHING, 0), (StatMask::SIZE, 2)] {
-            StatxRequest::new(want).examine(&directory, missing.batch(), &mut rows).unwrap();
-            assert_eq!(rows.iter().map(|row| row.error).collect::<Vec<_>>(), [error]);
         }
     }
 }

@@ -14,6 +14,7 @@ mod file;
 mod order;
 mod processes;
 mod ranks;
+mod shared;
 mod task;
 mod transport;
 mod worker;
@@ -49,7 +50,8 @@ use crate::os::{At, Borrowed};
 mod tests;
 
 pub use processes::serve;
-pub use ranks::{RankWorkers, prove_shared};
+pub use ranks::RankWorkers;
+pub use shared::{SharedDirectory, prove_shared};
 
 pub(crate) fn traits(work: &FileWork) -> Traits {
     Traits { block_ns: BLOCK_NS + work.files() * MAKE_NS, ..Traits::default() }

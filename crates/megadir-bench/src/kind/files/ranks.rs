@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use megadir::Dir;
 use megadir_mpi::{Error, World};
@@ -25,12 +25,11 @@ use megadir_sys::clock::monotonic_ns;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{RunControl, WorkError};
+use crate::kind::files::shared::prove_shared;
 use crate::kind::files::task::Task;
 use crate::kind::files::transport::{Go, Said};
 use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
-use crate::os::At;
-use crate::workspace::{Workspace, marker_below};
 
 const STAGE: &str = "ranks";
 const LOOK: Duration = Duration::from_micros(200);
@@ -319,50 +318,6 @@ fn said(error: WorkError) -> Said {
         WorkError::Refused(refused) => Said::Refused(refused),
         error => Said::Failed { reason: error.to_string() },
     }
-}
-
-/// Proves that all ranks see the directory at `path`: rank 0 creates a private directory there and removes it; after a
-/// kill, the next run does. The error is the same on all ranks.
-pub fn prove_shared(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error> {
-    let top = Dir::open(path);
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    let own = match world.rank() {
-        0 if top.is_ok() => Workspace::create(path, now_s, monotonic_ns()).map(Some),
-        _ => Ok(None),
-    };
-    let shown = path.display();
-    let cannot = |error: &dyn std::fmt::Display| {
-        format!("cannot use '{shown}': {error}; name a directory that all ranks can write")
-    };
-    let ready = match (&top, &own) {
-        (Err(error), _) => Err(cannot(&error.reason())),
-        (_, Err(error)) => Err(cannot(error)),
-        _ => Ok(()),
-    };
-    let seen = world.agree(ready).and_then(|()| {
-        let name = own.as_ref().ok().and_then(Option::as_ref).map_or("", Workspace::name);
-        let name = String::from_utf8_lossy(&world.send_to_all(name.as_bytes())?).into_owned();
-        let read = match &top {
-            Ok(top) => marker_below(top.at(), &name),
-            Err(_) => Err(io::ErrorKind::NotFound.into()),
-        };
-        let first = world.send_to_all(read.as_deref().unwrap_or_default())?;
-        world.agree(match read {
-            Ok(bytes) if bytes == first && !bytes.is_empty() => Ok(()),
-            Ok(_) => Err(format!("'{shown}' is another directory than on rank 0; all ranks need the same one")),
-            Err(error) => Err(format!(
-                "does not see in '{shown}' what rank 0 created there ({error}); all ranks need the same directory: name a \
-                 shared one"
-            )),
-        })
-    });
-    let removed = match own {
-        Ok(Some(workspace)) => workspace.remove(heartbeat).map_err(|error| cannot(&error)),
-        _ => Ok(()),
-    };
-    seen?;
-    world.agree(removed)?;
-    top.map_err(|error| Error::Disagreement(error.to_string()))
 }
 
 /// Median times of a barrier, and of a block without work, nanoseconds.

@@ -1,7 +1,6 @@
 //! Arguments of `megadir bench run`, resolved to a study and a plan.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
@@ -393,7 +392,7 @@ fn target(
     let mut listing = Listing::open(directory)?;
     let mut entries = 0;
     while let Some(batch) = listing.next_batch()? {
-        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        interrupt.beats();
         entries += batch.entries().count() as u64;
         if interrupt.asked() {
             return Err(CliError { message: "interrupted".into(), code: crate::exit::INTERRUPTED });

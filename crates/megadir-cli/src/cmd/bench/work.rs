@@ -37,7 +37,7 @@ pub(crate) struct FileWorkArgs {
     /// advance)
     #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessSpec>)]
     access: Vec<AccessSpec>,
-    /// Operations on each file (study smallfile): create, any of stat, read and rewrite, and unlink
+    /// Operations on each file (studies of small files): create, any of stat, read and rewrite, and unlink
     #[arg(long, value_name = "OPERATION,...", value_delimiter = ',', value_parser = word::<FileOperation>)]
     operation: Vec<FileOperation>,
     /// Directories of the workers: own, or same (shared, with contention)

@@ -117,8 +117,6 @@ pub(crate) struct Args {
 
 /// Options that need the tree itself, or that tasks do not have.
 const NOT_DIVIDED: [&str; 6] = ["update", "memory", "verify", "files0_from", "list_all", "threads"];
-/// Folder of the parts of `--engine`, after a dot and the name of the inventory.
-const PARTS_SUFFIX: &str = ".megadir-changes";
 
 /// The names of `--gains`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -140,20 +138,17 @@ impl Args {
         self.path.as_deref().filter(|path| Inventory::is_at(path))
     }
 
-    /// Folder of the parts of `--engine`: next to the inventory, and the same on each rank.
-    pub(super) fn parts(&self) -> Result<PathBuf, CliError> {
+    /// Directory of the inventory, in which the ranks of `--engine` write their parts.
+    pub(super) fn beside(&self) -> Result<PathBuf, CliError> {
         let shown = quoted(&self.inventory);
         let path = std::path::absolute(&self.inventory);
         let path = path.map_err(|error| CliError::nothing_ran(format!("open {shown}: {error}")))?;
-        let Some(name) = path.file_name() else {
-            return Err(CliError::usage(format!(
-                "--engine mpi: {shown} has no name; give its path with a name"
-            )));
-        };
-        let mut folder = std::ffi::OsString::from(".");
-        folder.push(name);
-        folder.push(PARTS_SUFFIX);
-        Ok(path.with_file_name(folder))
+        match path.parent().filter(|_| path.file_name().is_some()) {
+            Some(parent) => Ok(parent.to_owned()),
+            None => {
+                Err(CliError::usage(format!("--engine mpi: {shown} has no name; give its path with a name")))
+            }
+        }
     }
 
     fn check_two(&self) -> Result<(), CliError> {

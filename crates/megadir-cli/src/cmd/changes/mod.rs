@@ -19,7 +19,7 @@ use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
 };
 use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Root, Rows, WriteOptions, Writer};
-use megadir_tasks::{Kind, Request, finish_folder};
+use megadir_tasks::{Bytes, Kind, Request, finish_folder};
 
 pub(crate) use self::args::Args;
 use self::args::By;
@@ -52,20 +52,24 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 
 /// The ranks of a launcher scan the trees into parts next to the inventory, and rank 0 compares these with it.
 fn ranked(args: &Args) -> Result<u8, CliError> {
-    let folder = args.parts()?;
-    let trees = || Opened::new(args)?.divided(args, &folder);
+    let beside = args.beside()?;
+    let trees = || Opened::new(args)?.divided(args, &beside);
     let request = Request {
         kind: Kind::Scan,
         paths: Vec::new(),
-        folder: Some(folder.clone()),
+        folder: None,
         budget: BUDGET,
         depth: 0,
         contents: false,
     };
-    let plan = Work { request, parts: Parts::Temporary(&trees), idle: false, quiet: args.quiet };
+    let parts = Parts::Temporary { beside: &beside, trees: &trees };
+    let plan = Work { request, parts, idle: false, quiet: args.quiet };
     ranked::run(&plan, |schedule, _, interrupt| {
-        finish_folder(&folder, schedule.parts())?;
-        work(args, Some(&folder), interrupt)
+        let folder = schedule.job().folder.as_ref().map(Bytes::to_path).transpose()?;
+        if let Some(folder) = &folder {
+            finish_folder(folder, schedule.parts())?;
+        }
+        work(args, folder.as_deref(), interrupt)
     })
 }
 
@@ -92,9 +96,9 @@ impl Opened {
         Ok(Self { inventory, newer, metadata, roots, selection })
     }
 
-    /// Returns the trees, for ranks that write parts into `folder`. Refuses before the scan what the comparison would refuse
+    /// Returns the trees, for ranks that write parts into a directory in `beside`. Refuses before the scan what the comparison would refuse
     /// after it.
-    fn divided(mut self, args: &Args, folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    fn divided(mut self, args: &Args, beside: &Path) -> Result<Vec<PathBuf>, CliError> {
         let shown = quoted(&args.inventory);
         if self.metadata.scanned.cross_mounts {
             return Err(CliError::usage(format!(
@@ -102,8 +106,8 @@ impl Opened {
             )));
         }
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let beside = folder.parent().map(real);
-        let is_above = |tree: &&PathBuf| beside.as_ref().is_some_and(|beside| beside.starts_with(real(tree)));
+        let beside = real(beside);
+        let is_above = |tree: &&PathBuf| beside.starts_with(real(tree));
         if let Some(tree) = self.roots.iter().find(is_above) {
             return Err(CliError::usage(format!(
                 "--engine mpi: {shown} is in the tree {}, and the ranks write next to it; move it to another directory that all \

@@ -6,7 +6,6 @@ mod metrics;
 pub(super) mod text;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use megadir::limits::{Asked, Limits, NameLengths, Stated, limits};
@@ -145,7 +144,7 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
     loop {
         let mut pass = Pass::new(args)?;
         for path in &args.directories {
-            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            interrupt.beats();
             let Some(limits) = pass.check(path, asked) else { continue };
             let Some(output) = &mut output else { continue };
             let time = now();
@@ -170,7 +169,7 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
             if interrupt.asked() {
                 return Ok(exit::INTERRUPTED);
             }
-            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            interrupt.beats();
             std::thread::sleep(NAP.min(next.saturating_duration_since(Instant::now())));
         }
     }

@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
         }
         let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
         let examined = if examines { Some(Examined::new(args, &lines, is_terminal)?) } else { None };
-        Ok(Self {
+        let run = Self {
             args,
             conditions,
             place: Place::TOP,
@@ -162,7 +162,13 @@ impl<'a> Run<'a> {
             complaints: ErrorLimiter::new(args.all_errors),
             failures: 0,
             code_if_none: exit::NOTHING_RAN,
-        })
+        };
+        match args.stat_backend.is_some() && run.want().is_none() {
+            true => {
+                Err(CliError::usage("--stat-backend: --fields name needs no attributes; name other fields"))
+            }
+            false => Ok(run),
+        }
     }
 
     fn directory(&mut self, path: &Path) -> Result<(), Stop> {
@@ -262,11 +268,13 @@ impl<'a> Run<'a> {
         !self.conditions.types.is_empty()
     }
 
+    /// `None` also for `--fields name`.
     fn want(&self) -> Option<StatMask> {
         let types = if self.needs_types() || self.args.json { StatMask::TYPE } else { StatMask::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
         let summary = self.summary.as_ref().map_or(StatMask::NOTHING, Summarizing::want);
-        examined.map(|examined| examined.want() | self.conditions.want() | types | summary)
+        let want = examined.map(|examined| examined.want() | self.conditions.want() | types | summary);
+        want.filter(|want| *want != StatMask::NOTHING)
     }
 
     fn flat_examined(&mut self, directory: Dir, label: &Label, want: StatMask) -> Result<(), Stop> {

@@ -84,7 +84,7 @@ pub(super) fn run(
         }
         let counts = progress.counts();
         if counts != last {
-            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            interrupt.beats();
             last = counts;
         }
         results.draw(&counts);

@@ -1,6 +1,5 @@
 //! Calls the library, once or until the directory is quiet.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use megadir::Error;
@@ -44,7 +43,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
         }
         let moved = progress.moved();
         if moved != last {
-            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            interrupt.beats();
             last = moved;
         }
         shown.counter().set(moved);

@@ -238,7 +238,7 @@ fn timed(
     }
     let mut progress = Watched::new(args.all_errors);
     let mut watch = |event: megadir::TreeEvent<'_>| {
-        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        interrupt.beats();
         progress.tell(&event);
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

@@ -10,7 +10,6 @@ mod text;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 pub(crate) use self::args::Args;
@@ -194,7 +193,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         opened += 1;
         let (mut read_here, mut is_complete) = (0, true);
         let mut watch = |mut event: TreeEvent<'_>| {
-            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            interrupt.beats();
             match &mut event {
                 TreeEvent::Read(read) => {
                     read_here = *read;
@@ -278,7 +277,7 @@ fn from_inventory<'a>(
     progress.expect(inventory.metadata().rows);
     let mut usage = Usage::new(options(args, by));
     let mut watch = |read| {
-        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        interrupt.beats();
         progress.tell(&TreeEvent::Read(read));
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

@@ -71,6 +71,10 @@ fn who_is_asked_is_explained() {
         let ran = run(scratch.path(), &["list", "-lr", "--explain", "--stat-backend", name]);
         assert!(ran.err.contains(&format!("examined with {name} by")) && ran.code == Some(0), "{ran:?}");
     }
+    for options in [&[][..], &["--recursive"], &["--sort", "name"], &["--match", "a"]] {
+        let ran = run(scratch.path(), &[&["list", "--fields", "name", "--explain"], options].concat());
+        assert!(!ran.err.contains("statx") && ran.out.ends_with(b"a\n") && ran.code == Some(0), "{ran:?}");
+    }
 }
 
 #[test]
@@ -84,6 +88,7 @@ fn what_cannot_be_had_is_refused_in_one_line() {
     refused(&["-l", "--stat-backend", "bulkstat"], 2, &["did you mean 'xfs-bulkstat'?"]);
     refused(&["-l", "--stat-backend", "xyz"], 2, &["expected one of std, statx, fstatat"]);
     refused(&["--stat-backend", "statx"], 2, &["--stat-backend needs --long"]);
+    refused(&["--stat-backend", "statx", "--fields", "name"], 2, &["--fields name needs no attributes"]);
     refused(&["--stat-backend", "statx", "--estimate"], 2, &["--stat-backend"]);
     // The option's name of earlier versions.
     refused(&["-l", "--examiner", "statq"], 2, &["'statq'", "did you mean 'statx'?"]);
@@ -131,8 +136,17 @@ fn another_file_system_in_a_tree_is_refused_once_and_the_rest_listed() {
     let other = mount.path().join("other");
     run_program(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&other)).unwrap();
     fill(&other, &["one/", "two/three/", "file"]);
-    let options =
-        ["list", "-r", "--cross-mounts", "--fields", "name", "--stat-backend", "xfs-bulkstat", "-j", "2"];
+    let options = [
+        "list",
+        "-r",
+        "--cross-mounts",
+        "--fields",
+        "links,name",
+        "--stat-backend",
+        "xfs-bulkstat",
+        "-j",
+        "2",
+    ];
     let ran = run(&mount.path(), &options);
     unmount(&other).unwrap();
     let names = set(crate::support::split(&ran.out, b'\n'));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,9 +39,14 @@ fn changed_tree(at: &Path) {
     fs::hard_link(below("5/old6"), below("6/linked")).unwrap();
 }
 
-fn left_behind(at: &Path) -> Vec<String> {
-    let names = fs::read_dir(at.join("shared")).unwrap().map(|entry| entry.unwrap().file_name());
-    names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.starts_with('.')).collect()
+/// Private directories next to the inventories.
+fn left_behind(at: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(at.join("shared")).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.file_name().unwrap().as_encoded_bytes().starts_with(b"megadir-bench-")).collect()
+}
+
+fn parts_beside(at: &Path) -> usize {
+    left_behind(at).iter().map(|private| parts(&private.join("files"))).sum()
 }
 
 fn one_process(at: &Path, words: &str) -> Ran {
@@ -56,7 +61,7 @@ fn equals_one_process(mpi: &Mpi, ranks: &str, at: &Path, (script, words): (&str,
     );
     assert_eq!(divided.code, whole.code, "{words}: {divided:?}");
     assert!(divided.out == whole.out, "{words}: {divided:?} instead of {whole:?}");
-    assert_eq!(left_behind(at), Vec::<String>::new(), "{words}");
+    assert_eq!(left_behind(at), Vec::<PathBuf>::new(), "{words}");
 }
 
 fn changes_of(mpi: &Mpi, ranks: &str) {
@@ -136,39 +141,59 @@ fn directories_that_cannot_be_read_fail_as_for_one_process() {
     assert_eq!((of_directory(&whole), of_directory(&divided)), (1, 1), "{divided:?}");
     let last = "incomplete: 1 entry or directory could not be compared";
     assert!(whole.err.contains(last) && divided.err.contains(last), "{whole:?} {divided:?}");
-    assert_eq!(left_behind(at), Vec::<String>::new());
+    assert_eq!(left_behind(at), Vec::<PathBuf>::new());
+}
+
+/// Sends a signal to some ranks of a comparison once it has written parts; returns its messages.
+fn signalled(mpi: &Mpi, at: &Path, signal: &str, of: &[u32]) -> String {
+    (0..4).for_each(|rank| drop(fs::remove_file(at.join(format!("pid.{rank}")))));
+    let mut run = mpi.command(at, SLOW, &format!("{WORK} --json --engine mpi"));
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while parts_beside(at) < 3 {
+        assert!(
+            begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(),
+            "{} parts",
+            parts_beside(at)
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let pid = |rank: &u32| fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap();
+    let pids: Vec<String> = of.iter().map(pid).collect();
+    let pids = pids.iter().map(|pid| pid.trim());
+    assert!(Command::new("kill").arg(signal).args(pids).status().unwrap().success());
+    let run = run.wait_with_output().unwrap();
+    assert!(!run.status.success());
+    String::from_utf8_lossy(&run.stderr).into_owned()
 }
 
 #[test]
 fn an_interrupted_comparison_leaves_no_parts_and_those_of_a_killed_one_are_removed() {
-    require!(have("mpirun.mpich").and_then(|()| have("strace")));
+    require!(have("mpirun.mpich").and_then(|()| have("mpirun.openmpi")).and_then(|()| have("strace")));
     let scratch = scratch();
     let at = scratch.path();
     changed_tree(at);
-    let words = format!("{WORK} --json --engine mpi");
-    let folder = at.join("shared/.inventory.megadir-changes");
-    for (signal, rank_0_only) in [("-INT", true), ("-KILL", false)] {
-        (0..4).for_each(|rank| drop(fs::remove_file(at.join(format!("pid.{rank}")))));
-        let mut run = MPICH.command(at, SLOW, &words);
-        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let begun = Instant::now();
-        while parts(&folder) < 3 {
-            assert!(
-                begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(),
-                "{} parts",
-                parts(&folder)
-            );
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let rank = if rank_0_only { 0 } else { 2 };
-        let pid = fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap();
-        assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
-        assert!(!run.wait().unwrap().success());
-        let left: Vec<_> =
-            fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
-        assert_eq!(folder.exists(), !rank_0_only, "{signal}: {left:?}");
+    let all: &[u32] = &[0, 1, 2, 3];
+    for (mpi, ranks) in [(&MPICH, &all[..1]), (&MPICH, all), (&OPEN_MPI, all)] {
+        let told = signalled(mpi, at, "-INT", ranks);
+        assert_eq!(left_behind(at), Vec::<PathBuf>::new(), "{} {ranks:?}: {told}", mpi.library);
     }
-    equals_one_process(&MPICH, "4", at, (PLAIN, &format!("{WORK} --json")));
+    signalled(&MPICH, at, "-KILL", &[2]);
+    assert_eq!(left_behind(at).len(), 1);
+    // What a living run has stays.
+    let mut other = MPICH.command(at, SLOW, &format!("{WORK} --json --engine mpi"));
+    let mut other = other.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while parts_beside(at) < 1 {
+        assert!(begun.elapsed() < PATIENCE && other.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let words = format!("{WORK} --json");
+    let ran = MPICH.run(at, PLAIN, &format!("{words} --engine mpi"));
+    assert!(ran.code == Some(0) && ran.out == one_process(at, &words).out, "{ran:?}");
+    let other = other.wait_with_output().unwrap();
+    assert!(other.status.success() && other.stdout == one_process(at, &words).out, "{other:?}");
+    assert_eq!(left_behind(at), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -201,7 +226,7 @@ fn comparisons_are_refused_before_anything_is_written() {
         ("changes shared/crossed tree --engine mpi", 2, "--cross-mounts"),
     ] {
         refuses(&MPICH.run(at, PLAIN, words), code, &[reason]);
-        assert_eq!(left_behind(at), Vec::<String>::new(), "{words}");
+        assert_eq!(left_behind(at), Vec::<PathBuf>::new(), "{words}");
     }
     let alone = one_process(at, &format!("{WORK} --engine mpi"));
     assert!(alone.code == Some(3), "{alone:?}");

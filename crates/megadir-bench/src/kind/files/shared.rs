@@ -1,0 +1,113 @@
+//! Directory that all ranks see.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use megadir::Dir;
+use megadir_mpi::{Error, World};
+use megadir_sys::clock::monotonic_ns;
+
+use crate::os::At;
+use crate::workspace::{Workspace, marker_below};
+
+const FOLDER: &str = "files";
+/// A rank that is being stopped may still create a file.
+const REMOVALS_MAX: u32 = 20;
+const REMOVE_EVERY: Duration = Duration::from_millis(50);
+
+/// Private directory that rank 0 created in a directory of all ranks. What a killed job left, [`clean`](crate::clean) removes.
+#[derive(Debug)]
+pub struct SharedDirectory {
+    parent: Dir,
+    /// On rank 0.
+    own: Option<Workspace>,
+}
+
+impl SharedDirectory {
+    /// Creates it in `parent`, and proves that all ranks see it. The error is the same on all ranks; then nothing is left.
+    pub fn create(world: &World, parent: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
+        let opened = Dir::open(parent);
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let own = match world.rank() {
+            0 if opened.is_ok() => Workspace::create(parent, now_s, monotonic_ns()).map(Some),
+            _ => Ok(None),
+        };
+        let ready = match (&opened, &own) {
+            (Err(error), _) => Err(cannot(parent, &error.reason())),
+            (_, Err(error)) => Err(cannot(parent, error)),
+            _ => Ok(()),
+        };
+        let name = own.as_ref().ok().and_then(Option::as_ref).map_or("", Workspace::name);
+        let seen = world.agree(ready).and_then(|()| prove(world, (parent, opened.as_ref().ok()), name));
+        match (seen, opened, own) {
+            (Ok(()), Ok(parent), Ok(own)) => Ok(Self { parent, own }),
+            (seen, opened, own) => {
+                if let Ok(Some(own)) = own {
+                    let _ = own.remove(heartbeat);
+                }
+                seen?;
+                let error = opened.err().map_or_else(String::new, |error| error.to_string());
+                Err(Error::Disagreement(error))
+            }
+        }
+    }
+
+    /// A new directory in it, for files of all ranks. `None` on other ranks than 0.
+    pub fn folder(&self) -> io::Result<Option<PathBuf>> {
+        let Some(own) = &self.own else { return Ok(None) };
+        own.data_directory(FOLDER)?;
+        Ok(Some(own.path().join(FOLDER)))
+    }
+
+    /// Removes it with everything in it, also if other ranks still create files there.
+    pub fn remove(self, heartbeat: &AtomicU64) -> io::Result<()> {
+        let Some(own) = self.own else { return Ok(()) };
+        let mut removed = own.remove_data_directory(FOLDER, heartbeat);
+        for _ in 1..REMOVALS_MAX {
+            match &removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    heartbeat.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(REMOVE_EVERY);
+                    removed = own.remove_data_directory(FOLDER, heartbeat);
+                }
+                _ => break,
+            }
+        }
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => own.remove(heartbeat),
+        }
+    }
+}
+
+/// Proves that all ranks see the directory at `path`, and opens it. The error is the same on all ranks.
+pub fn prove_shared(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error> {
+    let SharedDirectory { parent, own } = SharedDirectory::create(world, path, heartbeat)?;
+    let removed = own.map_or(Ok(()), |own| own.remove(heartbeat));
+    world.agree(removed.map_err(|error| cannot(path, &error)))?;
+    Ok(parent)
+}
+
+fn cannot(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("cannot use '{}': {error}; name a directory that all ranks can write", path.display())
+}
+
+/// `name`: rank 0's private directory in `parent`.
+fn prove(world: &World, (path, parent): (&Path, Option<&Dir>), name: &str) -> Result<(), Error> {
+    let name = String::from_utf8_lossy(&world.send_to_all(name.as_bytes())?).into_owned();
+    let read = match parent {
+        Some(parent) => marker_below(parent.at(), &name),
+        None => Err(io::ErrorKind::NotFound.into()),
+    };
+    let first = world.send_to_all(read.as_deref().unwrap_or_default())?;
+    let shown = path.display();
+    world.agree(match read {
+        Ok(bytes) if bytes == first && !bytes.is_empty() => Ok(()),
+        Ok(_) => Err(format!("'{shown}' is another directory than on rank 0; all ranks need the same one")),
+        Err(error) => Err(format!(
+            "does not see in '{shown}' what rank 0 created there ({error}); all ranks need the same directory: name a shared one"
+        )),
+    })
+}
