@@ -33,6 +33,8 @@ fn open_max(file_system: FileSystem) -> u64 {
 pub(super) struct Mover<'a> {
     options: &'a ReshardOptions<'a>,
     window: Window,
+    /// The window before, of which a group may still be moved.
+    last: Option<Arc<Window>>,
     targets: Targets,
     sources: Vec<Arc<Dir>>,
     open_max: usize,
@@ -67,6 +69,7 @@ impl<'a> Mover<'a> {
         Self {
             options,
             window: Window::new(options.window_bytes),
+            last: None,
             targets,
             sources: Vec::new(),
             open_max: share.clamp(1, open_max) as usize,
@@ -93,8 +96,7 @@ impl<'a> Mover<'a> {
     }
 
     fn flush(&mut self) {
-        let window = std::mem::replace(&mut self.window, Window::new(self.options.window_bytes));
-        let mut window = window.sort();
+        let mut window = std::mem::take(&mut self.window).sort();
         // Before any file of the window moves. Failures are reported with the group.
         for directory in window.directories() {
             if self.results.is_ended() {
@@ -118,6 +120,9 @@ impl<'a> Mover<'a> {
         if !left.is_empty() {
             self.give(Job::RemoveEmptied(left));
         }
+        // If a group was given, the last window's groups are done.
+        let last = self.last.replace(window.window()).and_then(Window::reuse);
+        self.window = last.unwrap_or_else(|| Window::new(self.options.window_bytes));
     }
 
     fn give(&mut self, job: Job) {

@@ -21,7 +21,7 @@ struct Item {
     file_at: u16,
     /// 0 if the file keeps its name.
     name_bytes: u16,
-    /// Number of the target directory in its group.
+    /// Number of the target directory in the window, modulo 65 536.
     target: u16,
 }
 
@@ -36,6 +36,7 @@ impl Item {
     }
 }
 
+#[derive(Default)]
 pub(super) struct Window {
     items: Vec<Item>,
     bytes: Vec<u8>,
@@ -43,15 +44,15 @@ pub(super) struct Window {
 
 /// Files of a window, by target directory.
 pub(super) struct Sorted {
-    items: Vec<Item>,
-    bytes: Arc<Vec<u8>>,
+    window: Arc<Window>,
     taken: usize,
 }
 
 /// Files for some of the target directories, by inode.
 pub(super) struct Group {
-    items: Vec<Item>,
-    bytes: Arc<Vec<u8>>,
+    window: Arc<Window>,
+    order: Vec<u32>,
+    first_target: u16,
 }
 
 pub(super) struct Waiting<'a> {
@@ -96,49 +97,68 @@ impl Window {
         });
     }
 
-    pub(super) fn sort(self) -> Sorted {
-        let Self { mut items, bytes } = self;
+    pub(super) fn sort(mut self) -> Sorted {
+        let Self { items, bytes } = &mut self;
         items.sort_unstable_by(|a, b| {
-            a.key.cmp(&b.key).then_with(|| a.directory(&bytes).cmp(b.directory(&bytes)))
+            a.key.cmp(&b.key).then_with(|| a.directory(bytes).cmp(b.directory(bytes)))
         });
-        Sorted { items, bytes: Arc::new(bytes), taken: 0 }
+        let runs = items.chunk_by_mut(|a, b| a.directory(bytes) == b.directory(bytes));
+        for (target, run) in runs.enumerate() {
+            run.iter_mut().for_each(|item| item.target = target as u16);
+        }
+        Sorted { window: Arc::new(self), taken: 0 }
+    }
+
+    /// Empties a window whose groups are done, so that its memory serves the next one.
+    pub(super) fn reuse(window: Arc<Self>) -> Option<Self> {
+        let mut window = Arc::into_inner(window)?;
+        window.items.clear();
+        window.bytes.clear();
+        Some(window)
     }
 }
 
 impl Sorted {
-    /// Target directories.
-    pub(super) fn directories(&self) -> impl Iterator<Item = &[u8]> {
-        let runs = self.items.chunk_by(|a, b| a.directory(&self.bytes) == b.directory(&self.bytes));
-        runs.map(|run| run[0].directory(&self.bytes))
+    pub(super) fn window(&self) -> Arc<Window> {
+        Arc::clone(&self.window)
     }
 
-    /// Takes the files for the next `targets_max` target directories. Calls `begin` with each of these; `None` at the end.
+    /// Target directories.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &[u8]> {
+        let runs = self.window.items.chunk_by(|a, b| a.target == b.target);
+        runs.map(|run| run[0].directory(&self.window.bytes))
+    }
+
+    /// Takes the files for the next `targets_max` target directories, fewer than 65 536. Calls `begin` with each of these;
+    /// `None` at the end.
     pub(super) fn group(&mut self, targets_max: usize, mut begin: impl FnMut(&[u8])) -> Option<Group> {
-        let bytes = &*self.bytes;
-        let rest = &self.items[self.taken..];
-        let mut items = Vec::new();
-        let runs = rest.chunk_by(|a, b| a.directory(bytes) == b.directory(bytes));
-        for (target, run) in runs.take(targets_max).enumerate() {
-            begin(run[0].directory(bytes));
-            items.extend(run.iter().map(|item| Item { target: target as u16, ..*item }));
-        }
-        self.taken += items.len();
-        items.sort_unstable_by_key(|item| item.inode);
-        (!items.is_empty()).then(|| Group { items, bytes: Arc::clone(&self.bytes) })
+        let Window { items, bytes } = &*self.window;
+        let rest = &items[self.taken..];
+        let first_target = rest.first()?.target;
+        let runs = rest.chunk_by(|a, b| a.target == b.target).take(targets_max);
+        let files: usize = runs.inspect(|run| begin(run[0].directory(bytes))).map(<[_]>::len).sum();
+        let taken = self.taken..self.taken + files;
+        let mut order: Vec<u32> = taken.clone().map(|item| item as u32).collect();
+        order.sort_unstable_by_key(|item| items[*item as usize].inode);
+        self.taken = taken.end;
+        Some(Group { window: Arc::clone(&self.window), order, first_target })
     }
 }
 
 impl Group {
     pub(super) fn files(&self) -> impl Iterator<Item = Waiting<'_>> {
-        self.items.iter().map(|item| {
-            let path = item.path(&self.bytes);
+        let Window { items, bytes } = &*self.window;
+        self.order.iter().map(move |item| {
+            let item = &items[*item as usize];
+            let path = item.path(bytes);
             let file = &path[usize::from(item.file_at)..];
             let end = item.at as usize + path.len();
             let name = match usize::from(item.name_bytes) {
                 0 => file,
-                bytes => &self.bytes[end..end + bytes],
+                length => &bytes[end..end + length],
             };
-            Waiting { target: item.target.into(), source: item.source as usize, name, file }
+            let target = item.target.wrapping_sub(self.first_target).into();
+            Waiting { target, source: item.source as usize, name, file }
         })
     }
 }

@@ -256,7 +256,7 @@ const BLOCKS: &[Block] = &[
     (
         "docs/mdtest.md",
         &[(
-            "mdtest -n 1000 -F -u -i 21 -N 1 -d /shared/test\nmegadir bench run mdtest-easy --entries 1000 --rounds 21 --dir /shared\nmpirun -np 4 megadir bench run mdtest-easy --engine mpi --entries 1000 --rounds 21 --dir /shared",
+            "mdtest -n 1000 -F -u -C -T -r -i 21 -N 1 -d /shared/test\nmegadir bench run mdtest-easy --entries 1000 --rounds 21 --dir /shared\nmpirun -np 4 megadir bench run mdtest-easy --engine mpi --entries 1000 --rounds 21 --dir /shared",
             RANKS,
         )],
     ),
