@@ -143,7 +143,10 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
     match marker.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Unfinished::Taken(ErrorKind::WouldBlock.into())),
-        Err(TryLockError::Error(error)) => return Err(Unfinished::Ours(error)),
+        Err(TryLockError::Error(error)) => {
+            let reason = format!("its file system has no locks ({error})");
+            return Err(Unfinished::Ours(io::Error::new(error.kind(), reason)));
+        }
     }
     if os::status_of(&marker).map_err(Unfinished::Ours)?.links == 0 {
         return Err(Unfinished::Taken(ErrorKind::NotFound.into()));

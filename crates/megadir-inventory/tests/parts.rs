@@ -165,6 +165,7 @@ fn options() -> CompareOptions {
         exclude: Vec::new(),
         conditions: None,
         gains: None,
+        fresh: false,
     }
 }
 

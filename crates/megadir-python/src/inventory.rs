@@ -161,6 +161,7 @@ fn compared(
         exclude: inventory.excluded().into_iter().collect(),
         conditions: None,
         gains: None,
+        fresh: false,
     };
     let unfinished = [Some(&inventory), newer.as_ref()].into_iter().flatten().find_map(Inventory::unfinished);
     if let Some(newer) = newer {

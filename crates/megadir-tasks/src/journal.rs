@@ -46,7 +46,7 @@ impl Journal {
         let malformed = |reason: String| Error::new("continue", path, ErrorKind::Malformed, reason);
         let schedule = Schedule::replay(text[..whole].lines()).map_err(|error| malformed(error.reason()))?;
         if !is_same(schedule.job(), &job) {
-            let reason = "the journal is of another job: its trees are others, or were replaced";
+            let reason = "the journal is of another job: its trees are others, were replaced, or were read in another way (--fresh)";
             return Err(malformed(reason.to_owned()));
         }
         Ok((journal, schedule))
@@ -88,5 +88,6 @@ fn are_no_locks(error: &io::Error) -> bool {
 fn is_same(old: &Job, new: &Job) -> bool {
     let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
     let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
-    old.kind == new.kind && old.folder == new.folder && roots(old) == roots(new)
+    let is_of_folder = old.kind == new.kind && old.folder == new.folder;
+    is_of_folder && old.stat_backend == new.stat_backend && roots(old) == roots(new)
 }

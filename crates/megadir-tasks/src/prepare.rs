@@ -22,6 +22,8 @@ pub struct Request {
     pub depth: u32,
     /// Keep the roots themselves when removing.
     pub contents: bool,
+    /// Ask the server of a network file system for attributes ([`attribute_policy::fresh`]).
+    pub fresh: bool,
 }
 
 /// Describes the trees of a request.
@@ -37,6 +39,7 @@ pub fn prepare(request: &Request) -> Result<Job> {
     if request.paths.is_empty() {
         return bad("no path");
     }
+    let asked = request.fresh.then(attribute_policy::fresh).transpose()?;
     let mut stat_backend = String::new();
     let mut roots = Vec::new();
     for path in &request.paths {
@@ -44,7 +47,7 @@ pub fn prepare(request: &Request) -> Result<Job> {
             check_removal(path, request.contents)?;
         }
         let directory = Dir::open(path)?;
-        stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, None)?.name().to_owned();
+        stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, asked)?.name().to_owned();
         if let Some(folder) = &request.folder {
             check_apart(folder, path)?;
         }

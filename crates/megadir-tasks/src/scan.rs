@@ -88,12 +88,13 @@ fn scan_options(folder: PathBuf) -> ScanOptions {
     }
 }
 
-pub(crate) fn walk_options(root: &Dir) -> megadir::Result<WalkOptions> {
-    let stat_backend = attribute_policy::stat_backend(root, Facts::WANT, None)?;
+fn walk_options(root: &Dir, job: &Job) -> megadir::Result<WalkOptions> {
+    let asked = attribute_policy::fresh().ok().filter(|fresh| fresh.name() == job.stat_backend);
+    let stat_backend = attribute_policy::stat_backend(root, Facts::WANT, asked)?;
     Ok(WalkOptions { examine: Some((stat_backend, Facts::WANT)), tell_ends: true, ..WalkOptions::new(1) })
 }
 
-pub(crate) fn limits(job: &Job) -> PartialLimits {
+fn limits(job: &Job) -> PartialLimits {
     let entries_per_range = job.budget.entries.div_ceil(2).min(RANGE_ENTRIES_MAX);
     PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range }
 }
@@ -123,7 +124,7 @@ fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outc
         };
         match reach(root, &item) {
             Ok(Reached::Directory(directory)) => {
-                let visited = Visited { item: &item, directory, limits: limits(&task.job) };
+                let visited = Visited { item: &item, directory, job: &task.job };
                 let mut failed_here = |error: &Error, is_top| {
                     repeated += u64::from(is_top && !item.path.0.is_empty());
                     failed(error);
@@ -151,7 +152,7 @@ fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outc
 struct Visited<'i> {
     item: &'i Item,
     directory: Dir,
-    limits: PartialLimits,
+    job: &'i Job,
 }
 
 impl Visited<'_> {
@@ -163,12 +164,12 @@ impl Visited<'_> {
         spending: &mut Spending<'_>,
         failed: &mut dyn FnMut(&Error, bool),
     ) -> Result<Vec<Item>, TaskError> {
-        let Self { item, directory, limits } = self;
+        let Self { item, directory, job } = self;
         if item.path.0.is_empty() && item.range.is_none() {
             tree.root(&directory.attributes(Facts::WANT)?)?;
         }
         let path = directory.path().to_owned();
-        let mut walk = match start(directory, item, limits) {
+        let mut walk = match start(directory, item, job) {
             Ok(walk) => walk,
             Err(error) => {
                 failed(&error, true);
@@ -192,7 +193,7 @@ impl Visited<'_> {
     }
 }
 
-pub(crate) fn start(directory: Dir, item: &Item, limits: PartialLimits) -> megadir::Result<PartialWalk> {
-    let options = walk_options(&directory)?;
-    PartialWalk::new(directory, item.position_range(), &options, limits)
+pub(crate) fn start(directory: Dir, item: &Item, job: &Job) -> megadir::Result<PartialWalk> {
+    let options = walk_options(&directory, job)?;
+    PartialWalk::new(directory, item.position_range(), &options, limits(job))
 }

@@ -9,7 +9,7 @@ use megadir_inventory::Facts;
 use crate::budget::Spending;
 use crate::job::{Bytes, Item, Linked, Outcome, Sum, Task, TaskError, Used};
 use crate::reach::{Reached, Roots, reach};
-use crate::scan::{MESSAGES_MAX, limits, start};
+use crate::scan::{MESSAGES_MAX, start};
 
 pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let mut spending = Spending::begin(task.job.budget, stop);
@@ -26,7 +26,7 @@ pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError
         visited += 1;
         let reached = reach(roots.open(item.root)?, &item);
         let walk = match reached {
-            Ok(Reached::Directory(directory)) => start(directory, &item, limits(&task.job)),
+            Ok(Reached::Directory(directory)) => start(directory, &item, &task.job),
             Ok(Reached::Vanished) => continue,
             Ok(Reached::OtherMount) => {
                 counts.mounts_not_entered += 1;

@@ -63,7 +63,15 @@ fn tree(seed: u64) -> tempfile::TempDir {
 
 fn request(kind: Kind, scratch: &Path, budget: Budget) -> Request {
     let folder = (kind == Kind::Scan).then(|| scratch.join("parts"));
-    Request { kind, paths: vec![scratch.join("tree")], folder, budget, depth: 2, contents: false }
+    Request {
+        kind,
+        paths: vec![scratch.join("tree")],
+        folder,
+        budget,
+        depth: 2,
+        contents: false,
+        fresh: false,
+    }
 }
 
 fn job(kind: Kind, scratch: &Path, entries: u64) -> Job {

@@ -19,7 +19,9 @@ pub struct NetworkMount {
     /// In memory: on a disk, removal may take minutes.
     kept: Mount,
     servers: Vec<Stop>,
-    mounted: bool,
+    /// Command line of the first client.
+    client: Vec<String>,
+    mounted: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,8 @@ impl NetworkMount {
             mount.servers.push(Stop::Command([program, "-c", &file, "stop"].map(str::to_owned).to_vec()));
         }
         let path = mount.path().display().to_string();
-        mount.attach(&["mfsmount", &path, "-H", ADDRESS])?;
+        mount.client = ["mfsmount", &path, "-H", ADDRESS].map(str::to_owned).to_vec();
+        mount.attach(&mount.path())?;
         Ok(mount)
     }
 
@@ -104,9 +107,8 @@ impl NetworkMount {
         }
         client.push_str(&volume("both", "type cluster/distribute\nsubvolumes first second"));
         let path = mount.path().display().to_string();
-        let words = mount.gluster_words("glusterfs", "client", &client, &[&path])?;
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        mount.attach(&words)?;
+        mount.client = mount.gluster_words("glusterfs", "client", &client, &[&path])?;
+        mount.attach(&mount.path())?;
         Ok(mount)
     }
 
@@ -149,7 +151,8 @@ impl NetworkMount {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("megadir-{}-{number}", std::process::id());
         run(Command::new("ip").args(["netns", "add", &namespace]))?;
-        let mount = Self { namespace, scratch, kept, servers: Vec::new(), mounted: false };
+        let mount =
+            Self { namespace, scratch, kept, servers: Vec::new(), client: Vec::new(), mounted: Vec::new() };
         std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
         mount.inside(&["ip", "link", "set", "lo", "up"])?;
         mount.inside(&["ip", "address", "add", &format!("{ADDRESS}/32"), "dev", "lo"])?;
@@ -161,23 +164,43 @@ impl NetworkMount {
         run(Command::new("nsenter").arg(namespace).args(words))
     }
 
-    fn attach(&mut self, words: &[&str]) -> Result<(), String> {
+    /// Mounts it with another client, whose caches are its own; returns the path.
+    pub fn mount_again(&mut self) -> Result<PathBuf, String> {
+        let path = self.scratch.path().join(format!("client-{}", self.mounted.len()));
+        std::fs::create_dir(&path).map_err(|error| error.to_string())?;
+        self.attach(&path)?;
+        Ok(path)
+    }
+
+    fn attach(&mut self, path: &Path) -> Result<(), String> {
+        let (first, shown) = (self.path().display().to_string(), path.display().to_string());
+        // A client refuses the files of another one.
+        let own = format!("/client-{}.", self.mounted.len());
+        let words = self.client.iter().map(|word| match word.as_str() {
+            word if word == first => shown.clone(),
+            word if word.ends_with(".vol") => word.to_owned(),
+            word => word.replace("/client.", &own),
+        });
+        let words: Vec<String> = words.collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let deadline = Instant::now() + PATIENCE;
-        let file = self.path().join("first");
+        let (file, mut is_mounted) = (path.join("first"), false);
         loop {
-            let tried = match self.mounted {
+            let tried = match is_mounted {
                 true => std::fs::write(&file, "content").map_err(|error| error.to_string()),
-                false => self.inside(words).map(|()| self.mounted = true),
+                false => self.inside(&words).map(|()| {
+                    is_mounted = true;
+                    self.mounted.push(path.to_owned());
+                }),
             };
             match tried {
-                Ok(()) if file.exists() => {
-                    return std::fs::remove_file(file).map_err(|error| error.to_string());
-                }
+                Ok(()) if file.exists() => break,
                 Ok(()) => {}
                 Err(why) if Instant::now() > deadline => return Err(format!("{}: {why}", words[0])),
                 Err(_) => std::thread::sleep(Duration::from_millis(100)),
             }
         }
+        std::fs::remove_file(file).map_err(|error| error.to_string())
     }
 }
 
@@ -185,8 +208,8 @@ impl Drop for NetworkMount {
     #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
     fn drop(&mut self) {
         let mut results = Vec::new();
-        if self.mounted {
-            results.push(run(Command::new("umount").arg("--lazy").arg(self.path())));
+        for path in &self.mounted {
+            results.push(run(Command::new("umount").arg("--lazy").arg(path)));
         }
         for server in self.servers.iter().rev() {
             results.push(match server {

@@ -7,14 +7,14 @@ use megadir::limits::{Limit, Step, explain_at};
 use megadir_record::axes::grouped;
 use megadir_record::{
     ArmId, Axes, Counted, DataId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, NameScheme,
-    Operation, Order, Pair, Role, SyncPolicy, When, Work,
+    Operation, Order, Pair, Role, SyncPolicy, When, Work, Workers,
 };
 use serde::Deserialize;
 
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
-use crate::kind::files::{Place, by_name};
+use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
 use crate::kind::traits::Traits;
 use crate::kind::traits::cost::{MAKE_NS, REMOVE_NS};
 use crate::kind::{BlockKey, Workload};
@@ -30,6 +30,13 @@ pub struct FillSpec {
     pub title: String,
     pub buckets: u32,
     pub sync: SyncPolicy,
+    /// Workers that fill the directory together.
+    #[serde(skip, default = "one")]
+    pub workers: Workers,
+}
+
+fn one() -> Workers {
+    ONE
 }
 
 /// Files created and removed again at every population: 1 % of 20 000.
@@ -41,29 +48,38 @@ pub(crate) fn fills(
     sizes: &[u64],
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    let entries = *sizes.last().unwrap_or(&1);
+    // `entries` of a data set counts per worker.
+    let count = u64::from(spec.workers.count.max(1));
+    let entries = sizes.last().unwrap_or(&1).div_ceil(count);
     let buckets = u64::from(spec.buckets);
+    if !(1..=u64::from(WORKERS_MAX)).contains(&count) {
+        let allowed = format!("expected 1 to {WORKERS_MAX}");
+        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
+    }
     if !(2..=100).contains(&buckets) || entries < buckets {
-        let allowed = format!("expected 2 to 100, and at most the {entries} files");
+        let all = entries * count;
+        let allowed = format!("expected 2 to 100, and at most the {all} files divided by the workers");
         return Err(PlanError::Value { what: "the number of buckets", value: buckets.to_string(), allowed });
     }
     let create = |from, to| {
         let work = by_name(FileOperation::Create, FileOrder::AsWritten, (from, to));
         FileWork { sync: spec.sync, ..work }
     };
+    let fill = |from, to| FileWork { workers: spec.workers, ..create(from, to) };
     let grown = Made { when: When::ByArms, ..made.clone() };
     let filled = arms.add_data(entries, grown.clone());
     let again = arms.add_data(entries, grown);
     let mut curve: Vec<ArmId> = Vec::new();
     for bucket in 0..buckets {
         let (from, to) = (entries * bucket / buckets, entries * (bucket + 1) / buckets);
-        let axes = Axes { filled: Some((from, to)), ..Axes::of(Operation::Create) };
+        let range = Some((from * count, to * count));
+        let axes = Axes { filled: range, ..by(&spec.workers, Axes::of(Operation::Create)) };
         let role = if bucket == 0 { Role::Baseline } else { Role::Arm };
         let place = Place { data: filled, chain: 0, step: bucket as u32 };
-        curve.push(arms.files(axes.clone(), role, place, create(from, to)));
+        curve.push(arms.files(axes.clone(), role, place, fill(from, to)));
         if bucket == 0 {
             let place = Place { data: again, chain: 1, step: 0 };
-            arms.files(Axes { itself: true, ..axes }, Role::AgainstItself, place, create(from, to));
+            arms.files(Axes { itself: true, ..axes }, Role::AgainstItself, place, fill(from, to));
         }
     }
     for arm in &curve {

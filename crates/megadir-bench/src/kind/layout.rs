@@ -3,13 +3,13 @@
 use megadir_record::axes::{directories_words, order_words};
 use megadir_record::{
     Access, ArmId, Axes, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation, Order,
-    Pair, Role, Spread, SyncPolicy, When, Workers,
+    Pair, Role, Spread, SyncPolicy, When, WorkerKind, Workers,
 };
 use serde::Deserialize;
 
 use crate::dataset::{Files, parse_spread};
 use crate::kind::arms::Arms;
-use crate::kind::files::{ONE, Place, WORKERS_MAX, by_name};
+use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
 use crate::note::NoteKind;
 use crate::request::PlanError;
 
@@ -27,6 +27,8 @@ pub struct LayoutSpec {
     /// Threads that write one tree; a single thread reads and lists.
     #[serde(default = "one")]
     pub writers: u32,
+    #[serde(skip, default = "thread")]
+    pub worker_kind: WorkerKind,
     pub sync: SyncPolicy,
 }
 
@@ -36,6 +38,10 @@ fn both() -> Vec<MakeDirectories> {
 
 fn one() -> u32 {
     1
+}
+
+fn thread() -> WorkerKind {
+    WorkerKind::Thread
 }
 
 impl LayoutSpec {
@@ -205,14 +211,14 @@ fn arm(
     let chain = data.0;
     let work = |operation, order| {
         let work = by_name(operation, order, (0, all));
-        FileWork { sync: spec.sync, ..work }
+        FileWork { sync: spec.sync, workers: Workers { kind: spec.worker_kind, ..ONE }, ..work }
     };
-    let writers = Workers { count: spec.writers, ..ONE };
-    let mut add = |step, operation, order, work| {
+    let writers = Workers { count: spec.writers, kind: spec.worker_kind, ..ONE };
+    let mut add = |step, operation, order, work: FileWork| {
         let place = Place { data, chain, step };
         let axes =
             Axes { operation: Some(operation), order, itself: role == Role::AgainstItself, ..axes.clone() };
-        arms.files(axes, role, place, work)
+        arms.files(by(&work.workers, axes), role, place, work)
     };
     let make_directories = (directories == MakeDirectories::Before).then(|| {
         add(0, Operation::MakeDirectories, None, work(FileOperation::MakeDirectories, FileOrder::AsWritten))

@@ -9,6 +9,7 @@ pub(crate) mod fill;
 pub(crate) mod layout;
 pub(crate) mod list;
 pub(crate) mod lookup;
+pub(crate) mod on_ranks;
 pub(crate) mod remove;
 pub(crate) mod small_files;
 pub(crate) mod stat_all;
@@ -19,11 +20,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use megadir::Dir;
-use megadir_record::{Arm, Counted, Note, Phase, Plan, RankTimes, Work, WorkerKind, Workers};
+use megadir_record::{
+    Arm, Counted, Data, DataSource, Note, Phase, Plan, RankTimes, Sharing, Work, WorkerKind, Workers,
+};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
+use serde::{Deserialize, Serialize};
 
 use crate::control::{RunControl, WorkError};
+use crate::dataset::Names;
 use crate::measure::Stopwatch;
 use command::CommandSpec;
 use files::Files;
@@ -32,6 +37,7 @@ use fill::{FillUntilFull, FillUntilFullSpec};
 use layout::LayoutSpec;
 use list::ListSpec;
 use lookup::{Lookup, LookupSpec};
+use on_ranks::OnRanks;
 use remove::{Removal, RemoveSpec};
 use small_files::SmallFilesSpec;
 use stat_all::{FileAttributes, StatAllSpec};
@@ -45,6 +51,7 @@ pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
 pub use files::{RankWorkers, SharedDirectory, prove_shared, serve};
 pub(crate) use list::Listing;
 pub(crate) use lookup::{ABSENT_NAMES, NameSource};
+pub use on_ranks::serve_rank;
 pub(crate) use stat_all::Expected;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -167,13 +174,15 @@ pub(crate) struct BlockUsage {
 }
 
 /// With the plan's seed it determines all random choices of a workload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct BlockKey {
     pub(crate) phase: Phase,
     pub(crate) round: u32,
     pub(crate) attempt: u32,
     /// `true` if no name may repeat: after a drop the second use would be warm.
     pub(crate) distinct: bool,
+    /// Other choices for each rank; 0 for rank 0.
+    pub(crate) salt: u64,
 }
 
 impl BlockKey {
@@ -183,7 +192,7 @@ impl BlockKey {
             Phase::Measure => 2,
         };
         let of_block = (u64::from(self.round) << 32) | (u64::from(self.attempt) << 8) | phase;
-        SplitMix64::new(of_block).next_u64()
+        SplitMix64::new(of_block).next_u64() ^ self.salt
     }
 }
 
@@ -194,10 +203,14 @@ pub(crate) fn workload<'a>(
     source: WorkerSource<'a>,
 ) -> Result<Box<dyn Workload + 'a>, WorkError> {
     let seed = plan.seed;
-    Ok(match &planned.work {
+    let own: Box<dyn Workload + 'a> = match &planned.work {
         Work::List { .. } => Box::new(Listing::new(&planned.work)?),
         Work::Lookup { presence, keys, call } => Box::new(Lookup::new(*presence, *keys, *call, names, seed)),
-        Work::Files(work) => Box::new(Files::new(work, &plan.data[planned.data.0 as usize], seed, source)),
+        Work::Files(work) => {
+            let data = &plan.data[planned.data.0 as usize];
+            let sharers = files::workers_max(plan, data, Sharing::Same).unwrap_or(1);
+            Box::new(Files::new(work, (data, sharers), seed, source))
+        }
         Work::Remove(work) => Box::new(Removal::new(*work)),
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
@@ -205,7 +218,36 @@ pub(crate) fn workload<'a>(
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
         Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
+    };
+    Ok(match (&planned.work, source.ranks) {
+        (Work::Files(_), _) | (_, None) => own,
+        (_, Some(ranks)) => OnRanks::new(own, plan, planned, ranks),
     })
+}
+
+/// Number of names that the arms of a data set need at most.
+pub(crate) fn names_needed(plan: &Plan, data: &Data) -> Option<usize> {
+    let of_data = plan.arms.iter().filter(|planned| planned.data == data.id);
+    of_data.filter_map(|planned| traits(&planned.work, data.entries).names).max()
+}
+
+/// Names of a data set, computed or drawn from its directory.
+pub(crate) fn name_source(
+    seed: u64,
+    data: &Data,
+    at_most: Option<usize>,
+    directory: &Dir,
+    control: RunControl<'_>,
+) -> Result<NameSource, WorkError> {
+    match &data.source {
+        DataSource::Made(made) => {
+            Ok(NameSource::Made { names: Names { scheme: made.names, seed }, entries: data.entries })
+        }
+        DataSource::Existing { .. } => match at_most {
+            Some(at_most) => NameSource::sample(directory, seed, at_most, control),
+            None => Ok(NameSource::Listed(Vec::new())),
+        },
+    }
 }
 
 /// `entries` is the number of the work's data set.

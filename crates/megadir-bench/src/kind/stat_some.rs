@@ -342,7 +342,7 @@ mod tests {
     }
 
     fn key(round: u32) -> BlockKey {
-        BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false }
+        BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false, salt: 0 }
     }
 
     #[test]

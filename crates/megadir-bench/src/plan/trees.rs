@@ -1,14 +1,15 @@
 //! Trees of a data set: one in total, or one per worker. Pure.
 
-use megadir_record::{Data, FileWork, Plan, Sharing, When, Work};
+use megadir_record::{Data, Plan, Sharing, When};
 
 use crate::dataset::{Files, FilesError};
+use crate::kind::files::workers_max;
 
 /// Trees of a data set, each with its subdirectory (`None`: the data set's own directory). Existing data have
 /// none. If several workers share one tree, it has the data set's number of files for each of them.
 pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
     let Some(made) = data.source.made() else { return Ok(Vec::new()) };
-    let most = |sharing| workers(plan, data, sharing).max();
+    let most = |sharing| workers_max(plan, data, sharing);
     match (most(Sharing::Own), most(Sharing::Same)) {
         (Some(_), Some(_)) => Err(FilesError::Contradiction(
             "workers with their own files and workers that share files cannot use the same data set".into(),
@@ -36,13 +37,4 @@ pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
             made.when == When::BeforeRun && trees(plan, data).is_ok_and(flat)
         }
     }
-}
-
-fn workers(plan: &Plan, data: &Data, sharing: Sharing) -> impl Iterator<Item = u32> {
-    let on_data = plan.arms.iter().filter(move |arm| arm.data == data.id);
-    let files = on_data.filter_map(|arm| match &arm.work {
-        Work::Files(FileWork { workers, .. }) => Some(*workers),
-        _ => None,
-    });
-    files.filter(move |workers| workers.sharing == sharing).map(|workers| workers.count)
 }

@@ -53,7 +53,7 @@ pub(crate) fn one(
     let (control, operations) = (works.control, block.operations);
     let arm = &plan.arms[block.arm.0 as usize];
     let distinct = arm.cache.is_cold();
-    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct, salt: 0 };
     works.intact.make_ready(plan.arms[block.arm.0 as usize].data, round_dirs.data_dirs())?;
     let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
     let before = Before { plan, planned: arm, key, operations, control };

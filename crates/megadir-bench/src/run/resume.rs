@@ -60,7 +60,8 @@ fn one(
     let last = samples.iter().rfind(|sample| sample.arm == arm);
     let operations = plan.arms[arm.0 as usize].work.operations();
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
-    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false };
+    let key =
+        BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false, salt: 0 };
     let of_plan = &plan.arms[arm.0 as usize];
     if let Err(error) = works.intact.make_ready(of_plan.data, round_dirs.data_dirs()) {
         return failed(plan, arm, error).map_or(Ok(false), Err);

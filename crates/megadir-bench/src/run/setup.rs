@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
 use megadir_record::{
-    ArmId, Built, Counted, Data, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work,
+    ArmId, Built, Counted, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work,
 };
 
 use crate::cache::Caches;
@@ -16,7 +16,9 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
 use crate::event::Event;
 use crate::host::Program;
-use crate::kind::{Listing, NameSource, RankWorkers, WorkerCommand, WorkerSource, traits, workload};
+use crate::kind::{
+    Listing, NameSource, RankWorkers, WorkerCommand, WorkerSource, name_source, names_needed, workload,
+};
 use crate::lab::Lab;
 use crate::note::NoteKind;
 use crate::os::{self, At};
@@ -252,7 +254,8 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         prepared.truths.push(seen);
     }
     for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        let source = name_source(&prepared.plan, data, directory, prepared.control);
+        let at_most = names_needed(&prepared.plan, data);
+        let source = name_source(prepared.plan.seed, data, at_most, directory, prepared.control);
         prepared.names.push(source.map_err(|error| arm("std", error))?);
     }
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)
@@ -288,26 +291,6 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);
     Ok(())
-}
-
-fn name_source(
-    plan: &Plan,
-    data: &Data,
-    directory: &Dir,
-    control: RunControl<'_>,
-) -> Result<NameSource, WorkError> {
-    let of_data = plan.arms.iter().filter(|planned| planned.data == data.id);
-    let needed = of_data.filter_map(|planned| traits(&planned.work, data.entries).names).max();
-    match &data.source {
-        DataSource::Made(made) => Ok(NameSource::Made {
-            names: Names { scheme: made.names, seed: plan.seed },
-            entries: data.entries,
-        }),
-        DataSource::Existing { .. } => match needed {
-            Some(at_most) => NameSource::sample(directory, plan.seed, at_most, control),
-            None => Ok(NameSource::Listed(Vec::new())),
-        },
-    }
 }
 
 /// Checks space and inodes of a volume. If only the directory index limits the arms, they may plan for more

@@ -194,7 +194,9 @@ fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begu
         Ok(())
     });
     if let Err(error) = opened {
-        removed(own, beat)?;
+        if let Err(of_removal) = removed(own, beat) {
+            eprintln!("megadir: {of_removal}");
+        }
         return Err(error);
     }
     Ok(begun.map(|(schedule, journal)| Begun { schedule, journal, own }))

@@ -2,7 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, ReadAhead, StatBackend, THREADS_MAX};
+use megadir::{
+    BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, ReadAhead, StatBackend, THREADS_MAX,
+    attribute_policy,
+};
 
 use crate::parse;
 
@@ -130,6 +133,14 @@ pub(in crate::cmd) fn list_limits(text: &str) -> Result<ListLimits, String> {
 #[cfg(not(unix))]
 pub(in crate::cmd) fn list_limits(_text: &str) -> Result<ListLimits, String> {
     Err("lists can only be written on Linux and other Unix systems".to_owned())
+}
+
+/// `--stat-backend` or `--fresh`.
+pub(in crate::cmd) fn asked_backend(
+    named: Option<&'static dyn StatBackend>,
+    fresh: bool,
+) -> megadir::Result<Option<&'static dyn StatBackend>> {
+    if fresh { attribute_policy::fresh().map(Some) } else { Ok(named) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 mod changes;
 mod jobs;
+mod kinds;
+mod network;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -256,7 +258,7 @@ fn ranks_that_differ_are_refused_before_anything_is_written() {
     }
     for (words, code, reason) in [
         ("bench run smallfile --engine mpi --dir absent", 3, "'absent'"),
-        ("bench run listing --engine mpi --dir shared", 2, "study `listing` has no workers"),
+        ("bench run limits --engine mpi --dir shared", 2, "study `limits` fills one directory"),
         ("bench run smallfile --engine mpi --dir shared --cache data-cold", 2, "--cache data-cold"),
         ("bench run smallfile --engine ray --dir shared", 2, "--engine"),
         ("remove --yes shared", 2, "4 copies"),

@@ -38,6 +38,8 @@ pub struct CompareOptions {
     pub conditions: Option<Arc<Conditions>>,
     /// Sum up net changes of directories as [`Compared::gains`], counting these entries.
     pub gains: Option<Counted>,
+    /// Ask the server of a network file system for attributes ([`megadir::attribute_policy::fresh`]).
+    pub fresh: bool,
 }
 
 /// Cancellation flag and progress of a comparison.
@@ -124,7 +126,7 @@ impl Compared {
 /// # let path = directory.path();
 /// std::fs::write(path.join("a"), "text")?;
 /// let options =
-///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None, gains: None };
+///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None, gains: None, fresh: false };
 /// let mut snapshot = Snapshot::from_scan(&[path.into()], 1)?;
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;
@@ -182,8 +184,13 @@ pub(crate) fn from_source<S: Source>(
         let reason = format!("{} trees for an inventory of {}", roots.len(), metadata.roots.len());
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
     }
+    if options.fresh {
+        let fresh = attribute_policy::fresh()?;
+        // Then the attributes of the roots are known too.
+        roots.iter().flatten().try_for_each(|root| fresh.probe(root))?;
+    }
     let (trees, unopened) = open(roots)?;
-    let stat_backend = stat_backend(&trees, Some(metadata))?;
+    let stat_backend = stat_backend(&trees, Some(metadata), options.fresh)?;
     let keeping = options.keep.as_ref().map(|keep| Keeping::new(keep, options.threads));
     let comparing = Comparing {
         metadata,
@@ -239,9 +246,13 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
 pub(crate) fn stat_backend(
     trees: &[Option<Tree>],
     scanned: Option<&Metadata>,
+    fresh: bool,
 ) -> Result<&'static dyn StatBackend> {
     let Some(tree) = trees.iter().flatten().next() else { return megadir::stat_backend("std") };
     let asked = scanned.filter(|_| cfg!(windows));
-    let asked = asked.map(|of| megadir::stat_backend(&of.scanned.stat_backend)).transpose()?;
+    let asked = match fresh {
+        true => Some(attribute_policy::fresh()?),
+        false => asked.map(|of| megadir::stat_backend(&of.scanned.stat_backend)).transpose()?,
+    };
     attribute_policy::stat_backend(&tree.directory, Facts::WANT, asked)
 }

@@ -40,7 +40,7 @@ pub fn compare_only<R: Rows>(
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
     check_roots(&trees, &old_roots, options)?;
-    let examine = stat_backend(&trees, Some(&metadata))?;
+    let examine = stat_backend(&trees, Some(&metadata), options.fresh)?;
     let Some(first) = trees.iter().flatten().next() else {
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, "no tree to compare"));
     };

@@ -16,6 +16,7 @@ fn hammer(base: &Path, times: u32) {
         exclude: Vec::new(),
         conditions: None,
         gains: None,
+        fresh: false,
     };
     let path = base.join("file");
     let (mut modified, mut suspects) = (0, 0);

@@ -56,6 +56,7 @@ fn kept(
         exclude: Vec::new(),
         conditions: None,
         gains: None,
+        fresh: false,
     };
     let path = |path: &[u8]| PathBuf::from(&*megadir::names::to_os(path).unwrap());
     let roots = metadata.roots.iter().map(|root| Dir::open(path(&root.path))).collect();
@@ -163,6 +164,7 @@ fn what_cannot_be_read_keeps_its_rows_with_an_error_and_suspects_stay_suspects()
         exclude: Vec::new(),
         conditions: None,
         gains: None,
+        fresh: false,
     };
     let roots = vec![Dir::open(scratch.path())];
     let compared = compare(SliceRows::new(&metadata, &rows), roots, &options, &Watch::default()).unwrap();

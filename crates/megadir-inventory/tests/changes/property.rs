@@ -99,6 +99,7 @@ fn round(sequence: &mut Sequence, scan: u64) {
         exclude: Vec::new(),
         conditions: None,
         gains: Some(Counted(Arc::new(|_, _| true))),
+        fresh: false,
     };
     let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);

@@ -29,6 +29,7 @@ fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same
                 exclude: Vec::new(),
                 conditions: None,
                 gains: None,
+                fresh: false,
             };
             let roots = vec![megadir::Dir::open(&tree)];
             let compared = compare(snapshot.rows(), roots, &options, &Watch::default()).unwrap();

@@ -79,6 +79,7 @@ fn what_could_not_be_read_is_read_once_it_can_be() {
         exclude,
         conditions: None,
         gains: None,
+        fresh: false,
     };
     let compared = snapshot.refresh(&options, &Watch::default()).unwrap();
     assert!(compared.is_complete(), "{:?}", compared.failures);

@@ -75,6 +75,7 @@ fn options() -> CompareOptions {
         exclude: Vec::new(),
         conditions: None,
         gains: None,
+        fresh: false,
     }
 }
 

@@ -14,7 +14,7 @@
 //!   emptied directories of the old layout are removed. Nothing else changes.
 //! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path
 //!   shows if it was moved; pairs of layouts without this property are [refused](Route::new).
-//! * Memory is bounded by twice [`ReshardOptions::window_bytes`] and one buffer per level.
+//! * Memory is bounded by twice [`ReshardOptions::window_bytes`], 8 bytes a file of a window and one buffer per level.
 //!
 //! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths
 //! for a moment, and after a kill until the next such run. If a program replaces a file in between, its new

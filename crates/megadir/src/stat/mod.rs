@@ -24,7 +24,9 @@ use crate::nearest::choices;
 pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     &std_metadata::StdMetadata,
     #[cfg(target_os = "linux")]
-    &statx::Statx,
+    &statx::STATX,
+    #[cfg(target_os = "linux")]
+    &statx::STATX_FRESH,
     #[cfg(unix)]
     &fstatat::Fstatat,
     #[cfg(target_os = "linux")]
@@ -171,7 +173,7 @@ impl Dir {
     /// Reads attributes of the directory itself. Errors: as statx(2) or stat(2).
     pub fn attributes(&self, want: StatMask) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
-        if statx::Statx.probe(self).is_ok() {
+        if statx::STATX.probe(self).is_ok() {
             return StatxRequest::new(want).itself(self);
         }
         #[cfg(windows)]

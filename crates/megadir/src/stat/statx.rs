@@ -1,5 +1,5 @@
 //! StatBackend `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from
-//! the cache.
+//! the cache, with `AT_STATX_FORCE_SYNC` (`statx-fresh`) from the server.
 
 use std::ffi::CStr;
 
@@ -12,7 +12,23 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::stat::{Examine, StatBackend};
 
-pub(crate) struct Statx;
+pub(crate) struct Statx {
+    pub(super) name: &'static str,
+    about: &'static str,
+    sync: AtFlags,
+}
+
+pub(super) static STATX: Statx = Statx {
+    name: "statx",
+    about: "statx relative to the directory, only the wanted fields",
+    sync: AtFlags::STATX_DONT_SYNC,
+};
+
+pub(super) static STATX_FRESH: Statx = Statx {
+    name: "statx-fresh",
+    about: "statx, and the server of a network file system is asked",
+    sync: AtFlags::STATX_FORCE_SYNC,
+};
 
 /// Inode and the two devices come with every answer.
 const BITS: [(StatMask, StatxFlags); 12] = [
@@ -32,16 +48,16 @@ const BITS: [(StatMask, StatxFlags); 12] = [
 
 impl StatBackend for Statx {
     fn name(&self) -> &'static str {
-        "statx"
+        self.name
     }
 
     fn about(&self) -> &'static str {
-        "statx relative to the directory, only the wanted fields"
+        self.about
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
         // Old seccomp filters return ENOSYS or EPERM.
-        match statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE) {
+        match statx(directory, "", AtFlags::EMPTY_PATH | self.sync, StatxFlags::BASIC_STATS) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let reason = format!("the system refuses statx ({error})");
@@ -51,7 +67,7 @@ impl StatBackend for Statx {
     }
 
     fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(StatxRequest::new(want)))
+        Ok(Box::new(StatxRequest { sync: self.sync, ..StatxRequest::new(want) }))
     }
 }
 
@@ -60,6 +76,7 @@ const BLOCK_BYTES: u64 = 512;
 pub(crate) struct StatxRequest {
     want: StatMask,
     mask: StatxFlags,
+    sync: AtFlags,
 }
 
 impl Examine for StatxRequest {
@@ -73,14 +90,13 @@ impl Examine for StatxRequest {
     }
 }
 
-/// Do not follow links, do not mount, use the system's cache.
-pub(super) const FLAGS: AtFlags =
-    AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
+/// Do not follow links, do not mount.
+const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT);
 
 impl StatxRequest {
     pub(crate) fn new(want: StatMask) -> Self {
         let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
-        Self { want, mask }
+        Self { want, mask, sync: STATX.sync }
     }
 
     pub(crate) fn mask(&self) -> StatxFlags {
@@ -89,14 +105,14 @@ impl StatxRequest {
 
     #[inline]
     pub(super) fn ask(&self, directory: &Dir, name: &CStr) -> Attributes {
-        match statx(directory, name, FLAGS, self.mask) {
+        match statx(directory, name, FLAGS | self.sync, self.mask) {
             Ok(status) => self.attributes(&status),
             Err(error) => Attributes::failed(error.raw_os_error()),
         }
     }
 
     pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
-        statx(directory, "", FLAGS | AtFlags::EMPTY_PATH, self.mask)
+        statx(directory, "", FLAGS | self.sync | AtFlags::EMPTY_PATH, self.mask)
             .map(|status| self.attributes(&status))
             .map_err(|error| Error::io("stat", directory.path(), error.into()))
     }

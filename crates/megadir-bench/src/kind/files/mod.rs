@@ -13,10 +13,10 @@ mod by_directory;
 mod file;
 mod order;
 mod processes;
-mod ranks;
+pub(crate) mod ranks;
 mod shared;
 mod task;
-mod transport;
+pub(crate) mod transport;
 mod worker;
 
 use std::io;
@@ -27,7 +27,7 @@ use megadir::Dir;
 use megadir::limits::{Limit, explain_at};
 use megadir_record::{
     Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Note,
-    Phase, Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
+    Phase, Plan, Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
@@ -61,6 +61,8 @@ pub(crate) fn traits(work: &FileWork) -> Traits {
 pub(crate) struct Files<'a> {
     work: FileWork,
     data: Data,
+    /// Files of a tree.
+    entries: u64,
     seed: u64,
     source: WorkerSource<'a>,
     /// Workers prepared for a block.
@@ -77,8 +79,18 @@ enum Crew {
 }
 
 impl<'a> Files<'a> {
-    pub(crate) fn new(work: &FileWork, data: &Data, seed: u64, source: WorkerSource<'a>) -> Self {
-        Self { work: work.clone(), data: data.clone(), seed, source, crew: Crew::None, taken: None }
+    /// `sharers`: most workers that share the data's tree.
+    pub(crate) fn new(
+        work: &FileWork,
+        (data, sharers): (&Data, u32),
+        seed: u64,
+        source: WorkerSource<'a>,
+    ) -> Self {
+        let entries = match work.workers.sharing {
+            Sharing::Own => data.entries,
+            Sharing::Same => data.entries.saturating_mul(u64::from(sharers.max(1))),
+        };
+        Self { work: work.clone(), data: data.clone(), entries, seed, source, crew: Crew::None, taken: None }
     }
 
     /// Returns the tasks of a block, one per worker; `None` for an existing directory.
@@ -92,7 +104,7 @@ impl<'a> Files<'a> {
         let task = |worker| Task {
             work: self.work.clone(),
             made: made.clone(),
-            entries: self.data.entries,
+            entries: self.entries,
             seed: self.seed,
             block_seed: self.seed ^ SplitMix64::new(of_block ^ (u64::from(worker) << 16)).next_u64(),
             worker,
@@ -117,8 +129,8 @@ impl Workload for Files<'_> {
                 Ok(set) => set,
                 Err(error) => return Some(error.to_string()),
             };
-            let beyond = matches!(made.spread, megadir_record::Spread::Shape { .. })
-                && self.work.to > self.data.entries;
+            let beyond =
+                matches!(made.spread, megadir_record::Spread::Shape { .. }) && self.work.to > self.entries;
             if beyond {
                 return Some("a copied shape has no directories for additional files".into());
             }
@@ -192,8 +204,18 @@ impl Workload for Files<'_> {
     }
 }
 
+/// Most workers of an arm that have trees of their own, or share one.
+pub(crate) fn workers_max(plan: &Plan, data: &Data, sharing: Sharing) -> Option<u32> {
+    let on_data = plan.arms.iter().filter(|arm| arm.data == data.id);
+    let workers = on_data.filter_map(|arm| match &arm.work {
+        Work::Files(FileWork { workers, .. }) => Some(*workers),
+        _ => None,
+    });
+    workers.filter(|workers| workers.sharing == sharing).map(|workers| workers.count).max()
+}
+
 /// Block key for trials.
-const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false };
+const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false, salt: 0 };
 
 /// Returns the reason why work is unsupported: no requested property is silently ignored.
 fn refused(work: &FileWork) -> Option<String> {
@@ -289,6 +311,14 @@ fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
 pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 
 pub(crate) const WORKERS_MAX: u32 = 256;
+
+/// Axes that name ranks: an arm of ranks has another name than one of a process.
+pub(crate) fn by(workers: &Workers, axes: Axes) -> Axes {
+    match workers.kind {
+        WorkerKind::Rank => Axes { workers: Some(workers.count), worker_kind: Some(workers.kind), ..axes },
+        _ => axes,
+    }
+}
 
 #[derive(Clone, Copy)]
 pub(crate) struct Place {

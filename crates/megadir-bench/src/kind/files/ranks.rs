@@ -16,15 +16,16 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use megadir::Dir;
 use megadir_mpi::{Error, World};
-use megadir_record::{FileOperation, RankTimes, Ranks};
+use megadir_record::{FileOperation, Plan, RankTimes, Ranks};
 use megadir_sys::clock::monotonic_ns;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{RunControl, WorkError};
+use crate::kind::BlockKey;
 use crate::kind::files::shared::prove_shared;
 use crate::kind::files::task::Task;
 use crate::kind::files::transport::{Go, Said};
@@ -33,6 +34,9 @@ use crate::measure::{Calibration, Stopwatch};
 
 const STAGE: &str = "ranks";
 const LOOK: Duration = Duration::from_micros(200);
+const REMOVING_MAX: Duration = Duration::from_secs(3);
+/// Exit code.
+const INTERRUPTED: u8 = 130;
 const BARRIERS: usize = 101;
 const COORDINATIONS: usize = 11;
 
@@ -42,18 +46,45 @@ pub struct RankWorkers {
     path: PathBuf,
     top: Dir,
     facts: Ranks,
+    /// Ranks did the whole work of blocks, not a share of it.
+    pub(crate) is_whole: Cell<bool>,
     lost: Cell<bool>,
     times: RefCell<Vec<RankTimes>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Instruction {
-    Prepare { path: String, tasks: Vec<Option<Task>> },
-    Work { path: String, go: Go },
-    End { code: u8 },
+pub(crate) enum Instruction {
+    Prepare {
+        path: String,
+        tasks: Vec<Option<Task>>,
+    },
+    Work {
+        path: String,
+        go: Go,
+    },
+    /// Block of any kind: the plan has its arm alone, and the arm's data.
+    Setup {
+        path: String,
+        plan: Box<Plan>,
+        names_max: Option<usize>,
+        key: BlockKey,
+        operations: u64,
+    },
+    /// Work of the last setup.
+    Run {
+        path: String,
+        operations: u64,
+        rate_per_s: Option<u64>,
+    },
+    Teardown {
+        path: String,
+    },
+    End {
+        code: u8,
+    },
 }
 
-fn failed(source: io::Error) -> WorkError {
+pub(crate) fn failed(source: io::Error) -> WorkError {
     WorkError::Stage { stage: STAGE, source }
 }
 
@@ -67,8 +98,9 @@ impl RankWorkers {
                 let (library, hosts) = (world.library().to_owned(), world.hosts().to_vec());
                 let shift = shift(&hosts);
                 let facts = Ranks { library, hosts, shift, barrier_ns, coordination_ns };
-                let (lost, times) = (Cell::new(false), RefCell::default());
-                Ok(Self { world, path: path.to_owned(), top, facts, lost, times })
+                let (is_whole, lost) = (Cell::new(false), Cell::new(false));
+                let times = RefCell::default();
+                Ok(Self { world, path: path.to_owned(), top, facts, is_whole, lost, times })
             }
             Err(error) => {
                 world.finish()?;
@@ -92,27 +124,35 @@ impl RankWorkers {
         &self.facts
     }
 
-    /// Follows rank 0 until it ends the run; returns the exit code.
-    pub fn serve(self) -> io::Result<u8> {
-        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
-        let mut worker = None;
-        loop {
-            self.meet(control)?;
-            let said = match serde_json::from_slice(&self.world.send_to_all(&[])?)? {
-                Instruction::Prepare { path, mut tasks } => {
-                    let task = tasks.get_mut(self.rank() as usize).and_then(Option::take);
-                    self.prepare_own(&mut worker, task, &path, control)
-                }
-                Instruction::Work { path, go } => self.work_own(worker.take(), &path, &go, control),
-                Instruction::End { code } => {
-                    self.world.finish()?;
-                    return Ok(code);
-                }
-            };
-            self.meet(control)?;
-            self.world.gather(&serde_json::to_vec(&said)?)?;
+    /// Waits for rank 0's next instruction.
+    pub(crate) fn next(&self, control: RunControl<'_>) -> io::Result<Instruction> {
+        self.meet_first(control)?;
+        Ok(serde_json::from_slice(&self.world.send_to_all(&[])?)?)
+    }
+
+    pub(crate) fn reply(&self, said: &Said, control: RunControl<'_>) -> io::Result<()> {
+        self.meet_first(control)?;
+        self.world.gather(&serde_json::to_vec(said)?).map(drop)
+    }
+
+    /// Waits for rank 0; after an interrupt only as long as it needs to remove the run's files, then ends all ranks.
+    fn meet_first(&self, control: RunControl<'_>) -> io::Result<()> {
+        let mut asked = None;
+        let has_met = self.world.meet(|| {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(LOOK);
+            let is_asked = control.stop.load(Ordering::Relaxed);
+            !is_asked || asked.get_or_insert_with(Instant::now).elapsed() < REMOVING_MAX
+        })?;
+        if has_met {
+            return Ok(());
         }
+        self.world.abort(INTERRUPTED);
+        Err(io::ErrorKind::Interrupted.into())
+    }
+
+    pub(crate) fn leave(self) -> io::Result<()> {
+        self.world.finish()
     }
 
     pub fn end(self, code: u8) -> io::Result<()> {
@@ -164,15 +204,20 @@ impl RankWorkers {
             ranks.push((rank, (report.end_ns - report.start_ns).saturating_sub(report.paused_ns)));
             reports.push(report);
         }
-        let last = ranks.iter().max_by_key(|(_, done_ns)| *done_ns);
-        let first = ranks.iter().map(|(_, done_ns)| *done_ns).min();
+        Ok((reports, self.times_of(&ranks)))
+    }
+
+    /// `done`: ranks, and when each was done, nanoseconds after the barrier.
+    pub(crate) fn times_of(&self, done: &[(u32, u64)]) -> Option<RankTimes> {
+        let last = done.iter().max_by_key(|(_, done_ns)| *done_ns);
+        let first = done.iter().map(|(_, done_ns)| *done_ns).min();
         let times = last.zip(first).map(|(&(last_rank, last_done_ns), first_done_ns)| RankTimes {
             first_done_ns,
             last_done_ns,
             last_rank,
         });
         self.times.borrow_mut().extend(times);
-        Ok((reports, times))
+        times
     }
 
     pub(crate) fn summary(&self) -> String {
@@ -187,6 +232,9 @@ impl RankWorkers {
             *barrier_ns as f64 / 1e3,
             *coordination_ns as f64 / 1e3
         );
+        if self.is_whole.get() {
+            text += "; each rank did the whole work of a block, at the same time as the others";
+        }
         let times = self.times.borrow();
         let many: Vec<&RankTimes> =
             times.iter().filter(|times| times.first_done_ns < times.last_done_ns).collect();
@@ -210,14 +258,19 @@ impl RankWorkers {
         text
     }
 
-    fn below(&self, data: &Dir) -> Result<String, WorkError> {
+    /// Waits without sleeping.
+    pub(crate) fn barrier(&self) -> io::Result<()> {
+        self.world.barrier()
+    }
+
+    pub(crate) fn below(&self, data: &Dir) -> Result<String, WorkError> {
         let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str);
         below
             .map(str::to_owned)
             .ok_or_else(|| failed(io::Error::other("the data are outside the shared directory")))
     }
 
-    fn open(&self, path: &str) -> Result<Dir, WorkError> {
+    pub(crate) fn open(&self, path: &str) -> Result<Dir, WorkError> {
         let mut directory = self.top.again()?;
         for name in path.split('/').filter(|name| !name.is_empty()) {
             directory = directory.open_below(name.as_bytes())?;
@@ -225,7 +278,7 @@ impl RankWorkers {
         Ok(directory)
     }
 
-    fn prepare_own(
+    pub(crate) fn prepare_own(
         &self,
         worker: &mut Option<Box<Worker>>,
         task: Option<Task>,
@@ -243,11 +296,17 @@ impl RankWorkers {
         }
     }
 
-    fn work_own(&self, worker: Option<Box<Worker>>, path: &str, go: &Go, control: RunControl<'_>) -> Said {
+    pub(crate) fn work_own(
+        &self,
+        worker: Option<Box<Worker>>,
+        path: &str,
+        go: &Go,
+        control: RunControl<'_>,
+    ) -> Said {
         let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
         stopwatch.set_rate(go.rate_per_s);
         let (data, reached) = (self.open(path), Cell::new(Ok(())));
-        let barrier = || reached.set(self.world.barrier());
+        let barrier = || reached.set(self.barrier());
         let done = match (worker, data) {
             (Some(mut worker), Ok(data)) => worker.work(&data, &mut stopwatch, barrier, control).map(Some),
             (_, data) => {
@@ -266,19 +325,29 @@ impl RankWorkers {
         }
     }
 
-    fn instruct(&self, instruction: &Instruction, control: RunControl<'_>) -> Result<(), WorkError> {
+    pub(crate) fn instruct(
+        &self,
+        instruction: &Instruction,
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let text = serde_json::to_vec(instruction).map_err(|error| failed(error.into()))?;
         self.meet_or_stop(control)?;
         self.world.send_to_all(&text).map(drop).map_err(failed)
     }
 
-    fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
+    pub(crate) fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
         let own = serde_json::to_vec(own).map_err(|error| failed(error.into()))?;
         self.meet_or_stop(control)?;
         let mut replies = Vec::with_capacity(self.size() as usize);
-        for (rank, reply) in self.world.gather(&own).map_err(failed)?.iter().enumerate() {
+        let gathered = self.world.gather(&own).map_err(failed)?;
+        if control.stop.load(Ordering::Relaxed) {
+            self.lost.set(true);
+            return Err(WorkError::Stopped);
+        }
+        for (rank, reply) in gathered.iter().enumerate() {
             match serde_json::from_slice(reply).map_err(|error| failed(error.into()))? {
                 Said::Refused(refused) => return Err(WorkError::Refused(refused)),
+                Said::ProgramFailed { reason } => return Err(WorkError::Program(reason)),
                 Said::Failed { reason } => {
                     let text = format!("rank {rank} on '{}': {reason}", self.facts.hosts[rank]);
                     return Err(failed(io::Error::other(text)));
@@ -313,9 +382,10 @@ impl RankWorkers {
     }
 }
 
-fn said(error: WorkError) -> Said {
+pub(crate) fn said(error: WorkError) -> Said {
     match error {
         WorkError::Refused(refused) => Said::Refused(refused),
+        WorkError::Program(reason) => Said::ProgramFailed { reason },
         error => Said::Failed { reason: error.to_string() },
     }
 }

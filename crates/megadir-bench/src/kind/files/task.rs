@@ -19,6 +19,7 @@ const STEP: u64 = 1024;
 pub(crate) struct Task {
     pub(crate) work: FileWork,
     pub(crate) made: Made,
+    /// Files of the worker's own tree, or of the tree that all share.
     pub(crate) entries: u64,
     pub(crate) seed: u64,
     pub(crate) block_seed: u64,
@@ -61,7 +62,7 @@ impl Task {
             }
             Sharing::Same => {
                 let stride = u64::from(workers.count.max(1));
-                let files = Files::new(&self.made, self.seed, self.entries.saturating_mul(stride))?;
+                let files = Files::new(&self.made, self.seed, self.entries)?;
                 Ok(Set { files, from, count, stride, offset: u64::from(self.worker) })
             }
         }

@@ -48,7 +48,7 @@ fn everyone_removes_everything_and_keeps_the_directory() {
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
         let mut removal = Removal::new(RemoveWork { by, workers: 2, files: 36 });
         assert_eq!(removal.unavailable(&directory), None);
-        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
+        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
         removal.setup(&directory, block, 36, control).unwrap();
         let counted = removal.run(&directory, 36, &mut stopwatch, control).unwrap();
         assert_eq!(counted.entries, 36, "{by:?}");
@@ -72,7 +72,7 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
         let mut removal = Removal::new(RemoveWork { by, workers: 1, files: 1 });
-        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
+        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
         removal.setup(&directory, block, 1, control).unwrap();
         std::fs::rename(&at, scratch.path().join("moved")).unwrap();
         put_in_its_place(&victim, &at);

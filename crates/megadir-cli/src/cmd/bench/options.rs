@@ -78,9 +78,9 @@ pub(crate) struct Args {
     epochs: Option<u32>,
     /// Engine of the workers: mpi, the processes that an MPI launcher started, on one host or several
     ///
-    /// For studies smallfile, mdtest-easy and mdtest-hard, and study files with [smallfile], on a directory that all hosts share: mpirun -np 4 megadir bench
-    /// run smallfile --engine mpi --dir DIR. Each process is a worker, called rank. The MPI library is chosen by the
-    /// launcher; the environment variable MEGADIR_MPI=PATH names another. docs/mpi.md has more.
+    /// For all studies but remove and limits, on a directory that all hosts share: mpirun -np 4 megadir bench run smallfile
+    /// --engine mpi --dir DIR. Each process, called rank, takes a share of the files, or lists or looks up as the others do. The
+    /// MPI library is chosen by the launcher; the environment variable MEGADIR_MPI=PATH names another. docs/mpi.md has more.
     #[arg(
         long,
         value_name = "ENGINE",

@@ -47,7 +47,9 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let directory = args.run.dirs.first().map_or(Path::new("."), PathBuf::as_path);
     let ranks = engine::join_workers(directory, &interrupt.beat)?;
     if ranks.rank() > 0 {
-        return ranks.serve().map_err(engine::failed);
+        let worker = super::internal::worker_command();
+        let control = megadir_bench::RunControl { stop: &interrupt.stop, heartbeat: &interrupt.beat };
+        return megadir_bench::serve_rank(ranks, worker.as_ref(), control).map_err(engine::failed);
     }
     let done = begin(args, interrupt, Some(&ranks));
     let done = done.and_then(|done| finish(done, args.run.wording(), &mut |_, _| Ok(())));
@@ -101,6 +103,12 @@ pub(super) fn run_study(
 ) -> Result<Done, CliError> {
     let args = asked.run;
     let resolved = resolve(asked, interrupt)?;
+    let is_cold = resolved.planned.plan.arms.iter().any(|arm| arm.cache.is_cold());
+    if ranks.is_some() && is_cold {
+        return Err(CliError::usage(
+            "--engine mpi: the study has uncached arms, and every host has its own cache; add --cache warm",
+        ));
+    }
     if args.dry_run {
         return Ok(described(&resolved, "", args, interrupt));
     }

@@ -1,8 +1,8 @@
 //! Options of `megadir bench run` for some studies: workers, order, durability, layout, groups of commands.
 
 use megadir_bench::dataset::parse_spread;
-use megadir_bench::study::{AccessSpec, Kind, Study};
-use megadir_record::{FileOperation, FileOrder, Sharing, Spread, SyncPolicy, WorkerKind};
+use megadir_bench::study::{AccessSpec, CommandGroup, Kind, Study};
+use megadir_record::{FileOperation, FileOrder, OutputTo, Sharing, Spread, SyncPolicy, WorkerKind, Workers};
 use serde::de::DeserializeOwned;
 
 use crate::exit::CliError;
@@ -78,23 +78,54 @@ impl FileWorkArgs {
         }
     }
 
-    /// By default one, and all.
+    /// Ranks share the work on files, or each does all of the work. By default `smallfile` compares one rank with all.
     pub(crate) fn use_ranks(&self, study: &mut Study, ranks: u32) -> Result<(), CliError> {
-        let Kind::SmallFiles(small) = &mut study.kind else {
-            return Err(CliError::usage(format!(
-                "--engine mpi: study `{}` has no workers that can be ranks; use study smallfile or a study file with \
-                 [smallfile]",
-                study.meta.name
-            )));
+        let refused = |reason: &str| {
+            let name = &study.meta.name;
+            Err(CliError::usage(format!("--engine mpi: study `{name}` {reason}")))
         };
-        if self.workers.is_empty() {
-            small.workers = if ranks == 1 { vec![1] } else { vec![1, ranks] };
+        match &mut study.kind {
+            Kind::SmallFiles(small) => {
+                if self.workers.is_empty() {
+                    small.workers = if ranks == 1 { vec![1] } else { vec![1, ranks] };
+                }
+                if let Some(count) = small.workers.iter().find(|count| **count > ranks) {
+                    return Err(CliError::usage(format!(
+                        "--workers {count}: the launcher started {ranks} ranks"
+                    )));
+                }
+                small.worker_kind = WorkerKind::Rank;
+                small.cold.clear();
+            }
+            Kind::Fill(fill) => {
+                fill.workers = Workers { count: ranks, kind: WorkerKind::Rank, ..fill.workers };
+            }
+            Kind::Layout(layout) if layout.writers > 1 => {
+                return refused("has `writers`, which are threads; leave it out");
+            }
+            Kind::Layout(layout) => (layout.writers, layout.worker_kind) = (ranks, WorkerKind::Rank),
+            Kind::List(_) | Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) => {}
+            Kind::Command(spec) => {
+                let is_alone = |group: &&CommandGroup| {
+                    let names_out = group.arms.iter().any(|arm| arm.run.contains("{out}"));
+                    group.changes || group.prepare.is_some() || group.output == OutputTo::File || names_out
+                };
+                if let Some(group) = spec.groups.iter().find(is_alone) {
+                    let name = &group.name;
+                    return refused(&format!(
+                        "has group `{name}`, whose programs write: ranks would disturb each other; choose others with --group"
+                    ));
+                }
+            }
+            Kind::Remove(_) => {
+                return refused(
+                    "removes one tree in several ways; use study smallfile, whose ranks create and unlink files",
+                );
+            }
+            Kind::FillUntilFull(_) => {
+                return refused("fills one directory until a file is refused, which one process does");
+            }
         }
-        if let Some(count) = small.workers.iter().find(|count| **count > ranks) {
-            return Err(CliError::usage(format!("--workers {count}: the launcher started {ranks} ranks")));
-        }
-        small.worker_kind = WorkerKind::Rank;
-        small.cold.clear();
         Ok(())
     }
 

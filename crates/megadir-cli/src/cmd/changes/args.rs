@@ -98,13 +98,16 @@ pub(crate) struct Args {
     /// Compare even if the root is not the directory that was scanned
     #[arg(long)]
     pub(super) any_root: bool,
+    /// Ask the server of a network file system for attributes, not the cache of this machine
+    #[arg(long)]
+    pub(super) fresh: bool,
     /// List unchanged directories again, too
     #[arg(long)]
     pub(super) list_all: bool,
     /// Divide the scan of the tree among the processes of an MPI launcher
     ///
-    /// mpirun -np 4 megadir changes INVENTORY --engine mpi: all hosts need the same program and tree. The processes write into a hidden
-    /// folder next to the inventory, which is removed at the end: all of them must see it, and it must not be in the tree. docs/mpi.md has more.
+    /// mpirun -np 4 megadir changes INVENTORY --engine mpi: all hosts need the same program and tree. The processes write into a
+    /// private directory next to the inventory, which is removed at the end: all of them must see it, and it must not be in the tree. docs/mpi.md has more.
     #[arg(long, value_name = "ENGINE", conflicts_with_all = NOT_DIVIDED)]
     pub(super) engine: Option<Engine>,
     /// Print every error (default: the first ten of each kind, then a count)
@@ -157,6 +160,7 @@ impl Args {
             ("--verify", self.verify, "two inventories have no contents to hash; give the path of the tree"),
             ("--files0-from", self.files0_from.is_some(), "select entries with --path-match"),
             ("--list-all", self.list_all, "nothing is listed"),
+            ("--fresh", self.fresh, "no attributes are read"),
             ("--engine mpi", self.engine.is_some(), "one process compares them"),
         ];
         match reading.iter().find(|(_, is_given, _)| *is_given) {

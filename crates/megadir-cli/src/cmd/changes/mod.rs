@@ -61,6 +61,7 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         budget: BUDGET,
         depth: 0,
         contents: false,
+        fresh: args.fresh,
     };
     let parts = Parts::Temporary { beside: &beside, trees: &trees };
     let plan = Work { request, parts, idle: false, quiet: args.quiet };
@@ -261,6 +262,7 @@ impl Run<'_> {
             exclude,
             conditions: self.selection.sight(),
             gains: self.args.gains.map(|_| self.selection.counted()),
+            fresh: self.args.fresh,
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
         let roots = if matches!(now, Now::Trees) { self.open() } else { Vec::new() };

@@ -160,7 +160,7 @@ pub(crate) struct Args {
     ///
     /// xfs-bulkstat, btrfs-search and ext4-device need root and query hundreds of inodes per call. They sync the
     /// file system first, which may take long if much is being written. Entries that change during the listing may
-    /// have their earlier attributes.
+    /// have their earlier attributes. statx-fresh asks the server of a network file system, not the cache of this machine.
     #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
     pub(super) stat_backend: Option<&'static dyn StatBackend>,
 

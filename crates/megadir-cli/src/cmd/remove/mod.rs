@@ -49,6 +49,7 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         budget: BUDGET,
         depth: 0,
         contents: args.contents,
+        fresh: false,
     };
     let work = Work { request, parts: Parts::New, idle: args.idle, quiet: args.change.quiet };
     ranked::run(&work, |schedule, elapsed, _| {

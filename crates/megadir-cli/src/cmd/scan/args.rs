@@ -12,7 +12,9 @@ use crate::cmd::conditions::{self, Asked, refuse_lacking};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
-use crate::cmd::values::{ListLimits, ReadAheadOption, list_limits, memory, rate, stat_backend, threads};
+use crate::cmd::values::{
+    ListLimits, ReadAheadOption, asked_backend, list_limits, memory, rate, stat_backend, threads,
+};
 use crate::exit::{self, CliError};
 
 /// Write an inventory of trees, a Parquet file with one row per entry
@@ -94,13 +96,14 @@ pub(crate) struct Args {
 }
 
 /// Options about reading trees.
-const NOT_MERGED: [&str; 9] = [
+const NOT_MERGED: [&str; 10] = [
     "paths",
     "lists",
     "hash_suspects",
     "cross_mounts",
     "read_ahead",
     "stat_backend",
+    "fresh",
     "rate",
     "idle",
     "memory",
@@ -172,6 +175,9 @@ pub(in crate::cmd) struct Reading {
     /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
     #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
     pub(in crate::cmd) stat_backend: Option<&'static dyn StatBackend>,
+    /// Ask the server of a network file system for attributes, not the cache of this machine
+    #[arg(long, conflicts_with = "stat_backend", help_heading = "Reading")]
+    pub(in crate::cmd) fresh: bool,
     /// Limit the rate for all threads together, entries per second, e.g. 500/s or 10k/s
     #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "Reading")]
     pub(in crate::cmd) rate: Option<NonZeroU32>,
@@ -204,14 +210,15 @@ impl Reading {
         output: Option<&Path>,
         exclude: Vec<Excluded>,
         conditions: Option<Arc<Conditions>>,
-    ) -> ScanOptions {
+    ) -> Result<ScanOptions, CliError> {
         raise_descriptor_limit();
+        let stat_backend = asked_backend(self.stat_backend, self.fresh)?;
         let (threads, threads_max) = self.readers(trees);
-        ScanOptions {
+        Ok(ScanOptions {
             threads,
             threads_max,
             cross_mounts: self.cross_mounts,
-            stat_backend: self.stat_backend,
+            stat_backend,
             read_ahead: self.read_ahead.choice(),
             // A thread examines a whole buffer between two pauses.
             buffer_bytes: if self.rate.is_some() { BUFFER_BYTES_MIN } else { WALK_BUFFER_BYTES },
@@ -221,7 +228,7 @@ impl Reading {
             exclude,
             conditions,
             entries_per_second_max: self.rate,
-        }
+        })
     }
 }
 

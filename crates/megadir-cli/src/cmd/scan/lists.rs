@@ -37,7 +37,7 @@ pub(super) fn write(
 ) -> Result<u8, CliError> {
     let memory_bytes = args.reading.memory.unwrap_or(MEMORY_BYTES) / 2;
     let spill = spill_directory(Some(directory));
-    let mut options = args.reading.options(&args.paths, Some(directory), Vec::new(), conditions);
+    let mut options = args.reading.options(&args.paths, Some(directory), Vec::new(), conditions)?;
     options.memory_bytes = memory_bytes;
     let mut lists = Lists::create(directory, limits, memory_bytes, spill)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut lists);

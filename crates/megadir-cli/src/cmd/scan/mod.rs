@@ -72,6 +72,7 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         budget: BUDGET,
         depth: 0,
         contents: false,
+        fresh: args.reading.fresh,
     };
     let parts = if args.resume { Parts::Continued } else { Parts::New };
     let work = Work { request, parts, idle: args.reading.idle, quiet: args.quiet };
@@ -156,7 +157,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
     let writer = Writer::create(output, args.roots()?, options)?;
-    let options = reading.options(&args.paths, Some(output), writer.excluded(), conditions);
+    let options = reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
     let mut hashing = hashing(args, writer)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
@@ -168,7 +169,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
 fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args.roots()?)?;
-    let options = args.reading.options(&args.paths, output, sink.excluded(), conditions);
+    let options = args.reading.options(&args.paths, output, sink.excluded(), conditions)?;
     let mut hashing = hashing(args, sink)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     match hashing.sink_mut().ended() {
@@ -216,7 +217,7 @@ fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8,
             Ok(())
         }
     }
-    let options = args.reading.options(&args.paths, None, Vec::new(), conditions);
+    let options = args.reading.options(&args.paths, None, Vec::new(), conditions)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut Nowhere);
     match scanned? {
         Some(metadata) => Ok(conclude(args, &metadata, started.elapsed(), None)),

@@ -77,6 +77,9 @@ pub(crate) struct Args {
     /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
     #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
     pub(super) stat_backend: Option<&'static dyn StatBackend>,
+    /// Ask the server of a network file system for attributes, not the cache of this machine
+    #[arg(long, conflicts_with = "stat_backend", help_heading = "Reading")]
+    pub(super) fresh: bool,
     #[command(flatten)]
     conditions: Asked,
     #[command(flatten)]

@@ -22,6 +22,7 @@ use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_li
 use super::ranked::{self, BUDGET, Parts, Work};
 use super::scan::progress::Watched;
 use super::times::now_s;
+use super::values::asked_backend;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
@@ -102,6 +103,7 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
         budget: BUDGET,
         depth: options.depth.unwrap_or(DEPTH_DIVIDED),
         contents: false,
+        fresh: args.fresh,
     };
     let work = Work { request, parts: Parts::New, idle: false, quiet: false };
     ranked::run(&work, |schedule, _, _| {
@@ -231,7 +233,8 @@ fn walk_options(
 ) -> Result<WalkOptions, CliError> {
     let want = Item::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
     let (threads, threads_max) = walk_threads(root, args.threads);
-    let stat_backend = attribute_policy::stat_backend(root, want, args.stat_backend)?;
+    let asked = asked_backend(args.stat_backend, args.fresh)?;
+    let stat_backend = attribute_policy::stat_backend(root, want, asked)?;
     Ok(WalkOptions {
         buffer_bytes: WALK_BUFFER_BYTES,
         queue_directories_max: WALK_QUEUE_MAX,
@@ -254,6 +257,7 @@ fn from_inventory<'a>(
         (args.cross_mounts, "--cross-mounts"),
         (args.threads.is_some(), "--threads"),
         (args.stat_backend.is_some(), "--stat-backend"),
+        (args.fresh, "--fresh"),
         (args.read_ahead.is_given(), "--read-ahead"),
     ] {
         if given {

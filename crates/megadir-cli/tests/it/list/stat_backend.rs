@@ -78,6 +78,34 @@ fn who_is_asked_is_explained() {
 }
 
 #[test]
+fn fresh_attributes_are_asked_of_the_server() {
+    require!(crate::support::have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["tree/", "tree/a", "tree/b/", "tree/b/c"]);
+    run(at, &["scan", "-q", "tree", "-o", "before"]).quiet();
+    let program = crate::support::program().display().to_string();
+    for words in [
+        "list -lr --stat-backend statx-fresh tree",
+        "scan --fresh -q tree -o x",
+        "usage --fresh tree",
+        "changes --fresh before tree",
+        "changes --fresh --update before tree",
+    ] {
+        let line = format!("strace -f -qq -e trace=statx,newfstatat -o trace {program} {words}");
+        assert_eq!(crate::support::shell(at, &line).code, Some(0), "{words}");
+        let trace = std::fs::read_to_string(at.join("trace")).unwrap();
+        for name in ["\"a\"", "\"c\""] {
+            let mut calls = trace.lines().filter(|line| line.contains(name));
+            assert!(
+                calls.clone().count() > 0 && calls.all(|line| line.contains("AT_STATX_FORCE_SYNC")),
+                "{words}: {trace}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_had_is_refused_in_one_line() {
     let scratch = scratch();
     fill(scratch.path(), &["a"]);
@@ -86,7 +114,7 @@ fn what_cannot_be_had_is_refused_in_one_line() {
     };
     refused(&["-l", "--stat-backend", "statq"], 2, &["'statq'", "did you mean 'statx'?"]);
     refused(&["-l", "--stat-backend", "bulkstat"], 2, &["did you mean 'xfs-bulkstat'?"]);
-    refused(&["-l", "--stat-backend", "xyz"], 2, &["expected one of std, statx, fstatat"]);
+    refused(&["-l", "--stat-backend", "xyz"], 2, &["expected one of std, statx, statx-fresh, fstatat"]);
     refused(&["--stat-backend", "statx"], 2, &["--stat-backend needs --long"]);
     refused(&["--stat-backend", "statx", "--fields", "name"], 2, &["--fields name needs no attributes"]);
     refused(&["--stat-backend", "statx", "--estimate"], 2, &["--stat-backend"]);

@@ -219,3 +219,20 @@ fn a_slow_rank_of_a_scan_and_its_host_are_named() {
     done(&ran);
     assert!(ran.err.contains("rank 3 on 'slow-host' was slow"), "{ran:?}");
 }
+
+#[test]
+fn every_rank_asks_the_server_for_fresh_attributes() {
+    require!(have("mpirun.mpich").and_then(|()| have("strace")));
+    let scratch = scratch();
+    let at = scratch.path();
+    tree(at);
+    let traced = r#"exec strace -f -qq -e trace=statx -o trace.$PMI_RANK "$@""#;
+    done(&MPICH.run(at, traced, "scan tree --engine mpi --fresh -q -o parts"));
+    let calls: String =
+        (0..4).map(|rank| fs::read_to_string(at.join(format!("trace.{rank}"))).unwrap()).collect();
+    let of_files: Vec<&str> = calls.lines().filter(|line| line.contains("\"f3\"")).collect();
+    assert!(of_files.len() >= 120, "{} calls", of_files.len());
+    assert!(of_files.iter().all(|line| line.contains("AT_STATX_FORCE_SYNC")), "{of_files:?}");
+    let again = "scan tree --engine mpi -q -o parts --resume";
+    refuses(&MPICH.run(at, PLAIN, again), 3, &["the journal is of another job"]);
+}

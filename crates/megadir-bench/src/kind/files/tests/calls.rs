@@ -24,7 +24,7 @@ fn calls(work: &FileWork, data: &Data, top: &Path) -> BTreeMap<String, u64> {
     let command = WorkerCommand { program: "strace".into(), arguments: words };
     let work = FileWork { workers: Workers { kind: WorkerKind::Process, ..ALONE }, ..work.clone() };
     let directory = Dir::open(top).unwrap();
-    let mut files = Files::new(&work, data, SEED, by(&command));
+    let mut files = Files::new(&work, (data, work.workers.count), SEED, by(&command));
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
     files.setup(&directory, FIRST, 1, SIGNALS).unwrap();
     let counted = files.run(&directory, 1, &mut stopwatch, SIGNALS).unwrap();

@@ -87,10 +87,10 @@ fn block(
     control: RunControl<'_>,
 ) -> Result<(Counted, BlockUsage, Stopwatch), WorkError> {
     let (directory, command) = (Dir::open(path).unwrap(), workers::command());
-    let mut files = Files::new(work, data, SEED, by(&command));
+    let mut files = Files::new(work, (data, work.workers.count), SEED, by(&command));
     assert_eq!(files.unavailable(&directory), None, "{work:?}");
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
-    let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false };
+    let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false, salt: 0 };
     files.setup(&directory, block, work.files(), control)?;
     let counted = files.run(&directory, work.files(), &mut stopwatch, control)?;
     let taken = files.usage().unwrap();

@@ -59,7 +59,7 @@ fn nothing_that_is_asked_for_is_left_out() {
     let refused = |change: &dyn Fn(&mut FileWork), operation| {
         let mut work = work(operation, BY_NAME);
         change(&mut work);
-        Files::new(&work, &flat(), SEED, WorkerSource::default()).unavailable(&directory).is_some()
+        Files::new(&work, (&flat(), 1), SEED, WorkerSource::default()).unavailable(&directory).is_some()
     };
     let listing = |work: &mut FileWork| work.access = Access::Name { order: FileOrder::Listing };
     assert!(refused(&listing, FileOperation::Create));
@@ -79,12 +79,14 @@ fn nothing_that_is_asked_for_is_left_out() {
     ));
     let existing = Data { source: DataSource::Existing { path: ".".into() }, ..flat() };
     let stat = work(FileOperation::Stat, BY_NAME);
-    assert!(Files::new(&stat, &existing, SEED, WorkerSource::default()).unavailable(&directory).is_some());
+    assert!(
+        Files::new(&stat, (&existing, 1), SEED, WorkerSource::default()).unavailable(&directory).is_some()
+    );
     // A layout that cannot place the names, and one whose directories are not known in advance.
     for layout in ["prefix:40", "decimal:2/2"] {
         let data = data(Spread::Layout { layout: layout.into() }, MakeDirectories::OnDemand);
         assert!(
-            Files::new(&stat, &data, SEED, WorkerSource::default()).unavailable(&directory).is_some(),
+            Files::new(&stat, (&data, 1), SEED, WorkerSource::default()).unavailable(&directory).is_some(),
             "{layout}"
         );
     }
@@ -119,7 +121,7 @@ fn what_windows_has_no_call_for_is_refused_with_the_reason() {
     let reason = |change: &dyn Fn(&mut FileWork)| {
         let mut work = work(FileOperation::Create, BY_NAME);
         change(&mut work);
-        Files::new(&work, &flat(), SEED, WorkerSource::default()).unavailable(&directory)
+        Files::new(&work, (&flat(), 1), SEED, WorkerSource::default()).unavailable(&directory)
     };
     assert!(reason(&|work| work.owner_and_mode = true).is_some_and(|why| why.contains("chown")));
     let both = reason(&|work| work.sync = SyncPolicy::FileAndDirectory);

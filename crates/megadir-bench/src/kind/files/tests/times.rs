@@ -87,7 +87,7 @@ fn a_rate_holds_for_each_worker() {
         for operation in [FileOperation::Create, FileOperation::Unlink] {
             let work = FileWork { workers, owner_and_mode: false, ..work(operation, BY_NAME) };
             let data = flat();
-            let mut files = Files::new(&work, &data, SEED, by(&command));
+            let mut files = Files::new(&work, (&data, work.workers.count), SEED, by(&command));
             let directory = Dir::open(parent.path()).unwrap();
             let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
             stopwatch.set_rate(Some(2000));

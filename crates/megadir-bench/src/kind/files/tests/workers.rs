@@ -146,7 +146,7 @@ fn prepare_with(command: &WorkerCommand, control: RunControl<'_>) -> (WorkError,
         ..work(FileOperation::Create, BY_NAME)
     };
     let data = flat();
-    let mut files = Files::new(&work, &data, SEED, by(command));
+    let mut files = Files::new(&work, (&data, work.workers.count), SEED, by(command));
     let start = Instant::now();
     let directory = Dir::open(parent.path()).unwrap();
     let error = files.setup(&directory, FIRST, 1, control).unwrap_err();
@@ -188,7 +188,7 @@ fn a_worker_that_dies_at_work_is_noticed() {
     let mount = require!(place());
     let (create, data) = endless();
     let command = again("mortal", "this_program_as_a_worker");
-    let mut files = Files::new(&create, &data, SEED, by(&command));
+    let mut files = Files::new(&create, (&data, create.workers.count), SEED, by(&command));
     let directory = Dir::open(mount.path()).unwrap();
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
     let ready = files.setup(&directory, FIRST, 1, SIGNALS);

@@ -62,9 +62,31 @@ pub(crate) struct Go {
 pub(crate) enum Said {
     Ready,
     Waiting,
-    Done { report: Report, latency: Option<Latency> },
+    Done {
+        report: Report,
+        latency: Option<Latency>,
+    },
+    /// A rank did the whole work of a block.
+    Whole(Box<Whole>),
     Refused(Refused),
-    Failed { reason: String },
+    ProgramFailed {
+        reason: String,
+    },
+    Failed {
+        reason: String,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Whole {
+    pub(crate) elapsed_ns: u64,
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+    pub(crate) read_bytes: Option<u64>,
+    pub(crate) peak_bytes: Option<u64>,
+    pub(crate) entries: u64,
+    pub(crate) hash: u64,
+    pub(crate) latency: Option<Latency>,
 }
 
 /// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has

@@ -18,7 +18,7 @@ const CALL: LookupCall = if cfg!(windows) { LookupCall::AttributesByPath } else 
 const NAMES: Names = Names { scheme: NameScheme::Md5, seed: 3 };
 
 fn key(round: u32) -> BlockKey {
-    BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false }
+    BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false, salt: 0 }
 }
 
 fn made(entries: u64) -> NameSource {
