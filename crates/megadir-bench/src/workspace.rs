@@ -73,6 +73,11 @@ impl Workspace {
         Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a private directory"))
     }
 
+    /// Network file systems show other machines what was synced or closed.
+    pub(crate) fn show_marker(&self) -> io::Result<()> {
+        self.marker.sync_all()
+    }
+
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
         os::make_directory(self.directory.at(), name)?;
         self.open_data_directory(name)

@@ -38,6 +38,15 @@ const ADDRESS: &str = "10.99.0.1";
 impl NetworkMount {
     /// One metadata server and one chunk server, mounted with FUSE.
     pub fn moosefs() -> Result<Self, String> {
+        Self::moosefs_with(&[])
+    }
+
+    /// Clients know at once what another one has changed.
+    pub fn moosefs_without_caches() -> Result<Self, String> {
+        Self::moosefs_with(&["-o", "mfsattrcacheto=0,mfsentrycacheto=0,mfsdirentrycacheto=0"])
+    }
+
+    fn moosefs_with(options: &[&str]) -> Result<Self, String> {
         let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
         let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
         let below = |name: &str| mount.kept.path().join(name);
@@ -69,7 +78,8 @@ impl NetworkMount {
             mount.servers.push(Stop::Command([program, "-c", &file, "stop"].map(str::to_owned).to_vec()));
         }
         let path = mount.path().display().to_string();
-        mount.client = ["mfsmount", &path, "-H", ADDRESS].map(str::to_owned).to_vec();
+        let words = ["mfsmount", &path, "-H", ADDRESS];
+        mount.client = words.iter().chain(options).map(|word| (*word).to_owned()).collect();
         mount.attach(&mount.path())?;
         Ok(mount)
     }
@@ -77,6 +87,15 @@ impl NetworkMount {
     /// Two servers that share the entries of every directory, without the management daemon, which would be
     /// visible on the whole machine. Half of the inode numbers exceed 2^63.
     pub fn glusterfs() -> Result<Self, String> {
+        Self::glusterfs_with(&[])
+    }
+
+    /// Clients know at once what another one has changed.
+    pub fn glusterfs_without_caches() -> Result<Self, String> {
+        Self::glusterfs_with(&["--attribute-timeout=0", "--entry-timeout=0", "--negative-timeout=0"])
+    }
+
+    fn glusterfs_with(options: &[&str]) -> Result<Self, String> {
         let mut mount = Self::prepare(&["glusterfsd", "glusterfs"], "glusterfs-server, glusterfs-client")?;
         let mut client = String::new();
         for (server, port) in [("first", 24_011), ("second", 24_012)] {
@@ -107,7 +126,8 @@ impl NetworkMount {
         }
         client.push_str(&volume("both", "type cluster/distribute\nsubvolumes first second"));
         let path = mount.path().display().to_string();
-        mount.client = mount.gluster_words("glusterfs", "client", &client, &[&path])?;
+        let more = [options, &[path.as_str()]].concat();
+        mount.client = mount.gluster_words("glusterfs", "client", &client, &more)?;
         mount.attach(&mount.path())?;
         Ok(mount)
     }

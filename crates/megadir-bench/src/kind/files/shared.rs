@@ -34,10 +34,11 @@ impl SharedDirectory {
             0 if opened.is_ok() => Workspace::create(parent, now_s, monotonic_ns()).map(Some),
             _ => Ok(None),
         };
+        let shown = own.as_ref().ok().and_then(Option::as_ref).map_or(Ok(()), Workspace::show_marker);
         let ready = match (&opened, &own) {
             (Err(error), _) => Err(cannot(parent, &error.reason())),
             (_, Err(error)) => Err(cannot(parent, error)),
-            _ => Ok(()),
+            _ => shown.map_err(|error| cannot(parent, &error)),
         };
         let name = own.as_ref().ok().and_then(Option::as_ref).map_or("", Workspace::name);
         let seen = world.agree(ready).and_then(|()| prove(world, (parent, opened.as_ref().ok()), name));

@@ -78,7 +78,7 @@ fn works_from_two_clients(mut mount: NetworkMount) {
 fn on_moosefs() {
     if full() {
         require!(have("mpirun.mpich"));
-        works_from_two_clients(require!(NetworkMount::moosefs()));
+        works_from_two_clients(require!(NetworkMount::moosefs_without_caches()));
     }
 }
 
@@ -86,6 +86,6 @@ fn on_moosefs() {
 fn on_glusterfs() {
     if full() {
         require!(have("mpirun.mpich"));
-        works_from_two_clients(require!(NetworkMount::glusterfs()));
+        works_from_two_clients(require!(NetworkMount::glusterfs_without_caches()));
     }
 }
