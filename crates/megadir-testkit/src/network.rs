@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 use crate::mount::{Mount, TMPFS, run};
+use crate::namespace::{ADDRESS, Namespace};
 
 #[derive(Debug)]
 pub struct NetworkMount {
-    namespace: String,
     scratch: TempDir,
     /// In memory: on a disk, removal may take minutes.
     kept: Mount,
@@ -22,6 +21,8 @@ pub struct NetworkMount {
     /// Command line of the first client.
     client: Vec<String>,
     mounted: Vec<PathBuf>,
+    /// Removed last.
+    namespace: Namespace,
 }
 
 #[derive(Debug)]
@@ -31,9 +32,6 @@ enum Stop {
     /// Has the ID of the process to signal.
     Process(PathBuf),
 }
-
-/// MooseFS servers refuse 127.0.0.1.
-const ADDRESS: &str = "10.99.0.1";
 
 impl NetworkMount {
     /// One metadata server and one chunk server, mounted with FUSE.
@@ -156,32 +154,19 @@ impl NetworkMount {
     }
 
     fn prepare(programs: &[&str], packages: &str) -> Result<Self, String> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        if !rustix::process::geteuid().is_root() {
-            return Err("network file systems are started by root only".to_owned());
-        }
-        if let Some(missing) = programs.iter().chain(&["ip", "nsenter"]).find(|program| !is_there(program)) {
-            return Err(format!(
-                "no program {missing}: install the packages {packages}, iproute2, util-linux"
-            ));
-        }
+        missing(&[programs, &["ip", "nsenter"]].concat(), &format!("{packages}, iproute2, util-linux"))?;
         let scratch = tempfile::Builder::new().prefix("megadir-network-").tempdir();
         let scratch = scratch.map_err(|error| error.to_string())?;
         let kept = Mount::make(&TMPFS)?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let namespace = format!("megadir-{}-{number}", std::process::id());
-        run(Command::new("ip").args(["netns", "add", &namespace]))?;
-        let mount =
-            Self { namespace, scratch, kept, servers: Vec::new(), client: Vec::new(), mounted: Vec::new() };
+        let namespace = Namespace::make()?;
+        let (servers, client, mounted) = (Vec::new(), Vec::new(), Vec::new());
+        let mount = Self { scratch, kept, servers, client, mounted, namespace };
         std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
-        mount.inside(&["ip", "link", "set", "lo", "up"])?;
-        mount.inside(&["ip", "address", "add", &format!("{ADDRESS}/32"), "dev", "lo"])?;
         Ok(mount)
     }
 
     fn inside(&self, words: &[&str]) -> Result<(), String> {
-        let namespace = format!("--net=/run/netns/{}", self.namespace);
-        run(Command::new("nsenter").arg(namespace).args(words))
+        run(self.namespace.command(words[0]).args(&words[1..]))
     }
 
     /// Mounts it with another client, whose caches are its own; returns the path.
@@ -237,14 +222,13 @@ impl Drop for NetworkMount {
                 Stop::Process(file) => end(file),
             });
         }
-        results.push(run(Command::new("ip").args(["netns", "delete", &self.namespace])));
         for why in results.into_iter().filter_map(Result::err) {
             eprintln!("{why}");
         }
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -252,7 +236,7 @@ fn volume(name: &str, lines: &str) -> String {
     format!("volume {name}\n{lines}\nend-volume\n")
 }
 
-fn end(file: &Path) -> Result<(), String> {
+pub(crate) fn end(file: &Path) -> Result<(), String> {
     let number = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let process = number.trim().parse().ok().and_then(Pid::from_raw);
     let Some(process) = process else { return Err(format!("{}: no process", file.display())) };
@@ -271,6 +255,17 @@ fn end(file: &Path) -> Result<(), String> {
 fn is_running(number: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+}
+
+/// Error if this process may not start servers, or a program is missing.
+pub(crate) fn missing(programs: &[&str], packages: &str) -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("servers are started by root only".to_owned());
+    }
+    match programs.iter().find(|program| !is_there(program)) {
+        Some(missing) => Err(format!("no program {missing}: install the packages {packages}")),
+        None => Ok(()),
+    }
 }
 
 fn is_there(program: &str) -> bool {

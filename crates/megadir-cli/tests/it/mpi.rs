@@ -5,6 +5,7 @@ mod changes;
 mod jobs;
 mod kinds;
 mod network;
+mod slurm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

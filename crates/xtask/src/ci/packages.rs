@@ -71,6 +71,8 @@ static TOOLS_OF_FULL: &[Tool] = &[
     tool("mfsmount", "moosefs-client", "tests on MooseFS"),
     tool("glusterfsd", "glusterfs-server", "tests on GlusterFS"),
     tool("glusterfs", "glusterfs-client", "tests on GlusterFS"),
+    tool("slurmctld", "slurm-wlm", "ranks of Slurm"),
+    tool("munged", "munge", "ranks of Slurm"),
 ];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {

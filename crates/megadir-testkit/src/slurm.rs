@@ -1,0 +1,90 @@
+//! Slurm on this machine alone, in a network namespace. Dropping the value ends it. Needs root and Debian packages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::PATIENCE;
+use crate::mount::run;
+use crate::namespace::{ADDRESS, Namespace};
+use crate::network::{end, missing, write};
+
+const KEY_BYTES: usize = 1024;
+
+#[derive(Debug)]
+pub struct Slurm {
+    scratch: TempDir,
+    /// Files with the IDs of the processes, in the order of their start.
+    servers: Vec<PathBuf>,
+    namespace: Namespace,
+}
+
+impl Slurm {
+    /// One node with four places.
+    pub fn start() -> Result<Self, String> {
+        missing(&["munged", "slurmctld", "slurmd", "srun", "ip", "nsenter"], "slurm-wlm, munge, iproute2")?;
+        let scratch = tempfile::Builder::new().prefix("megadir-slurm-").tempdir();
+        let scratch = scratch.map_err(|error| error.to_string())?;
+        let mut slurm = Self { scratch, servers: Vec::new(), namespace: Namespace::make()? };
+        let below = |name: &str| slurm.scratch.path().join(name).display().to_string();
+        let [state, spool, key, socket] = ["state", "spool", "key", "socket"].map(below);
+        let pids = ["munged.pid", "slurmctld.pid", "slurmd.pid"].map(below);
+        for directory in [&state, &spool] {
+            std::fs::create_dir(directory).map_err(|error| error.to_string())?;
+        }
+        write(Path::new(&key), &"k".repeat(KEY_BYTES))?;
+        run(Command::new("chmod").args(["400", &key]))?;
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").map_err(|error| error.to_string())?;
+        let host = host.trim().split('.').next().unwrap_or_default();
+        let settings = format!(
+            "ClusterName=one\nSlurmctldHost={host}({ADDRESS})\nAuthType=auth/munge\nAuthInfo=socket={socket}\nSlurmUser=root\n\
+             StateSaveLocation={state}\nSlurmdSpoolDir={spool}\nSlurmctldPidFile={}\nSlurmdPidFile={}\n\
+             SlurmctldLogFile={}\nSlurmdLogFile={}\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+             ReturnToService=2\nSelectType=select/linear\nNodeName={host} NodeAddr={ADDRESS} CPUs=1 State=UNKNOWN\n\
+             PartitionName=all Nodes=ALL Default=YES State=UP OverSubscribe=FORCE:4\n",
+            pids[1],
+            pids[2],
+            below("slurmctld.log"),
+            below("slurmd.log"),
+        );
+        write(&slurm.scratch.path().join("slurm.conf"), &settings)?;
+        let names = ["--key-file", "--socket", "--pid-file", "--log-file", "--seed-file"];
+        let files = [&key, &socket, &pids[0], &below("munged.log"), &below("seed")];
+        let options = names.iter().zip(files).map(|(name, file)| format!("{name}={file}"));
+        run(slurm.command("munged").arg("--force").args(options))?;
+        slurm.servers.push(pids[0].clone().into());
+        for (program, pid) in [("slurmctld", &pids[1]), ("slurmd", &pids[2])] {
+            run(&mut slurm.command(program))?;
+            slurm.servers.push(pid.into());
+        }
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let states = slurm.command("sinfo").args(["-h", "-o", "%t"]).output();
+            if states.is_ok_and(|states| states.stdout.starts_with(b"idle")) {
+                return Ok(slurm);
+            }
+            if Instant::now() > deadline {
+                return Err("the node of Slurm does not become idle".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Command that speaks with this Slurm.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = self.namespace.command(program);
+        command.env("SLURM_CONF", self.scratch.path().join("slurm.conf"));
+        command
+    }
+}
+
+impl Drop for Slurm {
+    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
+    fn drop(&mut self) {
+        for why in self.servers.iter().rev().filter_map(|server| end(server).err()) {
+            eprintln!("{why}");
+        }
+    }
+}
