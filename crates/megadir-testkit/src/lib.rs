@@ -17,13 +17,15 @@ pub mod leaks;
 #[cfg(target_os = "linux")]
 pub mod mount;
 #[cfg(target_os = "linux")]
-mod namespace;
+pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod network;
 pub mod output;
 pub mod require;
 pub mod rng;
 pub mod seen;
+#[cfg(target_os = "linux")]
+mod servers;
 #[cfg(target_os = "linux")]
 pub mod slurm;
 #[cfg(target_os = "linux")]

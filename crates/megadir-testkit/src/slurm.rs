@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::PATIENCE;
 use crate::mount::run;
 use crate::namespace::{ADDRESS, Namespace};
-use crate::network::{end, missing, write};
+use crate::servers::{end, missing, write};
 
 const KEY_BYTES: usize = 1024;
 
