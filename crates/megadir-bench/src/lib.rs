@@ -46,7 +46,9 @@ pub use facts::{LabFacts, backend_facts, backend_facts_below, file_system_facts,
 pub use host::{Program, machine};
 #[cfg(target_os = "linux")]
 pub use kind::launch;
-pub use kind::{RankWorkers, SharedDirectory, WorkerCommand, program_facts, prove_shared, serve, serve_rank};
+pub use kind::{
+    RankWorkers, SharedDirectory, WorkerCommand, has_shares, program_facts, prove_shared, serve, serve_rank,
+};
 pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use plan::plan;
 pub use request::ProgramFact;

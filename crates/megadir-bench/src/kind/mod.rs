@@ -110,6 +110,11 @@ pub(crate) struct WorkerSource<'a> {
     pub(crate) ranks: Option<&'a RankWorkers>,
 }
 
+/// Each rank has the same number of threads, or some ranks have one worker.
+pub fn has_shares(workers: u32, ranks: u32) -> bool {
+    workers <= ranks || workers.is_multiple_of(ranks)
+}
+
 impl WorkerSource<'_> {
     fn lacking(&self, workers: &Workers) -> Option<String> {
         let Workers { count, kind, .. } = *workers;
@@ -118,8 +123,8 @@ impl WorkerSource<'_> {
             (WorkerKind::Rank, _, None) => {
                 Some("its workers are ranks; start the run with an MPI launcher and --engine mpi".into())
             }
-            (WorkerKind::Rank, _, Some(ranks)) if count > ranks.size() => {
-                Some(format!("it needs {count} ranks, and the launcher started {}", ranks.size()))
+            (WorkerKind::Rank, _, Some(ranks)) if !has_shares(count, ranks.size()) => {
+                Some(format!("{count} workers cannot be shared out among {} ranks", ranks.size()))
             }
             _ => None,
         }

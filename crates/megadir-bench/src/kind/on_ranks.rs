@@ -157,15 +157,17 @@ pub fn serve_rank(
     command: Option<&WorkerCommand>,
     control: RunControl<'_>,
 ) -> io::Result<u8> {
-    let (mut worker, mut blocks) = (None, Blocks::default());
+    let (mut workers, mut blocks) = (Vec::new(), Blocks::default());
     let mut next = ranks.next(control)?;
     loop {
         let said = match next {
             Instruction::Prepare { path, mut tasks } => {
-                let task = tasks.get_mut(ranks.rank() as usize).and_then(Option::take);
-                ranks.prepare_own(&mut worker, task, &path, control)
+                let tasks = tasks.get_mut(ranks.rank() as usize).map(std::mem::take).unwrap_or_default();
+                ranks.prepare_own(&mut workers, tasks, &path, control)
             }
-            Instruction::Work { path, go } => ranks.work_own(worker.take(), &path, &go, control),
+            Instruction::Work { path, go } => {
+                ranks.work_own(std::mem::take(&mut workers), &path, &go, control)
+            }
             Instruction::Setup { path, plan, names_max, key, operations } => {
                 let source = WorkerSource { command, ranks: None };
                 next = blocks.serve(&ranks, (&plan, names_max, source), (&path, key, operations), control)?;

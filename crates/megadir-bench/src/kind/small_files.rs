@@ -31,6 +31,9 @@ pub struct SmallFilesSpec {
     /// Cold states for examining, reading and removing, if available and unless the user requests states.
     #[serde(default)]
     pub cold: Vec<CacheState>,
+    /// Ranks, if they are the workers. More workers are threads of these.
+    #[serde(skip)]
+    pub ranks: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -43,6 +46,12 @@ pub enum AccessSpec {
 }
 
 impl SmallFilesSpec {
+    /// `None` for threads of ranks.
+    fn kind_of(&self, workers: u32) -> Option<WorkerKind> {
+        let are_threads = self.worker_kind == WorkerKind::Rank && workers > self.ranks;
+        (!are_threads).then_some(self.worker_kind)
+    }
+
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.workers.is_empty() || self.sync.is_empty() || self.access.is_empty() {
             let text = "smallfile.workers, smallfile.sync and smallfile.access need at least one value each";
@@ -227,7 +236,7 @@ impl Chains<'_> {
             access: Some(access(host.access)).filter(|_| host.access != self.spec.access[0]),
             sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
             workers: Some(work.workers.count),
-            worker_kind: Some(self.spec.worker_kind),
+            worker_kind: self.spec.kind_of(work.workers.count),
             cache: cold.map(|had| had.name.clone()),
             for_cache: for_state.then(state),
             ..Axes::of(operation(work.operation))
@@ -270,14 +279,14 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
         };
         all.iter().find(same).map(|one| one.arm)
     };
-    let workers = |one: &One| counted(one.workers, Some(spec.worker_kind));
+    let workers = |one: &One| counted(one.workers, spec.kind_of(one.workers));
     let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
         all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
     };
     let scaling = pairs(&|one| one.workers != fewest, &|one| {
         Some(Pair {
             what: workers(one),
-            than: counted(fewest, Some(spec.worker_kind)),
+            than: counted(fewest, spec.kind_of(fewest)),
             at: one.conditions(),
             wall_time: true,
             arm: one.arm,

@@ -140,6 +140,29 @@ fn ranks_of_mpich_share_the_work() {
     shares_the_work(&MPICH);
 }
 
+#[test]
+fn more_workers_than_ranks_are_threads_of_these() {
+    require!(have("mpirun.mpich").and_then(|()| root()));
+    let scratch = scratch();
+    let (at, shared) = (scratch.path(), scratch.path().join("shared"));
+    fs::create_dir(&shared).unwrap();
+    let ran = MPICH.run(at, TWO_HOSTS, &format!("{STUDY} --workers 2,4,8 --rounds 2 -q -o r.jsonl"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = record(&at.join("r.jsonl"));
+    assert!(megadir_record::contradictions(&record).is_empty());
+    let samples = by_work(&record);
+    let counts: BTreeSet<u32> = samples.keys().map(|(_, count)| *count).collect();
+    assert_eq!(counts, [2, 4, 8].into());
+    for ((_, count), samples) in &samples {
+        assert!(samples.iter().all(|sample| sample.counted.entries == u64::from(*count) * 30), "{count}");
+    }
+    let names: Vec<&str> = record.header.plan.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let has = |words: &str| names.iter().any(|name| name.contains(words));
+    assert!(has("2 ranks") && has("4 ranks") && has("8 workers") && !has("8 ranks"), "{names:?}");
+    refuses(&MPICH.run(at, TWO_HOSTS, &format!("{STUDY} --workers 6")), 2, &["--workers 6", "a multiple"]);
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
+}
+
 /// Studies, with their operations as the record names them.
 const PATTERNS: [(&str, Sharing, &[&str]); 2] = [
     ("mdtest-easy", Sharing::Own, &["stat", "unlink", "write"]),

@@ -74,8 +74,8 @@ enum Crew {
     None,
     Threads(Vec<Worker>),
     Processes(Processes),
-    /// The worker of rank 0; the other ranks have their own.
-    Ranks(Option<Box<Worker>>),
+    /// The workers of rank 0; the other ranks have their own.
+    Ranks(Vec<Worker>),
 }
 
 impl<'a> Files<'a> {
@@ -182,12 +182,12 @@ impl Workload for Files<'_> {
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
             Crew::None => Vec::new(),
             Crew::Threads(mut workers) => {
-                processes::work_threads(&mut workers, directory, stopwatch, control)?
+                processes::work_threads(&mut workers, directory, stopwatch, || (), control)?
             }
             Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
-            Crew::Ranks(worker) => match self.source.ranks {
+            Crew::Ranks(workers) => match self.source.ranks {
                 Some(ranks) => {
-                    let (reports, of_ranks) = ranks.work(worker, directory, stopwatch, control)?;
+                    let (reports, of_ranks) = ranks.work(workers, directory, stopwatch, control)?;
                     times = of_ranks;
                     reports
                 }

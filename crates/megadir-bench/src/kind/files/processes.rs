@@ -205,17 +205,18 @@ pub(crate) fn prepare(
     })
 }
 
-/// Runs a block: in the caller's thread if there is one worker, else in threads that begin together.
+/// Runs a block once `ready` returns: in the caller's thread if there is one worker, else in threads that begin together.
 pub(crate) fn work_threads(
     workers: &mut [Worker],
     data: &Dir,
     stopwatch: &mut Stopwatch,
+    ready: impl FnOnce(),
     control: RunControl<'_>,
 ) -> Result<Vec<Report>, WorkError> {
     if let [alone] = workers {
-        return Ok(vec![alone.work(data, stopwatch, || (), control)?]);
+        return Ok(vec![alone.work(data, stopwatch, ready, control)?]);
     }
-    let barrier = sync::Barrier::new(workers.len());
+    let barrier = sync::Barrier::new(workers.len() + 1);
     let all: Vec<Result<(Report, Stopwatch), WorkError>> = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(workers.len());
         for worker in workers {
@@ -230,6 +231,8 @@ pub(crate) fn work_threads(
                 Ok((report, stopwatch))
             }));
         }
+        ready();
+        barrier.wait();
         started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
     });
     let mut reports = Vec::with_capacity(all.len());

@@ -22,11 +22,14 @@ use megadir::Dir;
 use megadir_mpi::{Error, World};
 use megadir_record::{FileOperation, Plan, RankTimes, Ranks};
 use megadir_sys::clock::monotonic_ns;
+use megadir_sys::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::BlockKey;
+use crate::kind::files::processes;
 use crate::kind::files::shared::prove_shared;
+use crate::kind::files::sum_up;
 use crate::kind::files::task::Task;
 use crate::kind::files::transport::{Go, Said};
 use crate::kind::files::worker::{Report, Worker};
@@ -56,7 +59,8 @@ pub struct RankWorkers {
 pub(crate) enum Instruction {
     Prepare {
         path: String,
-        tasks: Vec<Option<Task>>,
+        /// For each rank.
+        tasks: Vec<Vec<Task>>,
     },
     Work {
         path: String,
@@ -170,20 +174,20 @@ impl RankWorkers {
         tasks: Vec<Task>,
         data: &Dir,
         control: RunControl<'_>,
-    ) -> Result<Option<Box<Worker>>, WorkError> {
+    ) -> Result<Vec<Worker>, WorkError> {
         let path = self.below(data)?;
         let mut tasks = assign(tasks, self.size() as usize, self.facts.shift as usize);
-        let own = tasks.first_mut().and_then(Option::take);
+        let own = tasks.first_mut().map(std::mem::take).unwrap_or_default();
         self.instruct(&Instruction::Prepare { path: path.clone(), tasks }, control)?;
-        let mut worker = None;
-        let said = self.prepare_own(&mut worker, own, &path, control);
+        let mut workers = Vec::new();
+        let said = self.prepare_own(&mut workers, own, &path, control);
         self.replies(&said, control)?;
-        Ok(worker)
+        Ok(workers)
     }
 
     pub(crate) fn work(
         &self,
-        worker: Option<Box<Worker>>,
+        workers: Vec<Worker>,
         data: &Dir,
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
@@ -194,7 +198,7 @@ impl RankWorkers {
             &Instruction::Work { path: path.clone(), go: Go { ns_per_tick: None, rate_per_s } },
             control,
         )?;
-        let own = self.work_own(worker, &path, &Go { ns_per_tick: None, rate_per_s }, control);
+        let own = self.work_own(workers, &path, &Go { ns_per_tick: None, rate_per_s }, control);
         let (mut reports, mut ranks) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.replies(&own, control)?) {
             let Said::Done { report, latency } = said else { continue };
@@ -280,16 +284,18 @@ impl RankWorkers {
 
     pub(crate) fn prepare_own(
         &self,
-        worker: &mut Option<Box<Worker>>,
-        task: Option<Task>,
+        workers: &mut Vec<Worker>,
+        tasks: Vec<Task>,
         path: &str,
         control: RunControl<'_>,
     ) -> Said {
-        *worker = None;
-        let Some(task) = task else { return Said::Ready };
-        match self.open(path).and_then(|data| Worker::prepare(task, &data, control)) {
+        workers.clear();
+        if tasks.is_empty() {
+            return Said::Ready;
+        }
+        match self.open(path).and_then(|data| processes::prepare(tasks, &data, control)) {
             Ok(prepared) => {
-                *worker = Some(Box::new(prepared));
+                *workers = prepared;
                 Said::Ready
             }
             Err(error) => said(error),
@@ -298,7 +304,7 @@ impl RankWorkers {
 
     pub(crate) fn work_own(
         &self,
-        worker: Option<Box<Worker>>,
+        mut workers: Vec<Worker>,
         path: &str,
         go: &Go,
         control: RunControl<'_>,
@@ -307,9 +313,11 @@ impl RankWorkers {
         stopwatch.set_rate(go.rate_per_s);
         let (data, reached) = (self.open(path), Cell::new(Ok(())));
         let barrier = || reached.set(self.barrier());
-        let done = match (worker, data) {
-            (Some(mut worker), Ok(data)) => worker.work(&data, &mut stopwatch, barrier, control).map(Some),
-            (_, data) => {
+        let done = match data {
+            Ok(data) if !workers.is_empty() => {
+                processes::work_threads(&mut workers, &data, &mut stopwatch, barrier, control).map(Some)
+            }
+            data => {
                 barrier();
                 data.map(|_| None)
             }
@@ -318,10 +326,7 @@ impl RankWorkers {
             (Err(error), _) => said(failed(error)),
             (_, Err(error)) => said(error),
             (_, Ok(None)) => Said::Ready,
-            (_, Ok(Some(report))) => {
-                let report = Report { start_ns: 0, end_ns: report.end_ns - report.start_ns, ..report };
-                Said::Done { report, latency: stopwatch.latency() }
-            }
+            (_, Ok(Some(reports))) => Said::Done { report: of_rank(&reports), latency: stopwatch.latency() },
         }
     }
 
@@ -430,15 +435,32 @@ fn shift(hosts: &[String]) -> u32 {
     (0..hosts.len()).rev().max_by_key(|&shift| others(shift)).unwrap_or(0) as u32
 }
 
-/// Files are created by the rank with the worker's number, and used on another host.
-fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Option<Task>> {
-    let mut of_rank: Vec<Option<Task>> = (0..size).map(|_| None).collect();
+/// Files are created by the rank with the worker's number, and used on another host. More workers than ranks are threads.
+fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Vec<Task>> {
+    let mut of_rank: Vec<Vec<Task>> = (0..size).map(|_| Vec::new()).collect();
     for task in tasks {
         let creates = matches!(task.work.operation, FileOperation::Create | FileOperation::MakeDirectories);
         let rank = (task.worker as usize + if creates { 0 } else { shift }) % size;
-        of_rank[rank] = Some(task);
+        of_rank[rank].push(task);
     }
     of_rank
+}
+
+/// Threads of one rank as one worker; the clock of another host says nothing.
+fn of_rank(reports: &[Report]) -> Report {
+    let (taken, counted) = sum_up(reports);
+    let Usage { user_ns, system_ns, read_bytes } = taken.usage;
+    let (files, wrong) = (counted.entries, counted.hash);
+    Report {
+        start_ns: 0,
+        end_ns: taken.elapsed_ns,
+        paused_ns: 0,
+        user_ns,
+        system_ns,
+        read_bytes,
+        files,
+        wrong,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Options of `megadir bench run` for some studies: workers, order, durability, layout, groups of commands.
 
 use megadir_bench::dataset::parse_spread;
+use megadir_bench::has_shares;
 use megadir_bench::study::{AccessSpec, CommandGroup, Kind, Study};
 use megadir_record::{FileOperation, FileOrder, OutputTo, Sharing, Spread, SyncPolicy, WorkerKind, Workers};
 use serde::de::DeserializeOwned;
@@ -89,12 +90,12 @@ impl FileWorkArgs {
                 if self.workers.is_empty() {
                     small.workers = if ranks == 1 { vec![1] } else { vec![1, ranks] };
                 }
-                if let Some(count) = small.workers.iter().find(|count| **count > ranks) {
+                if let Some(count) = small.workers.iter().find(|count| !has_shares(**count, ranks)) {
                     return Err(CliError::usage(format!(
-                        "--workers {count}: the launcher started {ranks} ranks"
+                        "--workers {count}: the launcher started {ranks} ranks; name at most {ranks}, or a multiple, which are threads"
                     )));
                 }
-                small.worker_kind = WorkerKind::Rank;
+                (small.worker_kind, small.ranks) = (WorkerKind::Rank, ranks);
                 small.cold.clear();
             }
             Kind::Fill(fill) => {
