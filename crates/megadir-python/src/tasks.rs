@@ -60,7 +60,15 @@ impl Schedule {
         let naming = naming_of(&paths);
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.path).collect();
         let folder = folder.map(Named::from).transpose()?.map(|folder| folder.path);
-        let request = Request { kind, paths, folder, budget: Budget { seconds, entries }, depth, contents, fresh: false };
+        let request = Request {
+            kind,
+            paths,
+            folder,
+            budget: Budget { seconds, entries },
+            depth,
+            contents,
+            fresh: false,
+        };
         let job = prepare(&request).map_err(|error| exception(&error, naming))?;
         Ok(Self { schedule: Mutex::new(megadir_tasks::Schedule::new(job)), naming })
     }

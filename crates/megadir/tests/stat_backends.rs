@@ -19,7 +19,7 @@ fn every_stat_backend(directory: &Path, bulk: Option<&str>) {
     for stat_backend in STAT_BACKENDS {
         let outcome = examining(*stat_backend, directory);
         match stat_backend.name() {
-            name @ ("std" | "statx" | "fstatat") => {
+            name @ ("std" | "statx" | "statx-fresh" | "fstatat") => {
                 assert_eq!(outcome.refused, 0, "{name} examines any directory");
             }
             // Refuses users without privileges.
@@ -67,7 +67,10 @@ fn without_privileges() {
                 Ok(()) => Ground::new(*stat_backend, directory.path()).check_path(&kinds, 4 << 10),
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Unavailable);
-                    assert!(!["std", "statx", "fstatat"].contains(&stat_backend.name()), "{error}");
+                    assert!(
+                        !["std", "statx", "statx-fresh", "fstatat"].contains(&stat_backend.name()),
+                        "{error}"
+                    );
                 }
             }
         }

@@ -236,6 +236,16 @@ pub(crate) fn names_needed(plan: &Plan, data: &Data) -> Option<usize> {
     of_data.filter_map(|planned| traits(&planned.work, data.entries).names).max()
 }
 
+/// Names of a data set for all arms of a plan.
+pub(crate) fn names_of(
+    plan: &Plan,
+    data: &Data,
+    directory: &Dir,
+    control: RunControl<'_>,
+) -> Result<NameSource, WorkError> {
+    name_source(plan.seed, data, names_needed(plan, data), directory, control)
+}
+
 /// Names of a data set, computed or drawn from its directory.
 pub(crate) fn name_source(
     seed: u64,

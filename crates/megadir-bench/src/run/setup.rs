@@ -16,9 +16,7 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
 use crate::event::Event;
 use crate::host::Program;
-use crate::kind::{
-    Listing, NameSource, RankWorkers, WorkerCommand, WorkerSource, name_source, names_needed, workload,
-};
+use crate::kind::{Listing, NameSource, RankWorkers, WorkerCommand, WorkerSource, names_of, workload};
 use crate::lab::Lab;
 use crate::note::NoteKind;
 use crate::os::{self, At};
@@ -254,8 +252,7 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         prepared.truths.push(seen);
     }
     for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        let at_most = names_needed(&prepared.plan, data);
-        let source = name_source(prepared.plan.seed, data, at_most, directory, prepared.control);
+        let source = names_of(&prepared.plan, data, directory, prepared.control);
         prepared.names.push(source.map_err(|error| arm("std", error))?);
     }
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)

@@ -6,6 +6,7 @@ mod hosts;
 mod jobs;
 mod kinds;
 mod network;
+mod pypi;
 mod slurm;
 
 use std::collections::{BTreeMap, BTreeSet};

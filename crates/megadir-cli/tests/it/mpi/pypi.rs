@@ -1,0 +1,44 @@
+//! MPICH of PyPI, whose library has the standard binary interface of MPI 5; in the long tier only (`MEGADIR_FULL=1`).
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+
+use super::jobs::{alone, tree};
+use super::{STUDY, record};
+use crate::support::{Ran, finish, have, program, scratch, shell};
+
+const VERSION: &str = "5.0.2";
+
+#[test]
+fn ranks_of_the_standard_interface_do_what_others_do() {
+    if !full() {
+        return;
+    }
+    require!(have("python3"));
+    let scratch = scratch();
+    let at = scratch.path();
+    let install = format!("python3 -m venv v && v/bin/pip install -q mpich=={VERSION}");
+    let installed = shell(at, &install);
+    require!((installed.code == Some(0)).then_some(()).ok_or(format!("`{install}` fails: {installed:?}")));
+    tree(at);
+    fs::create_dir(at.join("shared")).unwrap();
+    let run = |words: &str| -> Ran {
+        let mut command = Command::new(at.join("v/bin/mpirun"));
+        command.args(["-np", "4"]).arg(program()).args(words.split(' ')).current_dir(at);
+        command.env("MEGADIR_MPI", at.join("v/lib/libmpi_abi.so.1")).stdin(Stdio::null());
+        finish(&mut command)
+    };
+    let ran = run(&format!("{STUDY} --rounds 2 -q -o r.jsonl"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = record(&at.join("r.jsonl"));
+    let library = &record.header.ranks.as_ref().unwrap().library;
+    assert!(library.contains(VERSION) && library.contains("standard"), "{library}");
+    alone(at, "scan tree --csv -q");
+    let whole = alone(at, "scan tree --csv -q");
+    let ran = run("scan tree --engine mpi -q -o parts");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(alone(at, "scan --merge parts --csv -q"), whole);
+}
