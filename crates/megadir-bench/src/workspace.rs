@@ -149,7 +149,8 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Unfinished::Taken(ErrorKind::WouldBlock.into())),
         Err(TryLockError::Error(error)) => {
-            let reason = format!("its file system has no locks ({error})");
+            let reason =
+                format!("its marker cannot be locked ({error}): a file system without locks cannot be used");
             return Err(Unfinished::Ours(io::Error::new(error.kind(), reason)));
         }
     }

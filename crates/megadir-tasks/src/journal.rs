@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use megadir::{Error, ErrorKind, Result};
+use megadir::{Error, ErrorKind, Result, StatBackend, attribute_policy};
 
 use crate::job::{Job, Root};
 use crate::schedule::Schedule;
@@ -46,7 +46,7 @@ impl Journal {
         let malformed = |reason: String| Error::new("continue", path, ErrorKind::Malformed, reason);
         let schedule = Schedule::replay(text[..whole].lines()).map_err(|error| malformed(error.reason()))?;
         if !is_same(schedule.job(), &job) {
-            let reason = "the journal is of another job: its trees are others, were replaced, or were read in another way (--fresh)";
+            let reason = "the journal is of another job: its trees are different, were replaced, or were read with --fresh and now without, or the reverse";
             return Err(malformed(reason.to_owned()));
         }
         Ok((journal, schedule))
@@ -88,6 +88,8 @@ fn are_no_locks(error: &io::Error) -> bool {
 fn is_same(old: &Job, new: &Job) -> bool {
     let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
     let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
-    let is_of_folder = old.kind == new.kind && old.folder == new.folder;
-    is_of_folder && old.stat_backend == new.stat_backend && roots(old) == roots(new)
+    let fresh = attribute_policy::fresh().map_or("", StatBackend::name);
+    let is_fresh = |job: &Job| job.stat_backend == fresh;
+    let is_alike = old.kind == new.kind && old.folder == new.folder && is_fresh(old) == is_fresh(new);
+    is_alike && roots(old) == roots(new)
 }

@@ -200,7 +200,8 @@ impl NetworkMount {
             };
             match tried {
                 Ok(()) if file.exists() => break,
-                Ok(()) => {}
+                Ok(()) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(100)),
+                Ok(()) => return Err(format!("{}: a file does not appear", words[0])),
                 Err(why) if Instant::now() > deadline => return Err(format!("{}: {why}", words[0])),
                 Err(_) => std::thread::sleep(Duration::from_millis(100)),
             }

@@ -24,7 +24,10 @@ pub struct Slurm {
 impl Slurm {
     /// One node with four places.
     pub fn start() -> Result<Self, String> {
-        missing(&["munged", "slurmctld", "slurmd", "srun", "ip", "nsenter"], "slurm-wlm, munge, iproute2")?;
+        missing(
+            &["munged", "slurmctld", "slurmd", "srun", "sinfo", "ip", "nsenter"],
+            "slurm-wlm, munge, iproute2",
+        )?;
         let scratch = tempfile::Builder::new().prefix("megadir-slurm-").tempdir();
         let scratch = scratch.map_err(|error| error.to_string())?;
         let mut slurm = Self { scratch, servers: Vec::new(), namespace: Namespace::make()? };

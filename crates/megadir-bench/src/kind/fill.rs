@@ -57,8 +57,7 @@ pub(crate) fn fills(
         return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
     }
     if !(2..=100).contains(&buckets) || entries < buckets {
-        let all = entries * count;
-        let allowed = format!("expected 2 to 100, and at most the {all} files divided by the workers");
+        let allowed = format!("expected 2 to 100, and at most {entries}, the files of a worker");
         return Err(PlanError::Value { what: "the number of buckets", value: buckets.to_string(), allowed });
     }
     let create = |from, to| {

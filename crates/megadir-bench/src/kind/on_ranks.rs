@@ -67,6 +67,7 @@ impl Workload for OnRanks<'_> {
         operations: u64,
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
+        self.taken = None;
         let (path, plan) = (self.ranks.below(directory)?, Box::new(self.plan.clone()));
         let names_max = self.names_max;
         self.ranks.instruct(&Instruction::Setup { path, plan, names_max, key, operations }, control)?;
@@ -81,12 +82,12 @@ impl Workload for OnRanks<'_> {
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
+        self.taken = None;
         let (path, rate_per_s) = (self.ranks.below(directory)?, stopwatch.rate_per_s());
         self.ranks.instruct(&Instruction::Run { path, operations, rate_per_s }, control)?;
         let directory = directory.again().map_err(WorkError::from);
         let done = run(self.ranks, &mut *self.own, directory, (operations, rate_per_s), control);
-        let calls = done.as_ref().map_or(None, |(_, counted)| counted.calls);
-        let own = done.map_or_else(said, |(whole, _)| Said::Whole(Box::new(whole)));
+        let own = done.map_or_else(said, |whole| Said::Whole(Box::new(whole)));
         let (mut all, mut done) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.ranks.replies(&own, control)?) {
             if let Said::Whole(whole) = said {
@@ -103,7 +104,8 @@ impl Workload for OnRanks<'_> {
         if last.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
             return Err(failed(io::Error::other("the times of single operations are inconsistent")));
         }
-        let Whole { elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes, entries, hash, .. } = *last;
+        let Whole { elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes, entries, hash, calls, .. } =
+            *last;
         let usage = Usage { user_ns, system_ns, read_bytes };
         self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes, ranks: self.ranks.times_of(&done) });
         let hash = if are_equal { hash } else { !hash };
@@ -128,7 +130,7 @@ fn run(
     directory: Result<Dir, WorkError>,
     (operations, rate_per_s): (u64, Option<u64>),
     control: RunControl<'_>,
-) -> Result<(Whole, Counted), WorkError> {
+) -> Result<Whole, WorkError> {
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     stopwatch.set_rate(rate_per_s);
     // Also if the directory cannot be opened: the others wait there.
@@ -138,7 +140,7 @@ fn run(
     let counted = work.run(&directory, operations, &mut stopwatch, control)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
     let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
-    let whole = Whole {
+    Ok(Whole {
         elapsed_ns: taken.elapsed_ns,
         user_ns: taken.usage.user_ns,
         system_ns: taken.usage.system_ns,
@@ -146,9 +148,9 @@ fn run(
         peak_bytes: taken.peak_bytes,
         entries: counted.entries,
         hash: counted.hash,
+        calls: counted.calls,
         latency: stopwatch.latency(),
-    };
-    Ok((whole, counted))
+    })
 }
 
 /// Follows rank 0 until it ends the run; returns the exit code.
@@ -192,8 +194,6 @@ pub fn serve_rank(
 /// Whole blocks of a rank other than 0.
 #[derive(Default)]
 struct Blocks {
-    /// Blocks so far.
-    count: u64,
     /// Names of the last directory.
     drawn: Option<(Drawn, NameSource)>,
 }
@@ -210,9 +210,8 @@ impl Blocks {
         (path, key, operations): (&str, BlockKey, u64),
         control: RunControl<'_>,
     ) -> io::Result<Instruction> {
-        self.count += 1;
-        let mut random = SplitMix64::new((u64::from(ranks.rank()) << 32) ^ self.count);
-        let key = BlockKey { salt: random.next_u64(), ..key };
+        // The same in all arms of a round, which are compared.
+        let key = BlockKey { salt: SplitMix64::new(ranks.rank().into()).next_u64(), ..key };
         let (arm, data) = (&plan.arms[0], &plan.data[0]);
         let ready = ranks.open(path).and_then(|directory| {
             let of = (path.to_owned(), plan.seed, names_max);
@@ -243,7 +242,7 @@ impl Blocks {
                 Instruction::Run { path, operations, rate_per_s } => {
                     let directory = ranks.open(&path);
                     let done = run(ranks, &mut *work, directory, (operations, rate_per_s), control);
-                    done.map_or_else(said, |(whole, _)| Said::Whole(Box::new(whole)))
+                    done.map_or_else(said, |whole| Said::Whole(Box::new(whole)))
                 }
                 Instruction::Teardown { path } => {
                     let done = ranks.open(&path).and_then(|directory| work.teardown(&directory, control));

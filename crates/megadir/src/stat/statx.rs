@@ -55,6 +55,7 @@ impl StatBackend for Statx {
         self.about
     }
 
+    /// With `statx-fresh`, the system then knows the directory's own attributes from the server.
     fn probe(&self, directory: &Dir) -> Result<()> {
         // Old seccomp filters return ENOSYS or EPERM.
         match statx(directory, "", AtFlags::EMPTY_PATH | self.sync, StatxFlags::BASIC_STATS) {

@@ -34,8 +34,16 @@ struct State {
     until: Option<Instant>,
     /// `None` while the name is missing.
     metadata: Option<fs::Metadata>,
-    /// Size to which the next operation shrinks the file before it changes anything else.
-    shrinks_to: Option<u64>,
+    /// Changes that the next operation makes before its others.
+    first: First,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct First {
+    /// Size to which the file shrinks.
+    size: Option<u64>,
+    /// User of chown, which has a transaction of its own (`ext4_setattr`).
+    user: Option<u32>,
 }
 
 struct Files {
@@ -57,7 +65,7 @@ impl Files {
         };
         for file in 0..FILES {
             fs::write(files.path(file), vec![1; file as usize % 9000]).unwrap();
-            files.note(file, Instant::now(), None);
+            files.note(file, Instant::now(), First::default());
         }
         files
     }
@@ -67,16 +75,16 @@ impl Files {
     }
 
     /// Records the state of a name after an operation that began at `from`.
-    fn note(&self, file: u64, from: Instant, shrinks_to: Option<u64>) {
+    fn note(&self, file: u64, from: Instant, first: First) {
         let metadata = fs::symlink_metadata(self.path(file)).ok();
         let mut states = self.states[file as usize].lock().unwrap();
         if let Some(last) = states.last_mut() {
             last.until = Some(Instant::now());
-            last.shrinks_to = shrinks_to;
+            last.first = first;
         }
         let listed_from = *self.listed_from.read().unwrap();
         states.retain(|state| state.until.is_none_or(|until| until >= listed_from));
-        states.push(State { from, until: None, metadata, shrinks_to: None });
+        states.push(State { from, until: None, metadata, first: First::default() });
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -87,16 +95,16 @@ impl Files {
         let from = Instant::now();
         let open = || File::options().read(true).write(true).open(&path);
         let bytes = |rng: &mut Rng| vec![2; rng.within(1, 20_000) as usize];
-        let mut shrinks_to = None;
+        let mut first = First::default();
         let _ = match rng.within(0, 11) {
             0 | 1 => {
-                shrinks_to = Some(0);
+                first.size = Some(0);
                 fs::write(&path, bytes(rng))
             }
             2 => File::options().append(true).open(&path).and_then(|mut file| file.write_all(&bytes(rng))),
             3 => {
                 let bytes = rng.within(0, 30_000);
-                shrinks_to = Some(bytes);
+                first.size = Some(bytes);
                 open().and_then(|file| file.set_len(bytes))
             }
             4 => fs::rename(&path, self.path(other)),
@@ -111,11 +119,14 @@ impl Files {
             }
             // Nothing but times changes.
             10 => open().and_then(|file| file.write_all_at(b"x", 0)),
-            _ => chown(&path, Some(rng.within(0, 1 << 20) as u32), None),
+            _ => {
+                first.user = Some(rng.within(0, 1 << 20) as u32);
+                chown(&path, first.user, None)
+            }
         };
-        self.note(file, from, shrinks_to);
+        self.note(file, from, first);
         if other != file {
-            self.note(other, from, None);
+            self.note(other, from, First::default());
         }
     }
 
@@ -152,19 +163,21 @@ impl Files {
         let states = self.states[file].lock().unwrap();
         let during =
             |state: &&State| state.from <= listed.1 && state.until.is_none_or(|until| until >= listed.0);
-        states.iter().filter(during).any(|state| {
-            state.metadata.as_ref().is_some_and(|metadata| is_same(row, metadata, state.shrinks_to))
-        })
+        states
+            .iter()
+            .filter(during)
+            .any(|state| state.metadata.as_ref().is_some_and(|metadata| is_same(row, metadata, state.first)))
     }
 }
 
 /// Blocks are assigned when data is written back, at any time.
-fn is_same(row: &Attributes, state: &fs::Metadata, shrinks_to: Option<u64>) -> bool {
+fn is_same(row: &Attributes, state: &fs::Metadata, first: First) -> bool {
     let stored = |seconds, nanoseconds: i64| Time { seconds, nanoseconds: nanoseconds as u32 };
-    let shrunk = shrinks_to.map(|bytes| bytes.min(state.size()));
+    let shrunk = first.size.map(|bytes| bytes.min(state.size()));
     (row.size_bytes == state.size() || Some(row.size_bytes) == shrunk)
         && (row.inode, row.links) == (state.ino(), state.nlink())
-        && (row.user, row.group, u32::from(row.mode)) == (state.uid(), state.gid(), state.mode() & 0o7777)
+        && (row.user == state.uid() || Some(row.user) == first.user)
+        && (row.group, u32::from(row.mode)) == (state.gid(), state.mode() & 0o7777)
         && row.modified == stored(state.mtime(), state.mtime_nsec())
         && row.changed == stored(state.ctime(), state.ctime_nsec())
         && row.accessed == stored(state.atime(), state.atime_nsec())

@@ -1,9 +1,11 @@
 //! Workers as processes: started before the block, released together, ended after it or when the run dies.
 //! Ctrl-C reaches only the run. [`transport`](super::transport) has the mechanisms.
 
+use std::cell::Cell;
+use std::io;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::{io, sync};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use megadir::Dir;
 
@@ -205,7 +207,53 @@ pub(crate) fn prepare(
     })
 }
 
-/// Runs a block once `ready` returns: in the caller's thread if there is one worker, else in threads that begin together.
+/// Holds back threads until all have arrived. A thread that ends early has arrived too.
+#[derive(Default)]
+struct Gate {
+    /// Threads that arrived, and `true` once they may go.
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+struct Arrival<'g> {
+    gate: &'g Gate,
+    is_there: Cell<bool>,
+}
+
+impl Gate {
+    fn open(&self, threads: usize, ready: impl FnOnce()) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.changed.wait_while(state, |(arrived, _)| *arrived < threads);
+        drop(all);
+        ready();
+        self.change(|state| state.1 = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut (usize, bool))) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+}
+
+impl Arrival<'_> {
+    fn wait(&self) {
+        self.is_there.set(true);
+        self.gate.change(|state| state.0 += 1);
+        let state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.gate.changed.wait_while(state, |(_, is_open)| !*is_open));
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        if !self.is_there.get() {
+            self.gate.change(|state| state.0 += 1);
+        }
+    }
+}
+
+/// Runs a block: in the caller's thread if there is one worker, else in threads. Calls `ready` once all have prepared; they begin
+/// together when it returns.
 pub(crate) fn work_threads(
     workers: &mut [Worker],
     data: &Dir,
@@ -216,24 +264,25 @@ pub(crate) fn work_threads(
     if let [alone] = workers {
         return Ok(vec![alone.work(data, stopwatch, ready, control)?]);
     }
-    let barrier = sync::Barrier::new(workers.len() + 1);
+    let gate = Gate::default();
     let all: Vec<Result<(Report, Stopwatch), WorkError>> = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(workers.len());
         for worker in workers {
-            let (barrier, mut stopwatch) = (&barrier, stopwatch.another());
-            started.push(scope.spawn(move || {
+            let (gate, mut stopwatch) = (&gate, stopwatch.another());
+            started.push(std::thread::Builder::new().spawn_scoped(scope, move || {
+                let arrival = Arrival { gate, is_there: Cell::new(false) };
                 // The run has already noted if this is not permitted.
                 let _ = own_table();
-                let wait = || {
-                    barrier.wait();
-                };
-                let report = worker.work(data, &mut stopwatch, wait, control)?;
+                let report = worker.work(data, &mut stopwatch, || arrival.wait(), control)?;
                 Ok((report, stopwatch))
             }));
         }
-        ready();
-        barrier.wait();
-        started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+        gate.open(started.iter().filter(|thread| thread.is_ok()).count(), ready);
+        let done = started.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| Err(panicked())),
+            Err(source) => Err(WorkError::Stage { stage: "starting a worker", source }),
+        });
+        done.collect()
     });
     let mut reports = Vec::with_capacity(all.len());
     for done in all {
@@ -257,4 +306,36 @@ fn own_table() -> io::Result<()> {
 
 fn panicked() -> WorkError {
     WorkError::Stage { stage: "a worker", source: io::Error::other("panicked; its message is above") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::{Arrival, Gate};
+
+    #[test]
+    fn a_gate_opens_once_all_threads_have_arrived_or_ended() {
+        let (gate, passed, ended) = (Gate::default(), AtomicU32::new(0), AtomicU32::new(0));
+        let mut before = None;
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (gate, passed, ended) = (&gate, &passed, &ended);
+                scope.spawn(move || {
+                    let arrival = Arrival { gate, is_there: Cell::new(false) };
+                    if number == 2 {
+                        // As by a panic before the work.
+                        ended.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                    arrival.wait();
+                    passed.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            let ready = || before = Some((passed.load(Ordering::Relaxed), ended.load(Ordering::Relaxed)));
+            gate.open(4, ready);
+        });
+        assert_eq!((before, passed.into_inner()), (Some((0, 1)), 3));
+    }
 }

@@ -3,8 +3,9 @@
 //!
 //! ```text
 //! rank 0                                     all ranks
-//! Prepare: path, a task per rank   ------>   prepare; gather: Ready, Refused or Failed
+//! Prepare: path, tasks per rank    ------>   prepare; gather: Ready, Refused or Failed
 //! Work: path, rate                 ------>   open the directory; barrier; work; gather: Done, Refused or Failed
+//! Setup, Run, Teardown             ------>   a block of another kind (`kind/on_ranks.rs`); gather: Ready, Whole ...
 //! End: exit code                   ------>   leave
 //! ```
 //!
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 use megadir::Dir;
 use megadir_mpi::{Error, World};
 use megadir_record::{FileOperation, Plan, RankTimes, Ranks};
-use megadir_sys::clock::monotonic_ns;
+use megadir_sys::clock::{monotonic_ns, shared_ns};
 use megadir_sys::usage::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -311,8 +312,11 @@ impl RankWorkers {
     ) -> Said {
         let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
         stopwatch.set_rate(go.rate_per_s);
-        let (data, reached) = (self.open(path), Cell::new(Ok(())));
-        let barrier = || reached.set(self.barrier());
+        let (data, reached, began_ns) = (self.open(path), Cell::new(Ok(())), Cell::new(0));
+        let barrier = || {
+            reached.set(self.barrier());
+            began_ns.set(shared_ns());
+        };
         let done = match data {
             Ok(data) if !workers.is_empty() => {
                 processes::work_threads(&mut workers, &data, &mut stopwatch, barrier, control).map(Some)
@@ -326,7 +330,9 @@ impl RankWorkers {
             (Err(error), _) => said(failed(error)),
             (_, Err(error)) => said(error),
             (_, Ok(None)) => Said::Ready,
-            (_, Ok(Some(reports))) => Said::Done { report: of_rank(&reports), latency: stopwatch.latency() },
+            (_, Ok(Some(reports))) => {
+                Said::Done { report: of_rank(&reports, began_ns.get()), latency: stopwatch.latency() }
+            }
         }
     }
 
@@ -353,6 +359,7 @@ impl RankWorkers {
             match serde_json::from_slice(reply).map_err(|error| failed(error.into()))? {
                 Said::Refused(refused) => return Err(WorkError::Refused(refused)),
                 Said::ProgramFailed { reason } => return Err(WorkError::Program(reason)),
+                Said::Stopped => return Err(WorkError::Stopped),
                 Said::Failed { reason } => {
                     let text = format!("rank {rank} on '{}': {reason}", self.facts.hosts[rank]);
                     return Err(failed(io::Error::other(text)));
@@ -391,6 +398,7 @@ pub(crate) fn said(error: WorkError) -> Said {
     match error {
         WorkError::Refused(refused) => Said::Refused(refused),
         WorkError::Program(reason) => Said::ProgramFailed { reason },
+        WorkError::Stopped => Said::Stopped,
         error => Said::Failed { reason: error.to_string() },
     }
 }
@@ -446,26 +454,19 @@ fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Vec<Task>> {
     of_rank
 }
 
-/// Threads of one rank as one worker; the clock of another host says nothing.
-fn of_rank(reports: &[Report]) -> Report {
+/// Threads of one rank as one worker, from the barrier of all ranks on; the clock of another host says nothing.
+fn of_rank(reports: &[Report], began_ns: u64) -> Report {
     let (taken, counted) = sum_up(reports);
     let Usage { user_ns, system_ns, read_bytes } = taken.usage;
     let (files, wrong) = (counted.entries, counted.hash);
-    Report {
-        start_ns: 0,
-        end_ns: taken.elapsed_ns,
-        paused_ns: 0,
-        user_ns,
-        system_ns,
-        read_bytes,
-        files,
-        wrong,
-    }
+    let worked = |report: &Report| report.end_ns.saturating_sub(began_ns + report.paused_ns);
+    let elapsed_ns = reports.iter().map(worked).max().unwrap_or(0);
+    Report { start_ns: 0, end_ns: elapsed_ns, paused_ns: 0, user_ns, system_ns, read_bytes, files, wrong }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shift;
+    use super::{Report, of_rank, shift};
 
     #[test]
     fn work_moves_to_another_host() {
@@ -477,5 +478,23 @@ mod tests {
         assert_eq!(of("a a b b c c"), 2);
         // Uneven: all but one of rank 0 to 2 have a partner elsewhere.
         assert_eq!(of("a a a b b"), 2);
+    }
+
+    #[test]
+    fn threads_of_a_rank_work_from_the_barrier_on_without_their_own_pauses() {
+        let report = |end_ns, paused_ns| Report {
+            start_ns: 1_500,
+            end_ns,
+            paused_ns,
+            user_ns: 10,
+            system_ns: 1,
+            read_bytes: Some(4),
+            files: 3,
+            wrong: 0,
+        };
+        let rank = of_rank(&[report(2_000, 0), report(9_000, 7_000)], 1_000);
+        let of_both = (rank.start_ns, rank.end_ns, rank.paused_ns, rank.files);
+        assert_eq!(of_both, (0, 1_000, 0, 6));
+        assert_eq!((rank.user_ns, rank.system_ns, rank.read_bytes), (20, 2, Some(8)));
     }
 }

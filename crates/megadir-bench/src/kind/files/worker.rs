@@ -32,7 +32,7 @@ pub(crate) struct Worker {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// On the monotonic clock, which all processes share, nanoseconds.
+    /// On the monotonic clock, which all processes of a host share, nanoseconds; 0 for ranks.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     /// Time of computing names and contents, nanoseconds, included in the above.

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     /// Engine of the workers: mpi, the processes that an MPI launcher started, on one host or several
     ///
     /// For all studies but remove and limits, on a directory that all hosts share: mpirun -np 4 megadir bench run smallfile
-    /// --engine mpi --dir DIR. Each process, called rank, takes a share of the files, or lists or looks up as the others do. The
+    /// --engine mpi --dir DIR. Each process, called rank, works on a share of the files, or does the same listing or lookups as the others. The
     /// MPI library is chosen by the launcher; the environment variable MEGADIR_MPI=PATH names another. docs/mpi.md has more.
     #[arg(
         long,

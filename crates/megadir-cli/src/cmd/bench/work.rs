@@ -28,7 +28,8 @@ pub(crate) struct FileWorkArgs {
     sync: Vec<SyncPolicy>,
     /// Numbers of workers to compare
     ///
-    /// For study smallfile, where each worker has the number of files of --entries, and study remove.
+    /// For study smallfile, where each worker has the number of files of --entries, and study remove. With --engine mpi, ranks
+    /// are the workers; multiples of their number are several threads in each.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     workers: Vec<u32>,
     /// Kind of workers: process, thread
@@ -92,7 +93,7 @@ impl FileWorkArgs {
                 }
                 if let Some(count) = small.workers.iter().find(|count| !has_shares(**count, ranks)) {
                     return Err(CliError::usage(format!(
-                        "--workers {count}: the launcher started {ranks} ranks; name at most {ranks}, or a multiple, which are threads"
+                        "--workers {count}: the launcher started {ranks} ranks; use at most {ranks}, or a multiple of {ranks} (several threads in each rank)"
                     )));
                 }
                 (small.worker_kind, small.ranks) = (WorkerKind::Rank, ranks);
@@ -102,7 +103,7 @@ impl FileWorkArgs {
                 fill.workers = Workers { count: ranks, kind: WorkerKind::Rank, ..fill.workers };
             }
             Kind::Layout(layout) if layout.writers > 1 => {
-                return refused("has `writers`, which are threads; leave it out");
+                return refused("sets `writers`, the number of threads; remove it");
             }
             Kind::Layout(layout) => (layout.writers, layout.worker_kind) = (ranks, WorkerKind::Rank),
             Kind::List(_) | Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) => {}

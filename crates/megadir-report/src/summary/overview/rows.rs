@@ -67,7 +67,7 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
         return (String::new(), planned.bare_name(), true);
     }
     let state = planned.axes.cache.clone();
-    let parts = [Some(workers(work)), sync(work), by_name(work)];
+    let parts = [Some(workers(work, planned.axes.worker_kind)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     // Times from a device would hide times from memory.
     let section =
@@ -75,8 +75,10 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     (section, what, work.access == Access::Directory)
 }
 
-fn workers(work: &FileWork) -> String {
+/// `kind`: of the arm's name; threads of ranks have none.
+fn workers(work: &FileWork, kind: Option<WorkerKind>) -> String {
     let kind = match (work.workers.kind, work.workers.count) {
+        (WorkerKind::Rank, _) if kind.is_none() => "worker",
         (WorkerKind::Thread, _) => "thread",
         (WorkerKind::Rank, _) => "rank",
         (WorkerKind::Process, 1) => "process",

@@ -69,6 +69,7 @@ pub(crate) enum Said {
     /// A rank did the whole work of a block.
     Whole(Box<Whole>),
     Refused(Refused),
+    Stopped,
     ProgramFailed {
         reason: String,
     },
@@ -86,6 +87,7 @@ pub(crate) struct Whole {
     pub(crate) peak_bytes: Option<u64>,
     pub(crate) entries: u64,
     pub(crate) hash: u64,
+    pub(crate) calls: Option<u64>,
     pub(crate) latency: Option<Latency>,
 }
 
