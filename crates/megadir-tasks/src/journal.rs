@@ -4,13 +4,10 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use megadir::{Error, ErrorKind, Result, StatBackend, attribute_policy};
+use megadir::{Error, ErrorKind, Result};
 
 use crate::job::{Job, Root};
 use crate::schedule::Schedule;
-
-/// ENOLCK of Linux, which has no kind: for example NFS 3 without a daemon for locks.
-const NOLCK: i32 = 37;
 
 /// Name of the journal in the folder of a scan.
 pub const JOURNAL: &str = "megadir-journal.jsonl";
@@ -73,23 +70,16 @@ fn lock(file: &File, path: &Path) -> Result<()> {
             let reason = "another process works on this job";
             Err(Error::new("write", path, ErrorKind::Io, reason))
         }
-        Err(TryLockError::Error(error)) if !are_no_locks(&error) => Err(Error::io("lock", path, error)),
-        _ => Ok(()),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
+        Ok(()) => Ok(()),
     }
-}
-
-/// Some network file systems have none.
-fn are_no_locks(error: &io::Error) -> bool {
-    let is_no_server = cfg!(target_os = "linux") && error.raw_os_error() == Some(NOLCK);
-    error.kind() == io::ErrorKind::Unsupported || is_no_server
 }
 
 /// Device numbers differ between machines, and budgets may.
 fn is_same(old: &Job, new: &Job) -> bool {
     let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
     let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
-    let fresh = attribute_policy::fresh().map_or("", StatBackend::name);
-    let is_fresh = |job: &Job| job.stat_backend == fresh;
+    let is_fresh = |job: &Job| job.fresh().is_some();
     let is_alike = old.kind == new.kind && old.folder == new.folder && is_fresh(old) == is_fresh(new);
     is_alike && roots(old) == roots(new)
 }

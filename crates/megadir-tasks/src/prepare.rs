@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use megadir::{Dir, Error, ErrorKind, Result, StatMask, attribute_policy};
+use megadir::{Dir, Error, ErrorKind, Result, StatBackend, StatMask, attribute_policy};
 use megadir_inventory::Facts;
 
 use crate::job::{Budget, Bytes, Item, Job, Kind, Root, VERSION};
@@ -113,6 +113,11 @@ fn check_apart(folder: &Path, tree: &Path) -> Result<()> {
 }
 
 impl Job {
+    /// Stat backend, if the request asked for fresh attributes.
+    pub(crate) fn fresh(&self) -> Option<&'static dyn StatBackend> {
+        attribute_policy::fresh().ok().filter(|fresh| fresh.name() == self.stat_backend)
+    }
+
     /// First directories to visit.
     pub(crate) fn first_items(&self) -> Vec<Item> {
         let item = |(root, index): (&Root, u32)| Item {

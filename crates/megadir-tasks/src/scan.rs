@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use megadir::{
-    Dir, Error, ErrorKind, PartialLimits, PartialWalk, ReadAhead, StatBackend, WalkItem, WalkOptions,
-    attribute_policy,
+    Dir, Error, ErrorKind, PartialLimits, PartialWalk, ReadAhead, WalkItem, WalkOptions, attribute_policy,
 };
 use megadir_inventory::{Facts, GROUP_ROWS, PartScan, PartTree, ScanOptions, WriteOptions, Writer};
 
@@ -89,13 +88,8 @@ fn scan_options(folder: PathBuf) -> ScanOptions {
     }
 }
 
-/// Stat backend of a job with `--fresh`.
-fn asked(job: &Job) -> Option<&'static dyn StatBackend> {
-    attribute_policy::fresh().ok().filter(|fresh| fresh.name() == job.stat_backend)
-}
-
 fn walk_options(root: &Dir, job: &Job) -> megadir::Result<WalkOptions> {
-    let stat_backend = attribute_policy::stat_backend(root, Facts::WANT, asked(job))?;
+    let stat_backend = attribute_policy::stat_backend(root, Facts::WANT, job.fresh())?;
     Ok(WalkOptions { examine: Some((stat_backend, Facts::WANT)), tell_ends: true, ..WalkOptions::new(1) })
 }
 
@@ -171,8 +165,9 @@ impl Visited<'_> {
     ) -> Result<Vec<Item>, TaskError> {
         let Self { item, directory, job } = self;
         if item.path.0.is_empty() && item.range.is_none() {
-            // The server is asked for the root's attributes too.
-            asked(job).map_or(Ok(()), |fresh| fresh.probe(&directory))?;
+            if job.fresh().is_some() {
+                directory.refresh()?;
+            }
             tree.root(&directory.attributes(Facts::WANT)?)?;
         }
         let path = directory.path().to_owned();

@@ -215,14 +215,11 @@ impl Blocks {
         let (arm, data) = (&plan.arms[0], &plan.data[0]);
         let ready = ranks.open(path).and_then(|directory| {
             let of = (path.to_owned(), plan.seed, names_max);
-            let is_drawn =
-                data.source.made().is_none() && self.drawn.as_ref().is_some_and(|(key, _)| *key == of);
-            if !is_drawn {
-                self.drawn = Some((of, name_source(plan.seed, data, names_max, &directory, control)?));
-            }
-            let Some((_, names)) = &self.drawn else {
-                return Err(failed(io::ErrorKind::NotFound.into()));
+            let drawn = match self.drawn.take().filter(|(known, _)| *known == of) {
+                Some(drawn) => drawn,
+                None => (of, name_source(plan.seed, data, names_max, &directory, control)?),
             };
+            let (_, names) = &*self.drawn.insert(drawn);
             let mut work = workload(plan, arm, names, source)?;
             match work.unavailable(&directory) {
                 Some(reason) => Err(failed(io::Error::other(format!("{}: {reason}", arm.name)))),

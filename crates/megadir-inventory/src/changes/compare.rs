@@ -159,7 +159,7 @@ pub fn compare<R: Rows + Send>(
 ///
 /// Errors: [`ErrorKind::BadOption`] if it is another directory; the inventory cannot be read.
 pub fn check_first_root<R: Rows>(rows: &mut R, root: Dir) -> Result<()> {
-    let (trees, _) = open(vec![Ok(root)])?;
+    let (trees, _) = open(vec![Ok(root)], false)?;
     let first = rows.next_row()?.filter(|row| row.key.is_root() && row.facts.kind != FileType::Unknown);
     match (trees.first(), first) {
         (Some(Some(tree)), Some(row)) => tree.check(&row.facts),
@@ -184,12 +184,7 @@ pub(crate) fn from_source<S: Source>(
         let reason = format!("{} trees for an inventory of {}", roots.len(), metadata.roots.len());
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
     }
-    if options.fresh {
-        let fresh = attribute_policy::fresh()?;
-        // Then the attributes of the roots are known too.
-        roots.iter().flatten().try_for_each(|root| fresh.probe(root))?;
-    }
-    let (trees, unopened) = open(roots)?;
+    let (trees, unopened) = open(roots, options.fresh)?;
     let stat_backend = stat_backend(&trees, Some(metadata), options.fresh)?;
     let keeping = options.keep.as_ref().map(|keep| Keeping::new(keep, options.threads));
     let comparing = Comparing {
@@ -224,10 +219,13 @@ pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
 }
 
 /// Fails if no root could be opened.
-pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
+pub(crate) fn open(roots: Vec<Result<Dir>>, fresh: bool) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
     let (mut trees, mut unopened) = (Vec::new(), Vec::new());
     for root in roots {
         let tree = root.and_then(|directory| {
+            if fresh {
+                directory.refresh()?;
+            }
             let facts = Facts::new(FileType::Directory, &directory.attributes(Facts::WANT)?);
             let proof = Proof::of(directory.file_system());
             Ok(Tree { directory: Arc::new(directory), facts, proof })

@@ -3,10 +3,11 @@
 use crate::attributes::StatMask;
 use crate::backend::Backend;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::file_system::FileSystem;
 use crate::options::RECORD_BYTES_MAX;
 use crate::policy::{self, Choice};
+pub use crate::stat::fresh;
 use crate::stat::{self, StatBackend};
 
 /// Strategy for reading attributes.
@@ -220,18 +221,6 @@ pub fn stat_backend(
         Some(asked) => asked.probe(directory).map(|()| asked),
         None => Ok(choose(directory, want, 1)?.stat_backend),
     }
-}
-
-/// Returns the stat backend that asks the server of a network file system, which may know later changes than this machine's
-/// cache.
-///
-/// Errors: [`ErrorKind::Unavailable`] on systems other than Linux.
-pub fn fresh() -> Result<&'static dyn StatBackend> {
-    let unavailable = |_| {
-        let reason = "attributes from the server need Linux";
-        Error::new("examine", "".as_ref(), ErrorKind::Unavailable, reason)
-    };
-    stat::by_name("statx-fresh").map_err(unavailable)
 }
 
 /// Returns the stat backend, or the default one if it needs attributes from the listing and the backend

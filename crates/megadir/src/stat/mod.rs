@@ -110,6 +110,18 @@ pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
     })
 }
 
+/// Returns the stat backend that asks the server of a network file system, which may know later changes than this machine's
+/// cache.
+///
+/// Errors: [`ErrorKind::Unavailable`] on systems other than Linux.
+pub fn fresh() -> Result<&'static dyn StatBackend> {
+    let unavailable = |_| {
+        let reason = "attributes from the server need Linux";
+        Error::new("examine", "".as_ref(), ErrorKind::Unavailable, reason)
+    };
+    by_name("statx-fresh").map_err(unavailable)
+}
+
 pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn StatBackend> {
     for name in ["listed", "statx", "fstatat"] {
         if let Ok(stat_backend) = by_name(name)
@@ -170,6 +182,16 @@ pub(crate) trait AttributeReader: Send {
 }
 
 impl Dir {
+    /// Asks the server of a network file system for the directory's own attributes: [`Dir::attributes`] knows them then.
+    ///
+    /// Errors: as statx(2); [`ErrorKind::Unavailable`] on systems other than Linux.
+    pub fn refresh(&self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        return statx::STATX_FRESH.request(StatMask::ALL).itself(self).map(drop);
+        #[cfg(not(target_os = "linux"))]
+        fresh().map(drop)
+    }
+
     /// Reads attributes of the directory itself. Errors: as statx(2) or stat(2).
     pub fn attributes(&self, want: StatMask) -> Result<Attributes> {
         #[cfg(target_os = "linux")]

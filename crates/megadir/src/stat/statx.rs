@@ -55,10 +55,9 @@ impl StatBackend for Statx {
         self.about
     }
 
-    /// With `statx-fresh`, the system then knows the directory's own attributes from the server.
     fn probe(&self, directory: &Dir) -> Result<()> {
         // Old seccomp filters return ENOSYS or EPERM.
-        match statx(directory, "", AtFlags::EMPTY_PATH | self.sync, StatxFlags::BASIC_STATS) {
+        match statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let reason = format!("the system refuses statx ({error})");
@@ -68,7 +67,13 @@ impl StatBackend for Statx {
     }
 
     fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(StatxRequest { sync: self.sync, ..StatxRequest::new(want) }))
+        Ok(Box::new(self.request(want)))
+    }
+}
+
+impl Statx {
+    pub(crate) fn request(&self, want: StatMask) -> StatxRequest {
+        StatxRequest { sync: self.sync, ..StatxRequest::new(want) }
     }
 }
 

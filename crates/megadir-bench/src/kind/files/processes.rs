@@ -1,7 +1,6 @@
 //! Workers as processes: started before the block, released together, ended after it or when the run dies.
 //! Ctrl-C reaches only the run. [`transport`](super::transport) has the mechanisms.
 
-use std::cell::Cell;
 use std::io;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -215,10 +214,8 @@ struct Gate {
     changed: Condvar,
 }
 
-struct Arrival<'g> {
-    gate: &'g Gate,
-    is_there: Cell<bool>,
-}
+/// Counts as arrived when it is dropped.
+struct Arrival<'g>(&'g Gate);
 
 impl Gate {
     fn open(&self, threads: usize, ready: impl FnOnce()) {
@@ -236,19 +233,17 @@ impl Gate {
 }
 
 impl Arrival<'_> {
-    fn wait(&self) {
-        self.is_there.set(true);
-        self.gate.change(|state| state.0 += 1);
-        let state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.gate.changed.wait_while(state, |(_, is_open)| !*is_open));
+    fn wait(self) {
+        let gate = self.0;
+        drop(self);
+        let state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(gate.changed.wait_while(state, |(_, is_open)| !*is_open));
     }
 }
 
 impl Drop for Arrival<'_> {
     fn drop(&mut self) {
-        if !self.is_there.get() {
-            self.gate.change(|state| state.0 += 1);
-        }
+        self.0.change(|state| state.0 += 1);
     }
 }
 
@@ -270,7 +265,7 @@ pub(crate) fn work_threads(
         for worker in workers {
             let (gate, mut stopwatch) = (&gate, stopwatch.another());
             started.push(std::thread::Builder::new().spawn_scoped(scope, move || {
-                let arrival = Arrival { gate, is_there: Cell::new(false) };
+                let arrival = Arrival(gate);
                 // The run has already noted if this is not permitted.
                 let _ = own_table();
                 let report = worker.work(data, &mut stopwatch, || arrival.wait(), control)?;
@@ -310,7 +305,6 @@ fn panicked() -> WorkError {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::{Arrival, Gate};
@@ -323,7 +317,7 @@ mod tests {
             for number in 0..4 {
                 let (gate, passed, ended) = (&gate, &passed, &ended);
                 scope.spawn(move || {
-                    let arrival = Arrival { gate, is_there: Cell::new(false) };
+                    let arrival = Arrival(gate);
                     if number == 2 {
                         // As by a panic before the work.
                         ended.fetch_add(1, Ordering::Relaxed);

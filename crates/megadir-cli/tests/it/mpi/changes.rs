@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use megadir_testkit::{PATIENCE, require};
@@ -144,13 +144,9 @@ fn directories_that_cannot_be_read_fail_as_for_one_process() {
     assert_eq!(left_behind(at), Vec::<PathBuf>::new());
 }
 
-/// Sends a signal to some ranks of a comparison once it has written parts; returns its messages.
-fn signalled(mpi: &Mpi, at: &Path, signal: &str, of: &[u32]) -> String {
-    (0..4).for_each(|rank| drop(fs::remove_file(at.join(format!("pid.{rank}")))));
-    let mut run = mpi.command(at, SLOW, &format!("{WORK} --json --engine mpi"));
-    let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+fn wait_for_parts(at: &Path, run: &mut Child, number: usize) {
     let begun = Instant::now();
-    while parts_beside(at) < 3 {
+    while parts_beside(at) < number {
         assert!(
             begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(),
             "{} parts",
@@ -158,6 +154,14 @@ fn signalled(mpi: &Mpi, at: &Path, signal: &str, of: &[u32]) -> String {
         );
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Sends a signal to some ranks of a comparison once it has written parts; returns its messages.
+fn signalled(mpi: &Mpi, at: &Path, signal: &str, of: &[u32]) -> String {
+    (0..4).for_each(|rank| drop(fs::remove_file(at.join(format!("pid.{rank}")))));
+    let mut run = mpi.command(at, SLOW, &format!("{WORK} --json --engine mpi"));
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_parts(at, &mut run, 3);
     let pid = |rank: &u32| fs::read_to_string(at.join(format!("pid.{rank}"))).unwrap();
     let pids: Vec<String> = of.iter().map(pid).collect();
     let pids = pids.iter().map(|pid| pid.trim());
@@ -183,11 +187,7 @@ fn an_interrupted_comparison_leaves_no_parts_and_those_of_a_killed_one_are_remov
     // What a living run has stays.
     let mut other = MPICH.command(at, SLOW, &format!("{WORK} --json --engine mpi"));
     let mut other = other.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while parts_beside(at) < 1 {
-        assert!(begun.elapsed() < PATIENCE && other.try_wait().unwrap().is_none());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for_parts(at, &mut other, 1);
     let words = format!("{WORK} --json");
     let ran = MPICH.run(at, PLAIN, &format!("{words} --engine mpi"));
     assert!(ran.code == Some(0) && ran.out == one_process(at, &words).out, "{ran:?}");
