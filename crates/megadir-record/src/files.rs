@@ -35,10 +35,22 @@ impl FileWork {
 pub struct RemoveWork {
     /// Method of removal.
     pub by: Remover,
-    /// Threads of the library; 1 for other methods.
+    /// Threads of the library, or ranks, each of which removes a share of the directories; 1 for other methods.
     pub workers: u32,
+    /// Threads, or ranks and their threads.
+    #[serde(default = "thread", skip_serializing_if = "is_thread")]
+    pub kind: WorkerKind,
     /// Number of existing files.
     pub files: u64,
+}
+
+fn thread() -> WorkerKind {
+    WorkerKind::Thread
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_thread(kind: &WorkerKind) -> bool {
+    *kind == WorkerKind::Thread
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -38,7 +38,7 @@ use layout::LayoutSpec;
 use list::ListSpec;
 use lookup::{Lookup, LookupSpec};
 use on_ranks::OnRanks;
-use remove::{Removal, RemoveSpec};
+use remove::{Removal, RemoveSpec, Share};
 use small_files::SmallFilesSpec;
 use stat_all::{FileAttributes, StatAllSpec};
 use stat_some::{Ask, StatSomeSpec};
@@ -134,6 +134,15 @@ impl WorkerSource<'_> {
 pub(crate) trait Workload {
     fn unavailable(&self, directory: &Dir) -> Option<String>;
 
+    /// The same on all ranks.
+    fn unavailable_anywhere(
+        &self,
+        directory: &Dir,
+        _control: RunControl<'_>,
+    ) -> Result<Option<String>, WorkError> {
+        Ok(self.unavailable(directory))
+    }
+
     /// Note if the work differs here from the plan but is still worth measuring.
     fn remark(&self) -> Option<Note> {
         None
@@ -207,8 +216,22 @@ pub(crate) fn workload<'a>(
     names: &'a NameSource,
     source: WorkerSource<'a>,
 ) -> Result<Box<dyn Workload + 'a>, WorkError> {
+    let own = own_workload(plan, planned, names, source)?;
+    Ok(match (&planned.work, source.ranks) {
+        (Work::Files(_), _) | (_, None) => own,
+        (_, Some(ranks)) => OnRanks::new(own, plan, planned, ranks),
+    })
+}
+
+/// Work of this process.
+fn own_workload<'a>(
+    plan: &Plan,
+    planned: &Arm,
+    names: &'a NameSource,
+    source: WorkerSource<'a>,
+) -> Result<Box<dyn Workload + 'a>, WorkError> {
     let seed = plan.seed;
-    let own: Box<dyn Workload + 'a> = match &planned.work {
+    Ok(match &planned.work {
         Work::List { .. } => Box::new(Listing::new(&planned.work)?),
         Work::Lookup { presence, keys, call } => Box::new(Lookup::new(*presence, *keys, *call, names, seed)),
         Work::Files(work) => {
@@ -216,17 +239,16 @@ pub(crate) fn workload<'a>(
             let sharers = files::workers_max(plan, data, Sharing::Same).unwrap_or(1);
             Box::new(Files::new(work, (data, sharers), seed, source))
         }
-        Work::Remove(work) => Box::new(Removal::new(*work)),
+        Work::Remove(work) => {
+            let share = source.ranks.map_or(Share::All, |ranks| Share::of_rank(work.workers, ranks));
+            Box::new(Removal::new(*work, share))
+        }
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
         Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
-    };
-    Ok(match (&planned.work, source.ranks) {
-        (Work::Files(_), _) | (_, None) => own,
-        (_, Some(ranks)) => OnRanks::new(own, plan, planned, ranks),
     })
 }
 

@@ -1,28 +1,26 @@
-//! Blocks of any kind on ranks: each rank does the whole work, on the same directory and at the same time. Workers of files
-//! share the work instead ([`files`](crate::kind::files)).
+//! Blocks of any kind on ranks, at the same time and in the same directory: each rank does the whole work, or removes
+//! its share of the directories. Workers of files share theirs in another way ([`files`](crate::kind::files)).
 
 use std::io;
 
 use megadir::Dir;
-use megadir_record::{Arm, ArmId, Counted, Data, DataId, Note, Plan};
+use megadir_record::{Arm, ArmId, Counted, Data, DataId, Note, Plan, Work};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::{Usage, process_usage};
 
 use crate::control::{RunControl, WorkError};
-use crate::kind::files::ranks::{Instruction, failed, said};
+use crate::kind::files::ranks::{Instruction, PlannedArm, failed, said};
 use crate::kind::files::transport::{Said, Whole};
 use crate::kind::{
     BlockKey, BlockUsage, NameSource, RankWorkers, WorkerCommand, WorkerSource, Workload, name_source,
-    names_needed, workload,
+    names_needed, own_workload,
 };
 use crate::measure::{Calibration, Stopwatch};
 
 pub(crate) struct OnRanks<'a> {
     own: Box<dyn Workload + 'a>,
-    /// This arm and its data alone.
-    plan: Plan,
-    names_max: Option<usize>,
+    arm: PlannedArm,
     ranks: &'a RankWorkers,
     taken: Option<BlockUsage>,
 }
@@ -34,7 +32,9 @@ impl<'a> OnRanks<'a> {
         arm: &Arm,
         ranks: &'a RankWorkers,
     ) -> Box<Self> {
-        ranks.is_whole.set(true);
+        if !is_shared(arm) {
+            ranks.is_whole.set(true);
+        }
         let names_max = names_needed(plan, &plan.data[arm.data.0 as usize]);
         let data = Data { id: DataId(0), on: None, ..plan.data[arm.data.0 as usize].clone() };
         let plan = Plan {
@@ -47,13 +47,37 @@ impl<'a> OnRanks<'a> {
             claims: None,
             ..plan.clone()
         };
-        Box::new(Self { own, plan, names_max, ranks, taken: None })
+        let arm = PlannedArm { plan, names_max };
+        Box::new(Self { own, arm, ranks, taken: None })
     }
+}
+
+/// Each rank does a part of the work.
+fn is_shared(arm: &Arm) -> bool {
+    matches!(arm.work, Work::Remove(_))
 }
 
 impl Workload for OnRanks<'_> {
     fn unavailable(&self, directory: &Dir) -> Option<String> {
         self.own.unavailable(directory)
+    }
+
+    fn unavailable_anywhere(
+        &self,
+        directory: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<Option<String>, WorkError> {
+        let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
+        self.ranks.instruct(&Instruction::Check { path, arm }, control)?;
+        let replies = self.ranks.replies(&available(self.unavailable(directory)), control)?;
+        let lacking = (0..).zip(replies).find_map(|(rank, said)| match said {
+            Said::Unavailable { reason } => Some((rank, reason)),
+            _ => None,
+        });
+        Ok(lacking.map(|(rank, reason)| match rank {
+            0 => reason,
+            _ => format!("{}: {reason}", self.ranks.name(rank)),
+        }))
     }
 
     fn remark(&self) -> Option<Note> {
@@ -68,9 +92,8 @@ impl Workload for OnRanks<'_> {
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
         self.taken = None;
-        let (path, plan) = (self.ranks.below(directory)?, Box::new(self.plan.clone()));
-        let names_max = self.names_max;
-        self.ranks.instruct(&Instruction::Setup { path, plan, names_max, key, operations }, control)?;
+        let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
+        self.ranks.instruct(&Instruction::Setup { path, arm, key, operations }, control)?;
         let own = self.own.setup(directory, key, operations, control);
         self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), control).map(drop)
     }
@@ -88,24 +111,35 @@ impl Workload for OnRanks<'_> {
         let directory = directory.again().map_err(WorkError::from);
         let done = run(self.ranks, &mut *self.own, directory, (operations, rate_per_s), control);
         let own = done.map_or_else(said, |whole| Said::Whole(Box::new(whole)));
+        let is_shared = is_shared(&self.arm.plan.arms[0]);
         let (mut all, mut done) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.ranks.replies(&own, control)?) {
-            if let Said::Whole(whole) = said {
+            if let Said::Whole(whole) = said
+                && !(is_shared && whole.entries == 0)
+            {
                 done.push((rank, whole.elapsed_ns));
-                all.push(whole);
+                all.push(*whole);
             }
         }
         let is_equal = |whole: &Whole| (whole.entries, whole.hash) == (all[0].entries, all[0].hash);
-        let are_equal = all.iter().all(|whole| is_equal(whole));
-        // The record has the last rank's work.
-        let Some(last) = all.into_iter().max_by_key(|whole| whole.elapsed_ns) else {
+        let are_equal = is_shared || all.iter().all(is_equal);
+        let whole = if is_shared {
+            all.into_iter().reduce(|mut sum, whole| {
+                sum.add(&whole);
+                sum
+            })
+        } else {
+            // The record has the last rank's work.
+            all.into_iter().max_by_key(|whole| whole.elapsed_ns)
+        };
+        let Some(whole) = whole else {
             return Err(failed(io::Error::other("no rank did the work")));
         };
-        if last.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
+        if whole.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
             return Err(failed(io::Error::other("the times of single operations are inconsistent")));
         }
         let Whole { elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes, entries, hash, calls, .. } =
-            *last;
+            whole;
         let usage = Usage { user_ns, system_ns, read_bytes };
         self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes, ranks: self.ranks.times_of(&done) });
         let hash = if are_equal { hash } else { !hash };
@@ -153,6 +187,10 @@ fn run(
     })
 }
 
+fn available(lacking: Option<String>) -> Said {
+    lacking.map_or(Said::Ready, |reason| Said::Unavailable { reason })
+}
+
 /// Follows rank 0 until it ends the run; returns the exit code.
 pub fn serve_rank(
     ranks: RankWorkers,
@@ -170,9 +208,9 @@ pub fn serve_rank(
             Instruction::Work { path, go } => {
                 ranks.work_own(std::mem::take(&mut workers), &path, &go, control)
             }
-            Instruction::Setup { path, plan, names_max, key, operations } => {
-                let source = WorkerSource { command, ranks: None };
-                next = blocks.serve(&ranks, (&plan, names_max, source), (&path, key, operations), control)?;
+            Instruction::Check { path, arm } => blocks.check(&ranks, (&path, &arm), command, control),
+            Instruction::Setup { path, arm, key, operations } => {
+                next = blocks.serve(&ranks, (&path, &arm, key, operations), command, control)?;
                 continue;
             }
             Instruction::Run { .. } => {
@@ -202,29 +240,50 @@ struct Blocks {
 type Drawn = (String, u64, Option<usize>);
 
 impl Blocks {
+    /// The arm's work on this rank, and its directory.
+    fn work<'b>(
+        &'b mut self,
+        ranks: &'b RankWorkers,
+        (path, arm): (&str, &PlannedArm),
+        command: Option<&'b WorkerCommand>,
+        control: RunControl<'_>,
+    ) -> Result<(Box<dyn Workload + 'b>, Dir), WorkError> {
+        let directory = ranks.open(path)?;
+        let (planned, data) = (&arm.plan.arms[0], &arm.plan.data[0]);
+        let of = (path.to_owned(), arm.plan.seed, arm.names_max);
+        let drawn = match self.drawn.take().filter(|(known, _)| *known == of) {
+            Some(drawn) => drawn,
+            None => (of, name_source(arm.plan.seed, data, arm.names_max, &directory, control)?),
+        };
+        let (_, names) = &*self.drawn.insert(drawn);
+        let source = WorkerSource { command, ranks: Some(ranks) };
+        Ok((own_workload(&arm.plan, planned, names, source)?, directory))
+    }
+
+    fn check(
+        &mut self,
+        ranks: &RankWorkers,
+        arm: (&str, &PlannedArm),
+        command: Option<&WorkerCommand>,
+        control: RunControl<'_>,
+    ) -> Said {
+        let work = self.work(ranks, arm, command, control);
+        work.map_or_else(said, |(work, directory)| available(work.unavailable(&directory)))
+    }
+
     /// Returns the first instruction that is not of this block.
     fn serve(
         &mut self,
         ranks: &RankWorkers,
-        (plan, names_max, source): (&Plan, Option<usize>, WorkerSource<'_>),
-        (path, key, operations): (&str, BlockKey, u64),
+        (path, arm, key, operations): (&str, &PlannedArm, BlockKey, u64),
+        command: Option<&WorkerCommand>,
         control: RunControl<'_>,
     ) -> io::Result<Instruction> {
         // The same in all arms of a round, which are compared.
         let key = BlockKey { salt: SplitMix64::new(ranks.rank().into()).next_u64(), ..key };
-        let (arm, data) = (&plan.arms[0], &plan.data[0]);
-        let ready = ranks.open(path).and_then(|directory| {
-            let of = (path.to_owned(), plan.seed, names_max);
-            let drawn = match self.drawn.take().filter(|(known, _)| *known == of) {
-                Some(drawn) => drawn,
-                None => (of, name_source(plan.seed, data, names_max, &directory, control)?),
-            };
-            let (_, names) = &*self.drawn.insert(drawn);
-            let mut work = workload(plan, arm, names, source)?;
-            match work.unavailable(&directory) {
-                Some(reason) => Err(failed(io::Error::other(format!("{}: {reason}", arm.name)))),
-                None => work.setup(&directory, key, operations, control).map(|()| work),
-            }
+        let work = self.work(ranks, (path, arm), command, control);
+        let ready = work.and_then(|(mut work, directory)| {
+            work.setup(&directory, key, operations, control).map(|()| work)
         });
         let mut work = match ready {
             Ok(work) => work,

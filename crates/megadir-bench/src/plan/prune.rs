@@ -34,7 +34,8 @@ pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, Pla
                 return Err(PlanError::NoBaseline { name: planned.name, reason });
             }
             Some(reason) => {
-                let quote = if let Work::Command(_) = planned.work { "`" } else { "" };
+                let is_program = matches!(planned.work, Work::Command(_) | Work::Remove(_));
+                let quote = if is_program { "`" } else { "" };
                 let text = format!("{quote}{}{quote}: {reason}", planned.name);
                 notes.push(NoteKind::ArmLeftOut.note(text));
             }

@@ -113,7 +113,7 @@ pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), Run
     if then == now {
         return Ok(());
     }
-    let hint = "use the same launcher, number of processes and hosts, with --engine mpi";
+    let hint = "use the same launcher, number of processes, hosts and --shift, with --engine mpi";
     Err(RunError::Resume { reason: format!("the ranks were {then}, and are now {now}; {hint}") })
 }
 

@@ -235,10 +235,6 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         shares: 1,
         stages: vec![Stage::Read],
     };
-    let arm = |name: &str, error: WorkError| match error {
-        WorkError::Stopped => RunError::Interrupted,
-        error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
-    };
     let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
     for (index, (data, directory)) in prepared.plan.data.iter().zip(&prepared.data).enumerate() {
         let seen = match usages.get(index) {
@@ -257,19 +253,7 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     }
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)
         .map_err(|error| arm("std", error))?;
-    let mut gone: Vec<(ArmId, String)> = Vec::new();
-    let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
-    for planned in &prepared.plan.arms {
-        let data = planned.data.0 as usize;
-        let work = workload(&prepared.plan, planned, &prepared.names[data], source)
-            .map_err(|error| arm(&planned.name, error))?;
-        if let Some(note) = work.remark()
-            && !prepared.notes.contains(&note)
-        {
-            prepared.notes.push(note);
-        }
-        gone.extend(work.unavailable(&prepared.data[data]).map(|reason| (planned.id, reason)));
-    }
+    let mut gone = unavailable(prepared)?;
     let mut trial = Trial {
         plan: &mut prepared.plan,
         data: &mut prepared.data,
@@ -288,6 +272,32 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);
     Ok(())
+}
+
+fn arm(name: &str, error: WorkError) -> RunError {
+    match error {
+        WorkError::Stopped => RunError::Interrupted,
+        error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
+    }
+}
+
+/// Arms whose work is not available, with the reasons; notes remarks.
+fn unavailable(prepared: &mut Prepared<'_>) -> Result<Vec<(ArmId, String)>, RunError> {
+    let mut gone = Vec::new();
+    let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
+    for planned in &prepared.plan.arms {
+        let failed = |error| arm(&planned.name, error);
+        let data = planned.data.0 as usize;
+        let work = workload(&prepared.plan, planned, &prepared.names[data], source).map_err(failed)?;
+        if let Some(note) = work.remark()
+            && !prepared.notes.contains(&note)
+        {
+            prepared.notes.push(note);
+        }
+        let lacking = work.unavailable_anywhere(&prepared.data[data], prepared.control).map_err(failed)?;
+        gone.extend(lacking.map(|reason| (planned.id, reason)));
+    }
+    Ok(gone)
 }
 
 /// Checks space and inodes of a volume. If only the directory index limits the arms, they may plan for more

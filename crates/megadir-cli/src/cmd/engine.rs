@@ -20,6 +20,16 @@ pub(crate) enum Engine {
     Mpi,
 }
 
+/// Rank that uses the files of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Shift {
+    /// A rank on another host, if there are several
+    #[default]
+    Host,
+    /// The same rank, whose cache may still hold them
+    None,
+}
+
 /// Rank 0 prints its line in this time: a launcher may end all processes once one has failed.
 const FIRST_WORD: Duration = Duration::from_millis(200);
 
@@ -56,8 +66,12 @@ pub(crate) fn join() -> Result<World, CliError> {
 }
 
 /// Workers of a benchmark. Proves that all ranks see `directory`.
-pub(crate) fn join_workers(directory: &Path, heartbeat: &AtomicU64) -> Result<RankWorkers, CliError> {
-    RankWorkers::share(join()?, directory, heartbeat).map_err(failed)
+pub(crate) fn join_workers(
+    directory: &Path,
+    shift: Shift,
+    heartbeat: &AtomicU64,
+) -> Result<RankWorkers, CliError> {
+    RankWorkers::share(join()?, directory, shift == Shift::Host, heartbeat).map_err(failed)
 }
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> CliError {

@@ -5,7 +5,7 @@
 //! rank 0                                     all ranks
 //! Prepare: path, tasks per rank    ------>   prepare; gather: Ready, Refused or Failed
 //! Work: path, rate                 ------>   open the directory; barrier; work; gather: Done, Refused or Failed
-//! Setup, Run, Teardown             ------>   a block of another kind (`kind/on_ranks.rs`); gather: Ready, Whole ...
+//! Check; Setup, Run, Teardown      ------>   a block of another kind (`kind/on_ranks.rs`); gather: Ready, Whole ...
 //! End: exit code                   ------>   leave
 //! ```
 //!
@@ -50,7 +50,7 @@ pub struct RankWorkers {
     path: PathBuf,
     top: Dir,
     facts: Ranks,
-    /// Ranks did the whole work of blocks, not a share of it.
+    /// Each rank did the whole work of blocks, not a share of it.
     pub(crate) is_whole: Cell<bool>,
     lost: Cell<bool>,
     times: RefCell<Vec<RankTimes>>,
@@ -67,11 +67,15 @@ pub(crate) enum Instruction {
         path: String,
         go: Go,
     },
-    /// Block of any kind: the plan has its arm alone, and the arm's data.
+    /// Says whether the arm's work is available.
+    Check {
+        path: String,
+        arm: Box<PlannedArm>,
+    },
+    /// Block of any kind.
     Setup {
         path: String,
-        plan: Box<Plan>,
-        names_max: Option<usize>,
+        arm: Box<PlannedArm>,
         key: BlockKey,
         operations: u64,
     },
@@ -89,19 +93,28 @@ pub(crate) enum Instruction {
     },
 }
 
+/// An arm, as every rank has to know it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PlannedArm {
+    /// With this arm and its data alone.
+    pub(crate) plan: Plan,
+    pub(crate) names_max: Option<usize>,
+}
+
 pub(crate) fn failed(source: io::Error) -> WorkError {
     WorkError::Stage { stage: STAGE, source }
 }
 
 impl RankWorkers {
-    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination.
+    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination. `shifts`: files are
+    /// used on another host than the one that created them, if there are several.
     ///
     /// On an error, which is the same on all ranks, the ranks have left.
-    pub fn share(world: World, path: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
+    pub fn share(world: World, path: &Path, shifts: bool, heartbeat: &AtomicU64) -> Result<Self, Error> {
         match prove_shared(&world, path, heartbeat).and_then(|top| Ok((top, overhead(&world)?))) {
             Ok((top, (barrier_ns, coordination_ns))) => {
                 let (library, hosts) = (world.library().to_owned(), world.hosts().to_vec());
-                let shift = shift(&hosts);
+                let shift = if shifts { shift(&hosts) } else { 0 };
                 let facts = Ranks { library, hosts, shift, barrier_ns, coordination_ns };
                 let (is_whole, lost) = (Cell::new(false), Cell::new(false));
                 let times = RefCell::default();
@@ -252,15 +265,19 @@ impl RankWorkers {
                 .collect();
             ratios.sort_unstable_by(f64::total_cmp);
             text += &format!(
-                "; rank {rank} on '{}' was the last in {} of {} blocks of several ranks, and the last rank of a block took \
-                 {:.2} times as long as the first (median)",
-                hosts[rank as usize],
+                "; {} was the last in {} of {} blocks of several ranks, and the last rank of a block took {:.2} times as \
+                 long as the first (median)",
+                self.name(rank as usize),
                 count(rank),
                 many.len(),
                 ratios[ratios.len() / 2]
             );
         }
         text
+    }
+
+    pub(crate) fn name(&self, rank: usize) -> String {
+        format!("rank {rank} on '{}'", self.facts.hosts[rank])
     }
 
     /// Waits without sleeping.
@@ -361,7 +378,7 @@ impl RankWorkers {
                 Said::ProgramFailed { reason } => return Err(WorkError::Program(reason)),
                 Said::Stopped => return Err(WorkError::Stopped),
                 Said::Failed { reason } => {
-                    let text = format!("rank {rank} on '{}': {reason}", self.facts.hosts[rank]);
+                    let text = format!("{}: {reason}", self.name(rank));
                     return Err(failed(io::Error::other(text)));
                 }
                 other => replies.push(other),
@@ -443,7 +460,7 @@ fn shift(hosts: &[String]) -> u32 {
     (0..hosts.len()).rev().max_by_key(|&shift| others(shift)).unwrap_or(0) as u32
 }
 
-/// Files are created by the rank with the worker's number, and used on another host. More workers than ranks are threads.
+/// Files are created by the rank with the worker's number, and used by the one `shift` ranks further on. More workers than ranks are threads.
 fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Vec<Task>> {
     let mut of_rank: Vec<Vec<Task>> = (0..size).map(|_| Vec::new()).collect();
     for task in tasks {

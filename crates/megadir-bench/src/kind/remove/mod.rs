@@ -1,13 +1,15 @@
-//! Removing trees: by a loop in one thread, by `rm -rf`, and by the library with several workers.
+//! Removing trees: by a loop in one thread, by `rm -rf`, and by the library with several workers. Ranks remove shares of
+//! the directories.
 
+use std::ffi::OsString;
 use std::time::Instant;
 
-use megadir::Dir;
-use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents};
+use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents, remove_tree};
+use megadir::{Dir, names};
 use megadir_record::axes::{self, directories};
 use megadir_record::{
     ArmId, Axes, Counted, FileOperation, FileOrder, Made, Operation, Order, Pair, RemoveWork, Remover, Role,
-    Spread, When, Work,
+    Spread, When, Work, WorkerKind,
 };
 use megadir_sys::usage::{Usage, process_usage};
 use serde::Deserialize;
@@ -17,7 +19,7 @@ use crate::kind::arms::Arms;
 use crate::kind::files::{Place, WORKERS_MAX, by_name};
 use crate::kind::traits::Traits;
 use crate::kind::traits::cost::{BLOCK_NS, REMOVE_NS};
-use crate::kind::{BlockKey, BlockUsage, Workload};
+use crate::kind::{BlockKey, BlockUsage, RankWorkers, Workload};
 use crate::measure::Stopwatch;
 use crate::os::At;
 use crate::os::removal::remove_content;
@@ -35,6 +37,9 @@ pub struct RemoveSpec {
     /// Numbers of directories that share the files, ascending; 1 is one huge directory.
     pub directories: Vec<u64>,
     pub workers: Vec<u32>,
+    /// The launcher's ranks; more workers are threads in each.
+    #[serde(skip)]
+    pub ranks: Option<u32>,
 }
 
 impl RemoveSpec {
@@ -43,6 +48,22 @@ impl RemoveSpec {
         let some = self.directories.first().is_some_and(|first| *first > 0) && !self.workers.is_empty();
         let text = "remove.directories and remove.workers need at least one value each, ascending from 1";
         (!(ascend && some)).then(|| text.into())
+    }
+
+    /// `None` for threads, also those of ranks.
+    fn kind_of(&self, workers: u32) -> Option<WorkerKind> {
+        self.ranks.filter(|ranks| workers <= *ranks).map(|_| WorkerKind::Rank)
+    }
+
+    fn words(&self, workers: u32) -> String {
+        axes::workers(workers, self.kind_of(workers))
+    }
+
+    fn name(&self, by: Remover, workers: u32) -> String {
+        match by {
+            Remover::PlainLoop | Remover::Rm => by.name().into(),
+            Remover::Library => format!("{}, {}", by.name(), self.words(workers)),
+        }
     }
 }
 
@@ -67,7 +88,7 @@ pub(crate) fn removals(
     for (place, &directories) in spec.directories.iter().enumerate() {
         let mut add = |by, workers, role| {
             let chain = arms.data.len() as u32;
-            let arm = chain_of(made, entries, (directories, by, workers), role, chain, arms);
+            let arm = chain_of(spec, made, entries, (directories, by, workers), role, chain, arms);
             all.push(One { by, workers, directories, arm });
         };
         let first = place == 0;
@@ -76,7 +97,10 @@ pub(crate) fn removals(
             add(Remover::PlainLoop, 1, Role::AgainstItself);
         }
         add(Remover::Rm, 1, Role::Arm);
-        for &workers in &spec.workers {
+        // A rank without a directory of its own has nothing to do.
+        let has_shares =
+            |workers: u32| spec.ranks.is_none_or(|ranks| u64::from(workers.min(ranks)) <= directories);
+        for &workers in spec.workers.iter().filter(|workers| has_shares(**workers)) {
             add(Remover::Library, workers, Role::Arm);
         }
     }
@@ -85,8 +109,8 @@ pub(crate) fn removals(
             let to = all.iter().find(|to| to.by == than && to.directories == one.directories)?;
             let different = one.by != than && (than == Remover::PlainLoop || one.by == Remover::Library);
             different.then(|| Pair {
-                what: name(one.by, one.workers),
-                than: name(than, 1),
+                what: spec.name(one.by, one.workers),
+                than: spec.name(than, 1),
                 at: directories(one.directories),
                 wall_time: true,
                 arm: one.arm,
@@ -100,8 +124,8 @@ pub(crate) fn removals(
         let like = |to: &&One| (to.by, to.workers, to.directories) == (one.by, fewest, one.directories);
         let more = one.by == Remover::Library && one.workers != fewest;
         all.iter().find(like).filter(|_| more).map(|to| Pair {
-            what: workers(one.workers),
-            than: workers(fewest),
+            what: spec.words(one.workers),
+            than: spec.words(fewest),
             at: directories(one.directories),
             wall_time: true,
             arm: one.arm,
@@ -118,6 +142,7 @@ pub(crate) fn removals(
 }
 
 fn chain_of(
+    spec: &RemoveSpec,
     made: &Made,
     entries: u64,
     (directories, by, workers): (u64, Remover, u32),
@@ -129,7 +154,8 @@ fn chain_of(
     let data = arms.add_data(entries, Made { spread, when: When::ByArms, ..made.clone() });
     let axes = Axes {
         method: Some(by.name().into()),
-        workers: Some(workers).filter(|_| by == Remover::Library),
+        workers: Some(workers).filter(|_| by == Remover::Library || spec.ranks.is_some()),
+        worker_kind: spec.kind_of(workers),
         directory_count: Some(directories),
         itself: role == Role::AgainstItself,
         ..Axes::of(Operation::Remove)
@@ -137,7 +163,8 @@ fn chain_of(
     let writes = Axes { operation: Some(Operation::Write), ..axes.clone() };
     let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, entries));
     arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
-    let work = Work::Remove(RemoveWork { by, workers, files: entries });
+    let kind = spec.ranks.map_or(WorkerKind::Thread, |_| WorkerKind::Rank);
+    let work = Work::Remove(RemoveWork { by, workers, kind, files: entries });
     arms.push_at(axes, role, data, work, (chain, 1))
 }
 
@@ -145,28 +172,51 @@ pub(crate) fn traits(work: &RemoveWork) -> Traits {
     Traits { block_ns: BLOCK_NS + work.files * REMOVE_NS, ..Traits::default() }
 }
 
-fn name(by: Remover, count: u32) -> String {
-    match by {
-        Remover::PlainLoop | Remover::Rm => by.name().into(),
-        Remover::Library => format!("{}, {}", by.name(), workers(count)),
+const STAGE: &str = "removing";
+
+/// Part of the directories that one process removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    All,
+    /// Each `of`-th directory by name.
+    Part {
+        part: u32,
+        of: u32,
+    },
+    Nothing,
+}
+
+impl Share {
+    /// The rank after the one that created the files, on another host if there are several, has the first part.
+    pub(crate) fn of_rank(workers: u32, ranks: &RankWorkers) -> Self {
+        let (size, of) = (ranks.size(), workers.min(ranks.size()));
+        match (ranks.rank() + size - ranks.facts().shift) % size {
+            part if part >= of => Self::Nothing,
+            _ if of == 1 => Self::All,
+            part => Self::Part { part, of },
+        }
+    }
+
+    fn has(self, place: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Part { part, of } => place % of as usize == part as usize,
+            Self::Nothing => false,
+        }
     }
 }
 
-fn workers(count: u32) -> String {
-    axes::workers(count, None)
-}
-
-const STAGE: &str = "removing";
-
 pub(crate) struct Removal {
     work: RemoveWork,
-    names: Vec<std::ffi::OsString>,
+    share: Share,
+    /// Directories to remove; empty for all.
+    names: Vec<OsString>,
     taken: Option<BlockUsage>,
 }
 
 impl Removal {
-    pub(crate) fn new(work: RemoveWork) -> Self {
-        Self { work, names: Vec::new(), taken: None }
+    pub(crate) fn new(work: RemoveWork, share: Share) -> Self {
+        Self { work, share, names: Vec::new(), taken: None }
     }
 
     fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64, WorkError> {
@@ -175,14 +225,26 @@ impl Removal {
         let on_failure = |failure| failures.add(failure);
         // The workers share a descriptor table: a thread's own outlives `join` for a moment, and the unmount
         // would fail with EBUSY.
-        let options = RemoveOptions::new(self.work.workers as usize, &on_failure);
-        let removed =
-            remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
+        let options = RemoveOptions::new(self.threads(), &on_failure);
+        let remove = |name: &OsString| {
+            let name = names::from_os(name);
+            remove_tree(directory, name, &options, &progress).map(drop)
+        };
+        let done = match self.share {
+            Share::All => remove_contents(directory, &options, &progress).map(drop),
+            _ => self.names.iter().try_for_each(remove),
+        };
+        done.map_err(|error| failed(error.into()))?;
         control.check()?;
         match failures.take().pop() {
             Some(failure) => Err(failed(failure.into())),
-            None => Ok(removed.counts.entries),
+            None => Ok(progress.counts().entries),
         }
+    }
+
+    fn threads(&self) -> usize {
+        let processes = if let Share::Part { of, .. } = self.share { of } else { 1 };
+        (self.work.workers / processes) as usize
     }
 }
 
@@ -202,8 +264,13 @@ impl Workload for Removal {
         _operations: u64,
         _signals: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        let by_process = self.work.by == Remover::Rm;
-        self.names = if by_process { process::names(directory)? } else { Vec::new() };
+        self.names.clear();
+        if self.work.by == Remover::Rm || matches!(self.share, Share::Part { .. }) {
+            let mut all = process::names(directory)?;
+            all.sort_unstable();
+            let own = all.into_iter().enumerate().filter(|(place, _)| self.share.has(*place));
+            self.names.extend(own.map(|(_, name)| name));
+        }
         Ok(())
     }
 
@@ -217,6 +284,7 @@ impl Workload for Removal {
         let (before, of_children) = (process_usage(), process::usage());
         let started = Instant::now();
         let entries = match self.work.by {
+            _ if self.share == Share::Nothing => 0,
             Remover::PlainLoop => {
                 let own = directory.reopen().map_err(|error| failed(error.into()))?;
                 remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
@@ -287,7 +355,8 @@ mod linux {
             }
         }
         if names.len() > NAMES_MAX {
-            return Err(failed(std::io::Error::other("too many directories for one rm -rf")));
+            let text = format!("more than {NAMES_MAX} directories, too many for one rm -rf");
+            return Err(failed(std::io::Error::other(text)));
         }
         Ok(names)
     }

@@ -15,6 +15,10 @@ fn removers() -> impl Iterator<Item = Remover> {
     all.filter(|by| *by != Remover::Rm || cfg!(target_os = "linux"))
 }
 
+fn work(by: Remover, workers: u32, files: u64) -> RemoveWork {
+    RemoveWork { by, workers, kind: WorkerKind::Thread, files }
+}
+
 /// Creates a link to a file next to the directory, if that needs no privilege.
 fn link_to_what_is_beside(at: &Path) {
     #[cfg(unix)]
@@ -46,7 +50,7 @@ fn everyone_removes_everything_and_keeps_the_directory() {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
-        let mut removal = Removal::new(RemoveWork { by, workers: 2, files: 36 });
+        let mut removal = Removal::new(work(by, 2, 36), Share::All);
         assert_eq!(removal.unavailable(&directory), None);
         let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
         removal.setup(&directory, block, 36, control).unwrap();
@@ -71,7 +75,7 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
-        let mut removal = Removal::new(RemoveWork { by, workers: 1, files: 1 });
+        let mut removal = Removal::new(work(by, 1, 1), Share::All);
         let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
         removal.setup(&directory, block, 1, control).unwrap();
         std::fs::rename(&at, scratch.path().join("moved")).unwrap();

@@ -16,7 +16,7 @@ use super::lab::LabArgs;
 use super::report::Wording;
 use super::volumes;
 use super::work::FileWorkArgs;
-use crate::cmd::engine::Engine;
+use crate::cmd::engine::{Engine, Shift};
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     epochs: Option<u32>,
     /// Engine of the workers: mpi, the processes that an MPI launcher started, on one host or several
     ///
-    /// For all studies but remove and limits, on a directory that all hosts share: mpirun -np 4 megadir bench run smallfile
+    /// For all studies but limits, on a directory that all hosts share: mpirun -np 4 megadir bench run smallfile
     /// --engine mpi --dir DIR. Each process, called rank, works on a share of the files, or does the same listing or lookups as the others. The
     /// MPI library is chosen by the launcher; the environment variable MEGADIR_MPI=PATH names another. docs/mpi.md has more.
     #[arg(
@@ -88,6 +88,9 @@ pub(crate) struct Args {
         conflicts_with_all = ["worker_kind", "fs", "device", "drop_caches"]
     )]
     pub(crate) engine: Option<Engine>,
+    /// Ranks that use the files which a rank created: host (on another host) or none (the same) [default: host]
+    #[arg(long, value_name = "WHERE", requires = "engine", hide_possible_values = true)]
+    pub(crate) shift: Option<Shift>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

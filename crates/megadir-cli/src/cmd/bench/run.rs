@@ -45,7 +45,7 @@ fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Res
 fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     args.check_ranked()?;
     let directory = args.run.dirs.first().map_or(Path::new("."), PathBuf::as_path);
-    let ranks = engine::join_workers(directory, &interrupt.beat)?;
+    let ranks = engine::join_workers(directory, args.shift.unwrap_or_default(), &interrupt.beat)?;
     if ranks.rank() > 0 {
         let worker = super::internal::worker_command();
         let control = megadir_bench::RunControl { stop: &interrupt.stop, heartbeat: &interrupt.beat };

@@ -80,24 +80,32 @@ impl FileWorkArgs {
         }
     }
 
-    /// Ranks share the work on files, or each does all of the work. By default `smallfile` compares one rank with all.
+    /// Ranks share the work, or each does all of it. By default `smallfile` and `remove` compare one rank with all.
     pub(crate) fn use_ranks(&self, study: &mut Study, ranks: u32) -> Result<(), CliError> {
         let refused = |reason: &str| {
             let name = &study.meta.name;
             Err(CliError::usage(format!("--engine mpi: study `{name}` {reason}")))
         };
+        let share_out = |workers: &mut Vec<u32>| {
+            if self.workers.is_empty() {
+                *workers = if ranks == 1 { vec![1] } else { vec![1, ranks] };
+            }
+            match workers.iter().find(|count| !has_shares(**count, ranks)) {
+                Some(count) => Err(CliError::usage(format!(
+                    "--workers {count}: the launcher started {ranks} ranks; use at most {ranks}, or a multiple of {ranks} (several threads in each rank)"
+                ))),
+                None => Ok(()),
+            }
+        };
         match &mut study.kind {
             Kind::SmallFiles(small) => {
-                if self.workers.is_empty() {
-                    small.workers = if ranks == 1 { vec![1] } else { vec![1, ranks] };
-                }
-                if let Some(count) = small.workers.iter().find(|count| !has_shares(**count, ranks)) {
-                    return Err(CliError::usage(format!(
-                        "--workers {count}: the launcher started {ranks} ranks; use at most {ranks}, or a multiple of {ranks} (several threads in each rank)"
-                    )));
-                }
+                share_out(&mut small.workers)?;
                 (small.worker_kind, small.ranks) = (WorkerKind::Rank, ranks);
                 small.cold.clear();
+            }
+            Kind::Remove(remove) => {
+                share_out(&mut remove.workers)?;
+                remove.ranks = Some(ranks);
             }
             Kind::Fill(fill) => {
                 fill.workers = Workers { count: ranks, kind: WorkerKind::Rank, ..fill.workers };
@@ -118,11 +126,6 @@ impl FileWorkArgs {
                         "has group `{name}`, whose programs write: ranks would disturb each other; choose others with --group"
                     ));
                 }
-            }
-            Kind::Remove(_) => {
-                return refused(
-                    "removes one tree in several ways; use study smallfile, whose ranks create and unlink files",
-                );
             }
             Kind::FillUntilFull(_) => {
                 return refused("fills one directory until a file is refused, which one process does");

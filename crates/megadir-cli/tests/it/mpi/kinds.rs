@@ -1,10 +1,10 @@
 //! Studies of other kinds than small files: ranks share the work on files, or each does all of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
 
-use megadir_record::{FileOperation, Record, Sample, Work, WorkerKind};
+use megadir_record::{FileOperation, Record, Remover, Sample, Work, WorkerKind};
 use megadir_testkit::require;
 
 use super::{MPICH, Mpi, OPEN_MPI, TWO_HOSTS, record, refuses};
@@ -174,6 +174,77 @@ fn ranks_write_a_layout_together_and_another_host_reads_it() {
     assert_eq!(note(&record, "unequal-work"), None);
 }
 
+/// The rank that finished last, of removals by these numbers of workers from these numbers of directories.
+fn removals(record: &Record) -> HashSet<(Remover, u32, u64, u32)> {
+    let mut seen = HashSet::new();
+    for sample in &record.samples {
+        let arm = &record.header.plan.arms[sample.arm.0 as usize];
+        let Work::Remove(work) = arm.work else { continue };
+        let times = sample.ranks.as_ref().unwrap();
+        assert_eq!((work.kind, sample.counted.entries), (WorkerKind::Rank, work.files), "{sample:?}");
+        assert!(times.first_done_ns > 0 && sample.elapsed_ns == times.last_done_ns, "{times:?}");
+        if work.workers == 1 {
+            assert_eq!(times.first_done_ns, times.last_done_ns, "{}", arm.name);
+        }
+        let is_of_all = work.workers > 1;
+        let last = if is_of_all { u32::MAX } else { times.last_rank };
+        seen.insert((work.by, work.workers, arm.axes.directory_count.unwrap(), last));
+        assert!(!is_of_all || arm.name.contains("4 ranks") || arm.name.contains("8 workers"), "{}", arm.name);
+    }
+    assert_eq!(note(record, "unequal-work"), None);
+    seen
+}
+
+fn ranks_remove_shares_of_the_directories(mpi: &Mpi) {
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("shared")).unwrap();
+    let all = u32::MAX;
+    let of = |rank| {
+        let alone = [Remover::PlainLoop, Remover::Rm, Remover::Library]
+            .into_iter()
+            .flat_map(move |by| [(by, 1, 1, rank), (by, 1, 100, rank)]);
+        alone.chain([(Remover::Library, 4, 100, all), (Remover::Library, 8, 100, all)]).collect()
+    };
+    let words = "remove --rounds 1 --entries 400 --workers 1,4,8";
+    assert_eq!(removals(&run_of(mpi, at, words).1), of(2), "what the first host created");
+    assert_eq!(removals(&run_of(mpi, at, &format!("{words} --shift none")).1), of(0));
+}
+
+#[test]
+fn ranks_of_open_mpi_remove_shares_of_the_directories() {
+    require!(have("mpirun.openmpi").and_then(|()| root()));
+    ranks_remove_shares_of_the_directories(&OPEN_MPI);
+}
+
+#[test]
+fn ranks_of_mpich_remove_shares_of_the_directories() {
+    require!(have("mpirun.mpich").and_then(|()| root()));
+    ranks_remove_shares_of_the_directories(&MPICH);
+}
+
+#[test]
+fn a_method_that_one_rank_lacks_is_left_out() {
+    require!(have("mpirun.mpich"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("shared")).unwrap();
+    let without_rm = r#"[ $PMI_RANK != 3 ] || export PATH=/nowhere; exec "$@""#;
+    let words = "bench run remove --engine mpi --dir shared --quick --entries 200 --rounds 1 -q -o r.jsonl";
+    let ran = MPICH.run(at, without_rm, words);
+    let record = record(&at.join("r.jsonl"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let left_out: Vec<&str> = record
+        .notes
+        .iter()
+        .filter(|note| note.kind == "arm-left-out")
+        .map(|note| note.text.as_str())
+        .collect();
+    let is_of_rank = |text: &&str| text.contains("rank 3 on ") && text.contains("the program rm is missing");
+    assert!(left_out.len() == 2 && left_out.iter().all(is_of_rank), "{left_out:?}");
+    assert!(removals(&record).iter().all(|(by, ..)| *by != Remover::Rm));
+}
+
 #[test]
 fn programs_that_print_other_lines_on_other_ranks_are_noted_and_those_that_write_are_refused() {
     require!(have("mpirun.mpich").and_then(|()| root()));
@@ -188,7 +259,6 @@ fn programs_that_print_other_lines_on_other_ranks_are_noted_and_those_that_write
     assert!(note(&record, "unequal-work").is_some(), "{record:?}");
     for (study, reason) in [
         ("listers.toml --group removals", "group `removals`, whose programs write"),
-        ("remove", "study `remove` removes one tree"),
         ("limits", "study `limits` fills one directory"),
     ] {
         let words = format!("bench run {study} --engine mpi --dir shared --quick");

@@ -68,6 +68,9 @@ pub(crate) enum Said {
     },
     /// A rank did the whole work of a block.
     Whole(Box<Whole>),
+    Unavailable {
+        reason: String,
+    },
     Refused(Refused),
     Stopped,
     ProgramFailed {
@@ -89,6 +92,17 @@ pub(crate) struct Whole {
     pub(crate) hash: u64,
     pub(crate) calls: Option<u64>,
     pub(crate) latency: Option<Latency>,
+}
+
+impl Whole {
+    /// Adds a rank's share of work that has no times of single operations.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.read_bytes = self.read_bytes.zip(other.read_bytes).map(|(own, other)| own + other);
+        self.entries += other.entries;
+    }
 }
 
 /// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has
