@@ -52,7 +52,7 @@ pub use plan::{
     Arm, CacheState, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
     Role, Rules, Stage, Stop, Work,
 };
-pub use ranks::{RankTimes, Ranks};
+pub use ranks::{HostWork, Mount, RankTimes, Ranks};
 pub use sample::{Counted, Phase, Refused, Sample, VoidReason};
 pub use sample::{Latency, Since};
 #[doc(hidden)] // for `named!`

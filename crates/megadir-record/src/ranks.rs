@@ -10,6 +10,9 @@ pub struct Ranks {
     pub library: String,
     /// Host of each rank; in records for sharing `host 1`, `host 2` and so on.
     pub hosts: Vec<String>,
+    /// Mount of the shared directory on each rank; empty in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Mount>,
     /// Number of ranks by which the workers move after files are created, so that another host reads, rewrites and
     /// removes them; 0 on one host.
     pub shift: u32,
@@ -19,8 +22,18 @@ pub struct Ranks {
     pub coordination_ns: u64,
 }
 
+/// Mount on one rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mount {
+    /// In the kernel's words, e.g. `nfs4`.
+    pub kind: String,
+    /// Mount options, if known.
+    pub options: Option<String>,
+}
+
 /// Differences between the ranks in one block. Each rank's time begins at its own barrier and is taken by its own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankTimes {
     /// Time of the rank that was done first, nanoseconds.
@@ -29,6 +42,29 @@ pub struct RankTimes {
     pub last_done_ns: u64,
     /// Rank that was done last, from 0: a position in [`Ranks::hosts`].
     pub last_rank: u32,
+    /// Work of each host that took part, in the order of first ranks; empty on one host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostWork>,
+}
+
+/// Work of a host's ranks in one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostWork {
+    /// First rank of the host: a position in [`Ranks::hosts`].
+    pub first_rank: u32,
+    /// Entries or files of its ranks together.
+    pub entries: u64,
+    /// Time of its last rank, nanoseconds.
+    pub done_ns: u64,
+}
+
+impl HostWork {
+    /// Entries per second.
+    #[must_use]
+    pub fn rate_per_s(&self) -> f64 {
+        self.entries as f64 * 1e9 / self.done_ns.max(1) as f64
+    }
 }
 
 impl Ranks {
@@ -38,6 +74,13 @@ impl Ranks {
         hosts.sort_unstable();
         hosts.dedup();
         hosts.len()
+    }
+
+    /// First rank on the same host.
+    #[must_use]
+    pub fn first_rank_beside(&self, rank: u32) -> u32 {
+        let host = &self.hosts[rank as usize];
+        self.hosts.iter().position(|known| known == host).unwrap_or(0) as u32
     }
 
     /// In the order of their first rank.
@@ -60,7 +103,15 @@ mod tests {
     #[test]
     fn hosts_are_counted_and_numbered() {
         let hosts = ["b", "a", "b", "c"].map(str::to_owned).to_vec();
-        let mut ranks = Ranks { library: String::new(), hosts, shift: 1, barrier_ns: 0, coordination_ns: 0 };
+        let mut ranks = Ranks {
+            library: String::new(),
+            hosts,
+            mounts: Vec::new(),
+            shift: 1,
+            barrier_ns: 0,
+            coordination_ns: 0,
+        };
+        assert_eq!([0, 1, 2, 3].map(|rank| ranks.first_rank_beside(rank)), [0, 1, 0, 3]);
         assert_eq!(ranks.host_count(), 3);
         ranks.redact();
         assert_eq!(ranks.hosts, ["host 1", "host 2", "host 1", "host 3"]);

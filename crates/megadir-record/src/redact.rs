@@ -92,6 +92,9 @@ pub fn header(header: &mut Header, private: &[String]) {
     header.command = command(&header.command, private);
     machine(&mut header.machine);
     header.ranks.iter_mut().for_each(Ranks::redact);
+    for mount in header.ranks.iter_mut().flat_map(|ranks| &mut ranks.mounts) {
+        mount.options = mount.options.take().map(|options| harmless_options(&options));
+    }
     header.file_systems.iter_mut().for_each(|mount| file_system(&mut mount.file_system));
     plan(&mut header.plan, private);
 }
@@ -103,11 +106,13 @@ pub fn machine(machine: &mut Machine) {
 
 fn file_system(file_system: &mut FileSystem) {
     file_system.device = None;
-    // Options may contain directories (overlay), users and servers.
+    file_system.mount_options = file_system.mount_options.take().map(|options| harmless_options(&options));
+}
+
+/// Mount options without directories (overlay), users and servers.
+fn harmless_options(options: &str) -> String {
     let harmless = |option: &&str| !option.contains('/') && !option.contains('@') && !is_personal(option);
-    let options = file_system.mount_options.take();
-    file_system.mount_options =
-        options.map(|options| options.split(',').filter(harmless).collect::<Vec<_>>().join(","));
+    options.split(',').filter(harmless).collect::<Vec<_>>().join(",")
 }
 
 fn is_personal(option: &str) -> bool {
@@ -281,7 +286,7 @@ fn without(text: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{command, sentence};
+    use super::{command, harmless_options, sentence};
 
     fn words(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
@@ -297,6 +302,12 @@ mod tests {
         );
         let line = "megadir bench run ./mine.toml --dir=alice -oalice --seed 7";
         assert_eq!(command(&words(line), &private).join(" "), "megadir bench run ... --dir=... ... --seed 7");
+    }
+
+    #[test]
+    fn mount_options_lose_servers_and_directories() {
+        let options = "rw,vers=4.2,addr=192.0.2.1,upperdir=/people/alice,actimeo=0";
+        assert_eq!(harmless_options(options), "rw,vers=4.2,actimeo=0");
     }
 
     #[test]

@@ -109,6 +109,13 @@ pub fn between(low: Threshold, high: Threshold) -> String {
     }
 }
 
+/// `12 400 [11 900, 12 800]`.
+pub(crate) fn per_second(figure: &Figure) -> String {
+    let whole = |value: f64| count(value.round() as u64);
+    let interval = figure.interval.map(|of| format!(" [{}, {}]", whole(of.low), whole(of.high)));
+    format!("{}{}", whole(figure.value), interval.unwrap_or_default())
+}
+
 /// `1.01 [0.99, 1.03]`.
 #[must_use]
 pub fn exponent(figure: &Figure) -> String {

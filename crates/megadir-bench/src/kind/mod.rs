@@ -169,7 +169,7 @@ pub(crate) trait Workload {
 
     /// Resources of the last block, if the caller cannot measure them: the work paused, or ran in other
     /// processes.
-    fn usage(&self) -> Option<BlockUsage> {
+    fn usage(&mut self) -> Option<BlockUsage> {
         None
     }
 
@@ -178,7 +178,7 @@ pub(crate) trait Workload {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockUsage {
     pub(crate) elapsed_ns: u64,
     pub(crate) usage: Usage,

@@ -10,7 +10,7 @@ use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::{Usage, process_usage};
 
 use crate::control::{RunControl, WorkError};
-use crate::kind::files::ranks::{Instruction, PlannedArm, failed, said};
+use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed, said};
 use crate::kind::files::transport::{Said, Whole};
 use crate::kind::{
     BlockKey, BlockUsage, NameSource, RankWorkers, WorkerCommand, WorkerSource, Workload, name_source,
@@ -117,7 +117,7 @@ impl Workload for OnRanks<'_> {
             if let Said::Whole(whole) = said
                 && !(is_shared && whole.entries == 0)
             {
-                done.push((rank, whole.elapsed_ns));
+                done.push(RankWork { rank, done_ns: whole.elapsed_ns, entries: whole.entries });
                 all.push(*whole);
             }
         }
@@ -146,8 +146,8 @@ impl Workload for OnRanks<'_> {
         Ok(Counted { entries, hash, calls, written_bytes: 0 })
     }
 
-    fn usage(&self) -> Option<BlockUsage> {
-        self.taken
+    fn usage(&mut self) -> Option<BlockUsage> {
+        self.taken.take()
     }
 
     fn teardown(&mut self, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {

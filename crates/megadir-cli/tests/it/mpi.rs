@@ -109,6 +109,9 @@ fn shares_the_work(mpi: &Mpi) {
     assert_eq!(ranks.hosts, ["host 1", "host 1", "host 2", "host 2"]);
     assert!(ranks.shift == 2 && ranks.barrier_ns > 0 && ranks.coordination_ns > 0, "{ranks:?}");
     assert!(ranks.library.contains(mpi.library), "{ranks:?}");
+    let mount = &ranks.mounts[0];
+    assert!(ranks.mounts.len() == 4 && ranks.mounts.iter().all(|other| other == mount), "{ranks:?}");
+    assert!(mount.options.as_ref().is_some_and(|options| options.starts_with("rw")), "{mount:?}");
     let text = fs::read_to_string(at.join("r.jsonl")).unwrap();
     assert!(!text.contains("second-host") && text.contains(r#""kind":"ranks""#));
     let samples = by_work(&record);
@@ -120,6 +123,10 @@ fn shares_the_work(mpi: &Mpi) {
                 (sample.elapsed_ns, sample.counted.entries),
                 (times.last_done_ns, u64::from(*count) * 30)
             );
+            let of_hosts: u64 = times.hosts.iter().map(|host| host.entries).sum();
+            let last = times.hosts.iter().map(|host| host.done_ns).max();
+            assert_eq!((of_hosts, last), (sample.counted.entries, Some(times.last_done_ns)), "{times:?}");
+            assert_eq!(times.hosts.len(), usize::try_from(*count).unwrap().min(2), "{times:?}");
             // What one host creates, another uses.
             let creates = operation == FileOperation::Create.word();
             assert!(*count > 1 || times.last_rank == if creates { 0 } else { 2 }, "{operation}: {times:?}");
@@ -127,6 +134,11 @@ fn shares_the_work(mpi: &Mpi) {
     }
     assert!(samples.len() == 10 && samples.values().all(|samples| samples.len() >= 2), "{}", samples.len());
     assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
+    let report = finish(&mut megadir(at, &["bench", "report", "r.jsonl", "--verbose"]));
+    let text = String::from_utf8(report.out).unwrap();
+    let (_, hosts) = text.split_once("How fast was each host?").expect("a table of hosts");
+    let rows: Vec<&str> = hosts.lines().filter(|line| line.contains("stat, 4 ranks")).collect();
+    assert!(rows.len() == 2 && rows[0].contains("host 1") && rows[1].contains("host 2"), "{hosts}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::chart::{Picture, Width, main_picture};
 use crate::finding::FindingKind;
 use crate::page::{Page, escape};
 use crate::render::{
-    Align, COLUMNS, Grid, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
-    families_line, file_system_lines, group_grid, machine_details, machine_line, operations_grid,
+    Align, COLUMNS, Grid, HOSTS_TITLE, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
+    families_line, file_system_lines, group_grid, hosts_grid, machine_details, machine_line, operations_grid,
     overview_legend, overview_tables, overview_title, published_grid, resolution_details, resolution_lines,
     run_line, self_check_line, stand_in_lines, use_lines, write_csv,
 };
@@ -99,6 +99,10 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
         page.leave_out(|picture| picture.chart == "nines");
         while page.picture(|picture| picture.chart == "stalls") {}
         every(page, "All quantiles", &grid);
+    }
+    if let Some(grid) = hosts_grid(summary) {
+        page.element("h2", HOSTS_TITLE);
+        push_grid(page, &grid, false);
     }
 }
 

@@ -57,6 +57,10 @@ pub fn markdown(report: &Report) -> String {
         page.push_str(&format!("## {}\n\n", operations::TITLE));
         push_grid(&mut page, &mut legends, &grid);
     }
+    if let Some(grid) = operations::grid_hosts(summary) {
+        page.push_str(&format!("## {}\n\n", operations::HOSTS_TITLE));
+        push_grid(&mut page, &mut legends, &grid);
+    }
     method(&mut page, report);
     page.truncate(page.trim_end().len());
     page.push('\n');

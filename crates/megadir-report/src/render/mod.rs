@@ -39,7 +39,9 @@ pub(crate) use machine::{
     families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
     run_line, self_check_line, stand_in_lines,
 };
-pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
+pub(crate) use operations::{
+    HOSTS_TITLE, TITLE as OPERATIONS_TITLE, grid as operations_grid, grid_hosts as hosts_grid,
+};
 pub(crate) use overview::{
     each_against_each, legend as overview_legend, tables as overview_tables, title as overview_title,
 };

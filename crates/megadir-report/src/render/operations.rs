@@ -5,8 +5,8 @@ use megadir_record::Since;
 use crate::render::grid::{Bars, Column, Grid, Text};
 use crate::render::paint::{Tone, intervals, outcome};
 use crate::summary::{
-    ArmSummary, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, Operations, Refusal,
-    Series, Shape, Summary, Threshold,
+    ArmSummary, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, HostRate, Operations,
+    Refusal, Series, Shape, Summary, Threshold,
 };
 use crate::text;
 
@@ -34,6 +34,30 @@ pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     ];
     let rows = timed.iter().map(|(arm, single)| row(&arm.planned.name, single)).collect();
     Some(Grid { columns, rows, legend: vec![legend(summary, &timed[0].1)], bars: None })
+}
+
+pub(crate) const HOSTS_TITLE: &str = "How fast was each host?";
+
+pub(crate) fn grid_hosts(summary: &Summary) -> Option<Grid> {
+    let row = |arm: &ArmSummary, of: &HostRate| {
+        let per_s = text::per_second(&of.per_s);
+        let fields = [arm.planned.name.clone(), of.host.clone(), text::count(of.entries), per_s];
+        fields.map(Text::plain).into()
+    };
+    let rows: Vec<Vec<Text>> =
+        summary.asked().flat_map(|arm| arm.hosts.iter().map(move |of| row(arm, of))).collect();
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::left("host", 0),
+        Column::right("entries", 1),
+        Column::left("rate per second", 0),
+    ];
+    let legend = format!(
+        "Rate: what the ranks of a host did in a block / the time until its last rank was done; median and {} interval over \
+         rounds.",
+        text::chosen(summary.rules.confidence)
+    );
+    (!rows.is_empty()).then(|| Grid { columns, rows, legend: vec![legend], bars: None })
 }
 
 fn row(name: &str, single: &Operations) -> Vec<Text> {

@@ -65,11 +65,7 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
         page.gap();
         file_systems(&mut page, summary, overview);
     }
-    if let Some(grid) = published::grid_source_table(summary) {
-        page.gap();
-        page.paragraph(published::SOURCE_TABLE_TITLE, "", Tone::Heading);
-        page.grid(&grid);
-    }
+    page.titled(published::SOURCE_TABLE_TITLE, published::grid_source_table(summary));
     // Among many tables a reader would miss the overall one.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
     let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
@@ -91,11 +87,8 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
         );
         page.paragraph(&line, "", Tone::Plain);
     }
-    if let Some(grid) = operations::grid(summary).filter(|_| !brief) {
-        page.gap();
-        page.paragraph(operations::TITLE, "", Tone::Heading);
-        page.grid(&grid);
-    }
+    page.titled(operations::TITLE, operations::grid(summary).filter(|_| !brief));
+    page.titled(operations::HOSTS_TITLE, operations::grid_hosts(summary));
     page.gap();
     resolution_lines(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
     families_line(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
@@ -203,6 +196,14 @@ impl Page {
             self.line(&line);
         }
         lines.len()
+    }
+
+    fn titled(&mut self, title: &str, grid: Option<Grid>) {
+        if let Some(grid) = grid {
+            self.gap();
+            self.paragraph(title, "", Tone::Heading);
+            self.grid(&grid);
+        }
     }
 
     pub(crate) fn grid(&mut self, grid: &Grid) {

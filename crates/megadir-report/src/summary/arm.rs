@@ -1,6 +1,6 @@
 //! One arm alone: times, processor time, calls. Comparisons pair rounds instead of using these figures.
 
-use megadir_record::{Arm, Plan, Sample};
+use megadir_record::{Arm, HostWork, Plan, Ranks, Sample};
 use serde::{Deserialize, Serialize};
 
 use super::operations::operations;
@@ -18,6 +18,21 @@ pub struct ArmSummary {
     pub work: WorkCheck,
     /// `None` if no round of the arm counts.
     pub timing: Option<Timing>,
+    /// Rates of the hosts whose ranks did the work, in the order of their first ranks; empty unless there were several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostRate>,
+}
+
+/// Work of one host's ranks together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostRate {
+    /// Name, or number in records for sharing.
+    pub host: String,
+    /// Median number of entries or files in a block.
+    pub entries: u64,
+    /// Median rate until its last rank was done, entries or files per second.
+    pub per_s: Figure,
 }
 
 /// Times of one arm. One operation is one listing of the directory, or one lookup.
@@ -70,14 +85,37 @@ pub struct Quantiles {
     pub max_ns: f64,
 }
 
-pub(crate) fn arms(plan: &Plan, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<ArmSummary> {
+pub(crate) fn arms(
+    plan: &Plan,
+    ranks: Option<&Ranks>,
+    rounds: &Rounds<'_>,
+    checks: Vec<WorkCheck>,
+) -> Vec<ArmSummary> {
     let arm = |(planned, work): (&Arm, WorkCheck)| ArmSummary {
         planned: planned.clone(),
         rounds: rounds.samples(planned.id).count(),
         work,
         timing: timing(plan, planned, rounds),
+        hosts: ranks.map_or_else(Vec::new, |ranks| hosts(plan, planned, ranks, rounds)),
     };
     plan.arms.iter().zip(checks).map(arm).collect()
+}
+
+fn hosts(plan: &Plan, planned: &Arm, ranks: &Ranks, rounds: &Rounds<'_>) -> Vec<HostRate> {
+    let of_host = |(rank, host): (u32, &String)| {
+        let works: Vec<&HostWork> = rounds
+            .samples(planned.id)
+            .filter_map(|sample| sample.ranks.as_ref()?.hosts.iter().find(|work| work.first_rank == rank))
+            .collect();
+        let of_all = |part: fn(&HostWork) -> f64| works.iter().map(|work| part(work)).collect::<Vec<f64>>();
+        let entries = megadir_stats::median(&of_all(|work| work.entries as f64))?;
+        Some(HostRate {
+            host: host.clone(),
+            entries: entries.round() as u64,
+            per_s: Figure::median_of(&of_all(HostWork::rate_per_s), plan.rules.confidence)?,
+        })
+    };
+    (0..).zip(&ranks.hosts).filter_map(of_host).collect()
 }
 
 fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {

@@ -21,7 +21,7 @@ use megadir_stats::Looks;
 use rounds::{histogram, times_of};
 
 pub use crate::figure::{Figure, Threshold, rounds_for_interval};
-pub use arm::{ArmSummary, Quantiles, Timing};
+pub use arm::{ArmSummary, HostRate, Quantiles, Timing};
 pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes};
 pub(crate) use compare::judged;
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs};

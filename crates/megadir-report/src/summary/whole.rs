@@ -259,7 +259,7 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
     let (resolution, overview) = (resolutions(&evidence), overview(&evidence));
     let self_check = record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence));
     let null_loop_ns = record.end.as_ref().and_then(|end| end.null_loop_ns);
-    let mut arms = arms(plan, rounds, checks);
+    let mut arms = arms(plan, record.header.ranks.as_ref(), rounds, checks);
     withhold_quantiles(&mut arms, self_check.as_ref(), null_loop_ns);
     let header = &record.header;
     Ok(Summary {

@@ -199,8 +199,8 @@ impl Workload for Files<'_> {
         Ok(counted)
     }
 
-    fn usage(&self) -> Option<BlockUsage> {
-        self.taken
+    fn usage(&mut self) -> Option<BlockUsage> {
+        self.taken.take()
     }
 }
 

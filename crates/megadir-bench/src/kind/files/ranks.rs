@@ -21,12 +21,13 @@ use std::time::{Duration, Instant};
 
 use megadir::Dir;
 use megadir_mpi::{Error, World};
-use megadir_record::{FileOperation, Plan, RankTimes, Ranks};
+use megadir_record::{FileOperation, FileSystem, HostWork, Mount, Plan, RankTimes, Ranks};
 use megadir_sys::clock::{monotonic_ns, shared_ns};
 use megadir_sys::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{RunControl, WorkError};
+use crate::host;
 use crate::kind::BlockKey;
 use crate::kind::files::processes;
 use crate::kind::files::shared::prove_shared;
@@ -35,6 +36,7 @@ use crate::kind::files::task::Task;
 use crate::kind::files::transport::{Go, Said};
 use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
+use crate::os::At;
 
 const STAGE: &str = "ranks";
 const LOOK: Duration = Duration::from_micros(200);
@@ -93,6 +95,13 @@ pub(crate) enum Instruction {
     },
 }
 
+/// Work of a rank in one block, and when it was done, nanoseconds after the barrier.
+pub(crate) struct RankWork {
+    pub(crate) rank: u32,
+    pub(crate) done_ns: u64,
+    pub(crate) entries: u64,
+}
+
 /// An arm, as every rank has to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PlannedArm {
@@ -111,11 +120,15 @@ impl RankWorkers {
     ///
     /// On an error, which is the same on all ranks, the ranks have left.
     pub fn share(world: World, path: &Path, shifts: bool, heartbeat: &AtomicU64) -> Result<Self, Error> {
-        match prove_shared(&world, path, heartbeat).and_then(|top| Ok((top, overhead(&world)?))) {
-            Ok((top, (barrier_ns, coordination_ns))) => {
+        let shared = prove_shared(&world, path, heartbeat).and_then(|top| {
+            let mounts = mounts(&world, &top)?;
+            Ok((top, mounts, overhead(&world)?))
+        });
+        match shared {
+            Ok((top, mounts, (barrier_ns, coordination_ns))) => {
                 let (library, hosts) = (world.library().to_owned(), world.hosts().to_vec());
                 let shift = if shifts { shift(&hosts) } else { 0 };
-                let facts = Ranks { library, hosts, shift, barrier_ns, coordination_ns };
+                let facts = Ranks { library, hosts, mounts, shift, barrier_ns, coordination_ns };
                 let (is_whole, lost) = (Cell::new(false), Cell::new(false));
                 let times = RefCell::default();
                 Ok(Self { world, path: path.to_owned(), top, facts, is_whole, lost, times })
@@ -219,23 +232,34 @@ impl RankWorkers {
             if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
                 return Err(failed(io::Error::other("the times of single operations are inconsistent")));
             }
-            ranks.push((rank, (report.end_ns - report.start_ns).saturating_sub(report.paused_ns)));
+            let done_ns = (report.end_ns - report.start_ns).saturating_sub(report.paused_ns);
+            ranks.push(RankWork { rank, done_ns, entries: report.files });
             reports.push(report);
         }
         Ok((reports, self.times_of(&ranks)))
     }
 
-    /// `done`: ranks, and when each was done, nanoseconds after the barrier.
-    pub(crate) fn times_of(&self, done: &[(u32, u64)]) -> Option<RankTimes> {
-        let last = done.iter().max_by_key(|(_, done_ns)| *done_ns);
-        let first = done.iter().map(|(_, done_ns)| *done_ns).min();
-        let times = last.zip(first).map(|(&(last_rank, last_done_ns), first_done_ns)| RankTimes {
-            first_done_ns,
-            last_done_ns,
-            last_rank,
-        });
-        self.times.borrow_mut().extend(times);
-        times
+    pub(crate) fn times_of(&self, done: &[RankWork]) -> Option<RankTimes> {
+        let last = done.iter().max_by_key(|work| work.done_ns)?;
+        let mut hosts: Vec<HostWork> = Vec::new();
+        for work in done.iter().filter(|_| self.facts.host_count() > 1) {
+            let first_rank = self.facts.first_rank_beside(work.rank);
+            match hosts.iter_mut().find(|host| host.first_rank == first_rank) {
+                Some(host) => {
+                    host.entries += work.entries;
+                    host.done_ns = host.done_ns.max(work.done_ns);
+                }
+                None => hosts.push(HostWork { first_rank, entries: work.entries, done_ns: work.done_ns }),
+            }
+        }
+        let times = RankTimes {
+            first_done_ns: done.iter().map(|work| work.done_ns).min().unwrap_or(0),
+            last_done_ns: last.done_ns,
+            last_rank: last.rank,
+            hosts,
+        };
+        self.times.borrow_mut().push(times.clone());
+        Some(times)
     }
 
     pub(crate) fn summary(&self) -> String {
@@ -250,6 +274,10 @@ impl RankWorkers {
             *barrier_ns as f64 / 1e3,
             *coordination_ns as f64 / 1e3
         );
+        let mounts = &self.facts.mounts;
+        if let Some(rank) = mounts.iter().position(|mount| *mount != mounts[0]) {
+            text += &format!("; {} has another mount than rank 0, as the record shows", self.name(rank));
+        }
         if self.is_whole.get() {
             text += "; each rank did the whole work of a block, at the same time as the others";
         }
@@ -418,6 +446,14 @@ pub(crate) fn said(error: WorkError) -> Said {
         WorkError::Stopped => Said::Stopped,
         error => Said::Failed { reason: error.to_string() },
     }
+}
+
+/// Mount of the directory on each rank, for rank 0.
+fn mounts(world: &World, top: &Dir) -> io::Result<Vec<Mount>> {
+    let directory = top.reopen()?;
+    let FileSystem { kind, mount_options: options, .. } = host::file_system(directory.at());
+    let gathered = world.gather(&serde_json::to_vec(&Mount { kind, options })?)?;
+    gathered.iter().map(|text| Ok(serde_json::from_slice(text)?)).collect()
 }
 
 /// Median times of a barrier, and of a block without work, nanoseconds.

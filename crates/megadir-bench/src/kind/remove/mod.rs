@@ -310,8 +310,8 @@ impl Workload for Removal {
         Ok(Counted { entries, hash: 0, calls: None, written_bytes: 0 })
     }
 
-    fn usage(&self) -> Option<BlockUsage> {
-        self.taken
+    fn usage(&mut self) -> Option<BlockUsage> {
+        self.taken.take()
     }
 }
 

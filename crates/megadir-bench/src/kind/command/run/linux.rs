@@ -234,8 +234,8 @@ impl Workload for Program<'_> {
         self.once(directory, self.work.output, control, &mut |_| ())
     }
 
-    fn usage(&self) -> Option<BlockUsage> {
-        self.taken
+    fn usage(&mut self) -> Option<BlockUsage> {
+        self.taken.take()
     }
 }
 
