@@ -14,7 +14,7 @@ pub struct Ranks {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
     /// Number of ranks by which the workers move after files are created, so that another host reads, rewrites and
-    /// removes them; 0 on one host.
+    /// removes them; 0 on one host, and if they do not move.
     pub shift: u32,
     /// Median time of a barrier of all ranks, nanoseconds. A block begins with one, before its time.
     pub barrier_ns: u64,
@@ -32,6 +32,18 @@ pub struct Mount {
     pub options: Option<String>,
 }
 
+impl Mount {
+    /// Equal but for the client's own address.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let shared = |mount: &Self| {
+            let options = mount.options.as_deref().unwrap_or_default().split(',').map(str::to_owned);
+            options.filter(|option| !option.starts_with("clientaddr=")).collect::<Vec<String>>()
+        };
+        self.kind == other.kind && shared(self) == shared(other)
+    }
+}
+
 /// Differences between the ranks in one block. Each rank's time begins at its own barrier and is taken by its own clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -42,7 +54,7 @@ pub struct RankTimes {
     pub last_done_ns: u64,
     /// Rank that was done last, from 0: a position in [`Ranks::hosts`].
     pub last_rank: u32,
-    /// Work of each host that took part, in the order of first ranks; empty on one host.
+    /// Work of each host that took part in shared work, in the order of first ranks; empty on one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostWork>,
 }
@@ -76,6 +88,15 @@ impl Ranks {
         hosts.len()
     }
 
+    /// For example `4 on 2 hosts, moved by 2`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match (self.host_count(), self.shift) {
+            (1, _) => format!("{} on 1 host", self.hosts.len()),
+            (hosts, shift) => format!("{} on {hosts} hosts, moved by {shift}", self.hosts.len()),
+        }
+    }
+
     /// First rank on the same host.
     #[must_use]
     pub fn first_rank_beside(&self, rank: u32) -> u32 {
@@ -98,7 +119,16 @@ impl Ranks {
 
 #[cfg(test)]
 mod tests {
-    use super::Ranks;
+    use super::{Mount, Ranks};
+
+    #[test]
+    fn mounts_of_clients_differ_by_options_not_by_their_own_address() {
+        let mount = |options: &str| Mount { kind: "nfs4".into(), options: Some(options.into()) };
+        let first = mount("rw,clientaddr=192.0.2.1,vers=4.2");
+        assert!(first.is_like(&mount("rw,clientaddr=192.0.2.2,vers=4.2")));
+        assert!(!first.is_like(&mount("rw,clientaddr=192.0.2.1,vers=4.1")));
+        assert!(!first.is_like(&Mount { kind: "nfs".into(), ..first.clone() }));
+    }
 
     #[test]
     fn hosts_are_counted_and_numbered() {

@@ -59,7 +59,7 @@ pub struct Sample {
 /// number of hits if only some did; for a filling, the number of created entries and 0; for attributes, the
 /// regular files and the hash of [`ExpectedFiles`](crate::ExpectedFiles); for queries by name, the hits and
 /// 0; for a program, both of [`ExpectedOutput`](crate::ExpectedOutput).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
     pub entries: u64,

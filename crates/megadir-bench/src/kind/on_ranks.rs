@@ -117,7 +117,8 @@ impl Workload for OnRanks<'_> {
             if let Said::Whole(whole) = said
                 && !(is_shared && whole.entries == 0)
             {
-                done.push(RankWork { rank, done_ns: whole.elapsed_ns, entries: whole.entries });
+                let entries = is_shared.then_some(whole.entries);
+                done.push(RankWork { rank, done_ns: whole.elapsed_ns, entries });
                 all.push(*whole);
             }
         }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::kind::arms::{Arms, CacheChoice};
 use crate::kind::files::{Place, WORKERS_MAX};
+use crate::kind::named_kind;
 use crate::request::PlanError;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -46,12 +47,6 @@ pub enum AccessSpec {
 }
 
 impl SmallFilesSpec {
-    /// `None` for threads of ranks.
-    fn kind_of(&self, workers: u32) -> Option<WorkerKind> {
-        let are_threads = self.worker_kind == WorkerKind::Rank && workers > self.ranks;
-        (!are_threads).then_some(self.worker_kind)
-    }
-
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.workers.is_empty() || self.sync.is_empty() || self.access.is_empty() {
             let text = "smallfile.workers, smallfile.sync and smallfile.access need at least one value each";
@@ -236,7 +231,7 @@ impl Chains<'_> {
             access: Some(access(host.access)).filter(|_| host.access != self.spec.access[0]),
             sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
             workers: Some(work.workers.count),
-            worker_kind: self.spec.kind_of(work.workers.count),
+            worker_kind: named_kind(self.spec.worker_kind, work.workers.count, self.spec.ranks),
             cache: cold.map(|had| had.name.clone()),
             for_cache: for_state.then(state),
             ..Axes::of(operation(work.operation))
@@ -279,14 +274,15 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
         };
         all.iter().find(same).map(|one| one.arm)
     };
-    let workers = |one: &One| counted(one.workers, spec.kind_of(one.workers));
+    let counted = |workers: u32| counted(workers, named_kind(spec.worker_kind, workers, spec.ranks));
+    let workers = |one: &One| counted(one.workers);
     let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
         all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
     };
     let scaling = pairs(&|one| one.workers != fewest, &|one| {
         Some(Pair {
             what: workers(one),
-            than: counted(fewest, spec.kind_of(fewest)),
+            than: counted(fewest),
             at: one.conditions(),
             wall_time: true,
             arm: one.arm,

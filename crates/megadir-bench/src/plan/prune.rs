@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Arm, ArmId, BreakEvenArms, CacheState, Group, GroupRule, Pair, Plan, Published, Role, Work,
+    Arm, ArmId, BreakEvenArms, CacheState, Group, GroupRule, Pair, Plan, Published, Remover, Role, Work,
 };
 
 use crate::note::NoteKind;
@@ -34,7 +34,11 @@ pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, Pla
                 return Err(PlanError::NoBaseline { name: planned.name, reason });
             }
             Some(reason) => {
-                let is_program = matches!(planned.work, Work::Command(_) | Work::Remove(_));
+                let is_program = match &planned.work {
+                    Work::Command(_) => true,
+                    Work::Remove(work) => work.by == Remover::Rm,
+                    _ => false,
+                };
                 let quote = if is_program { "`" } else { "" };
                 let text = format!("{quote}{}{quote}: {reason}", planned.name);
                 notes.push(NoteKind::ArmLeftOut.note(text));

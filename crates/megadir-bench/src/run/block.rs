@@ -76,7 +76,7 @@ pub(crate) fn one(
             (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
         }
         (Err(WorkError::Program(cause)), _) => {
-            let counted = Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 };
+            let counted = Counted::default();
             (counted, Some(Refused { entries: 0, cause }))
         }
         (Err(error), _) => return Err(error),

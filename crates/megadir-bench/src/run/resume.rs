@@ -100,15 +100,7 @@ pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), Run
 
 /// In records for sharing, hosts have no names.
 pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), RunError> {
-    let of = |ranks: Option<&Ranks>| {
-        ranks.map_or_else(
-            || "none".to_owned(),
-            |ranks| match (ranks.host_count(), ranks.shift) {
-                (1, _) => format!("{} on 1 host", ranks.hosts.len()),
-                (hosts, shift) => format!("{} on {hosts} hosts, moved by {shift}", ranks.hosts.len()),
-            },
-        )
-    };
+    let of = |ranks: Option<&Ranks>| ranks.map_or_else(|| "none".to_owned(), Ranks::words);
     let (then, now) = (of(begun.header.ranks.as_ref()), of(now));
     if then == now {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Differences between the environments of two runs, and the warnings of the runs.
 
-use megadir_record::{FileSystem, Machine, Record};
+use megadir_record::{FileSystem, Machine, Ranks, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::between::{Run, Which};
@@ -51,6 +51,8 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
         let labels: Vec<String> = record.header.plan.file_systems.iter().map(of).collect();
         labels.join(", ")
     };
+    let ranks = |record: &Record| record.header.ranks.as_ref().map_or_else(|| "none".into(), Ranks::words);
+    differ("ranks", Some(ranks(old)), Some(ranks(new)));
     differ("file systems made", Some(made(old)), Some(made(new)));
     let profile = |machine: &Machine| {
         machine.build.as_ref().and_then(|build| build.rsplit(", ").next().map(str::to_owned))

@@ -14,6 +14,7 @@
 //! monotonic clock, because ticks of cycle counters differ.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,7 +70,7 @@ pub(crate) enum Instruction {
         path: String,
         go: Go,
     },
-    /// Says whether the arm's work is available.
+    /// Asks for reasons why the arm's work is unavailable.
     Check {
         path: String,
         arm: Box<PlannedArm>,
@@ -99,13 +100,14 @@ pub(crate) enum Instruction {
 pub(crate) struct RankWork {
     pub(crate) rank: u32,
     pub(crate) done_ns: u64,
-    pub(crate) entries: u64,
+    /// `None` if each rank did the whole work.
+    pub(crate) entries: Option<u64>,
 }
 
-/// An arm, as every rank has to know it.
+/// Arm of a plan, for the other ranks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PlannedArm {
-    /// With this arm and its data alone.
+    /// Without the other arms and their data.
     pub(crate) plan: Plan,
     pub(crate) names_max: Option<usize>,
 }
@@ -233,7 +235,7 @@ impl RankWorkers {
                 return Err(failed(io::Error::other("the times of single operations are inconsistent")));
             }
             let done_ns = (report.end_ns - report.start_ns).saturating_sub(report.paused_ns);
-            ranks.push(RankWork { rank, done_ns, entries: report.files });
+            ranks.push(RankWork { rank, done_ns, entries: Some(report.files) });
             reports.push(report);
         }
         Ok((reports, self.times_of(&ranks)))
@@ -241,22 +243,19 @@ impl RankWorkers {
 
     pub(crate) fn times_of(&self, done: &[RankWork]) -> Option<RankTimes> {
         let last = done.iter().max_by_key(|work| work.done_ns)?;
-        let mut hosts: Vec<HostWork> = Vec::new();
+        let mut hosts: BTreeMap<u32, HostWork> = BTreeMap::new();
         for work in done.iter().filter(|_| self.facts.host_count() > 1) {
+            let Some(entries) = work.entries else { continue };
             let first_rank = self.facts.first_rank_beside(work.rank);
-            match hosts.iter_mut().find(|host| host.first_rank == first_rank) {
-                Some(host) => {
-                    host.entries += work.entries;
-                    host.done_ns = host.done_ns.max(work.done_ns);
-                }
-                None => hosts.push(HostWork { first_rank, entries: work.entries, done_ns: work.done_ns }),
-            }
+            let host = hosts.entry(first_rank).or_insert(HostWork { first_rank, entries: 0, done_ns: 0 });
+            host.entries += entries;
+            host.done_ns = host.done_ns.max(work.done_ns);
         }
         let times = RankTimes {
             first_done_ns: done.iter().map(|work| work.done_ns).min().unwrap_or(0),
             last_done_ns: last.done_ns,
             last_rank: last.rank,
-            hosts,
+            hosts: hosts.into_values().collect(),
         };
         self.times.borrow_mut().push(times.clone());
         Some(times)
@@ -275,7 +274,7 @@ impl RankWorkers {
             *coordination_ns as f64 / 1e3
         );
         let mounts = &self.facts.mounts;
-        if let Some(rank) = mounts.iter().position(|mount| *mount != mounts[0]) {
+        if let Some(rank) = mounts.iter().position(|mount| !mount.is_like(&mounts[0])) {
             text += &format!("; {} has another mount than rank 0, as the record shows", self.name(rank));
         }
         if self.is_whole.get() {
@@ -450,8 +449,14 @@ pub(crate) fn said(error: WorkError) -> Said {
 
 /// Mount of the directory on each rank, for rank 0.
 fn mounts(world: &World, top: &Dir) -> io::Result<Vec<Mount>> {
-    let directory = top.reopen()?;
-    let FileSystem { kind, mount_options: options, .. } = host::file_system(directory.at());
+    // A rank that ended here would leave the others waiting.
+    let (kind, options) = match top.reopen() {
+        Ok(directory) => {
+            let FileSystem { kind, mount_options, .. } = host::file_system(directory.at());
+            (kind, mount_options)
+        }
+        Err(_) => ("unknown".to_owned(), None),
+    };
     let gathered = world.gather(&serde_json::to_vec(&Mount { kind, options })?)?;
     gathered.iter().map(|text| Ok(serde_json::from_slice(text)?)).collect()
 }

@@ -1,26 +1,28 @@
-//! Removing trees: by a loop in one thread, by `rm -rf`, and by the library with several workers. Ranks remove shares of
-//! the directories.
+//! Removing trees: by a loop in one thread, by `rm -rf`, and by the library with several workers. Each rank creates a tree
+//! of its own, which a rank on another host removes.
 
 use std::ffi::OsString;
 use std::time::Instant;
 
-use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents, remove_tree};
-use megadir::{Dir, names};
+use megadir::Dir;
+use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents};
 use megadir_record::axes::{self, directories};
 use megadir_record::{
-    ArmId, Axes, Counted, FileOperation, FileOrder, Made, Operation, Order, Pair, RemoveWork, Remover, Role,
-    Spread, When, Work, WorkerKind,
+    ArmId, Axes, Counted, FileOperation, FileOrder, FileWork, Made, Operation, Order, Pair, RemoveWork,
+    Remover, Role, Sharing, Spread, When, Work, WorkerKind, Workers,
 };
 use megadir_sys::usage::{Usage, process_usage};
 use serde::Deserialize;
 
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::dataset::Files;
 use crate::kind::arms::Arms;
 use crate::kind::files::{Place, WORKERS_MAX, by_name};
 use crate::kind::traits::Traits;
 use crate::kind::traits::cost::{BLOCK_NS, REMOVE_NS};
-use crate::kind::{BlockKey, BlockUsage, RankWorkers, Workload};
+use crate::kind::{BlockKey, BlockUsage, RankWorkers, Workload, named_kind};
 use crate::measure::Stopwatch;
+use crate::note::NoteKind;
 use crate::os::At;
 use crate::os::removal::remove_content;
 use crate::request::PlanError;
@@ -50,9 +52,23 @@ impl RemoveSpec {
         (!(ascend && some)).then(|| text.into())
     }
 
-    /// `None` for threads, also those of ranks.
+    /// Ranks that each have a tree.
+    fn trees(&self, workers: u32) -> u32 {
+        self.ranks.map_or(1, |ranks| workers.min(ranks))
+    }
+
+    /// Each tree has a directory at least.
+    fn divides(&self, directories: u64, workers: u32) -> bool {
+        u64::from(self.trees(workers)) <= directories
+    }
+
+    fn too_many(&self) -> impl Iterator<Item = u32> {
+        let fits = |workers: u32| self.directories.iter().any(|number| self.divides(*number, workers));
+        self.workers.iter().copied().filter(move |workers| !fits(*workers))
+    }
+
     fn kind_of(&self, workers: u32) -> Option<WorkerKind> {
-        self.ranks.filter(|ranks| workers <= *ranks).map(|_| WorkerKind::Rank)
+        self.ranks.and_then(|ranks| named_kind(WorkerKind::Rank, workers, ranks))
     }
 
     fn words(&self, workers: u32) -> String {
@@ -97,12 +113,13 @@ pub(crate) fn removals(
             add(Remover::PlainLoop, 1, Role::AgainstItself);
         }
         add(Remover::Rm, 1, Role::Arm);
-        // A rank without a directory of its own has nothing to do.
-        let has_shares =
-            |workers: u32| spec.ranks.is_none_or(|ranks| u64::from(workers.min(ranks)) <= directories);
-        for &workers in spec.workers.iter().filter(|workers| has_shares(**workers)) {
+        for &workers in spec.workers.iter().filter(|workers| spec.divides(directories, **workers)) {
             add(Remover::Library, workers, Role::Arm);
         }
+    }
+    for workers in spec.too_many() {
+        let text = format!("library, {}: more than the directories that they share", spec.words(workers));
+        arms.note(NoteKind::ArmLeftOut, text);
     }
     let against = |than: Remover| {
         let pair = |one: &One| {
@@ -151,7 +168,9 @@ fn chain_of(
     arms: &mut Arms<'_>,
 ) -> ArmId {
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
-    let data = arms.add_data(entries, Made { spread, when: When::ByArms, ..made.clone() });
+    let trees = spec.trees(workers);
+    let of_tree = entries.div_ceil(u64::from(trees));
+    let data = arms.add_data(of_tree, Made { spread, when: When::ByArms, ..made.clone() });
     let axes = Axes {
         method: Some(by.name().into()),
         workers: Some(workers).filter(|_| by == Remover::Library || spec.ranks.is_some()),
@@ -161,10 +180,17 @@ fn chain_of(
         ..Axes::of(Operation::Remove)
     };
     let writes = Axes { operation: Some(Operation::Write), ..axes.clone() };
-    let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, entries));
+    let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, of_tree));
+    let create = match spec.ranks {
+        Some(_) => FileWork {
+            workers: Workers { count: trees, kind: WorkerKind::Rank, sharing: Sharing::Own },
+            ..create
+        },
+        None => create,
+    };
     arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
     let kind = spec.ranks.map_or(WorkerKind::Thread, |_| WorkerKind::Rank);
-    let work = Work::Remove(RemoveWork { by, workers, kind, files: entries });
+    let work = Work::Remove(RemoveWork { by, workers, kind, files: of_tree * u64::from(trees) });
     arms.push_at(axes, role, data, work, (chain, 1))
 }
 
@@ -174,49 +200,50 @@ pub(crate) fn traits(work: &RemoveWork) -> Traits {
 
 const STAGE: &str = "removing";
 
-/// Part of the directories that one process removes.
+/// Files that one process removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
-    /// Each `of`-th directory by name.
-    Part {
-        part: u32,
-        of: u32,
-    },
+    /// Tree of this worker, created by another rank.
+    Tree(u32),
     Nothing,
 }
 
 impl Share {
-    /// The rank after the one that created the files, on another host if there are several, has the first part.
-    pub(crate) fn of_rank(workers: u32, ranks: &RankWorkers) -> Self {
-        let (size, of) = (ranks.size(), workers.min(ranks.size()));
-        match (ranks.rank() + size - ranks.facts().shift) % size {
-            part if part >= of => Self::Nothing,
-            _ if of == 1 => Self::All,
-            part => Self::Part { part, of },
-        }
-    }
-
-    fn has(self, place: usize) -> bool {
-        match self {
-            Self::All => true,
-            Self::Part { part, of } => place % of as usize == part as usize,
-            Self::Nothing => false,
-        }
+    /// Share of the rank that uses the files of the rank `shift` before it, if `trees` ranks created some.
+    fn of(rank: u32, ranks: u32, shift: u32, trees: u32) -> Self {
+        let worker = (rank + ranks - shift % ranks) % ranks;
+        if worker < trees { Self::Tree(worker) } else { Self::Nothing }
     }
 }
 
 pub(crate) struct Removal {
     work: RemoveWork,
     share: Share,
-    /// Directories to remove; empty for all.
+    /// Number of this process's threads.
+    threads: u32,
+    files: u64,
+    /// Arguments of `rm -rf`.
     names: Vec<OsString>,
     taken: Option<BlockUsage>,
 }
 
 impl Removal {
-    pub(crate) fn new(work: RemoveWork, share: Share) -> Self {
-        Self { work, share, names: Vec::new(), taken: None }
+    pub(crate) fn new(work: RemoveWork, ranks: Option<&RankWorkers>) -> Self {
+        let trees = ranks.map_or(1, |ranks| work.workers.min(ranks.size()));
+        let share = ranks
+            .map_or(Share::All, |ranks| Share::of(ranks.rank(), ranks.size(), ranks.facts().shift, trees));
+        let (threads, files) = (work.workers / trees, work.files / u64::from(trees));
+        Self { work, share, threads, files, names: Vec::new(), taken: None }
+    }
+
+    /// `None` if this process removes nothing.
+    fn own(&self, directory: &Dir) -> Result<Option<Dir>, WorkError> {
+        Ok(match self.share {
+            Share::All => Some(directory.again()?),
+            Share::Tree(worker) => Some(directory.open_below(Files::worker_directory(worker).as_bytes())?),
+            Share::Nothing => None,
+        })
     }
 
     fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64, WorkError> {
@@ -225,26 +252,14 @@ impl Removal {
         let on_failure = |failure| failures.add(failure);
         // The workers share a descriptor table: a thread's own outlives `join` for a moment, and the unmount
         // would fail with EBUSY.
-        let options = RemoveOptions::new(self.threads(), &on_failure);
-        let remove = |name: &OsString| {
-            let name = names::from_os(name);
-            remove_tree(directory, name, &options, &progress).map(drop)
-        };
-        let done = match self.share {
-            Share::All => remove_contents(directory, &options, &progress).map(drop),
-            _ => self.names.iter().try_for_each(remove),
-        };
-        done.map_err(|error| failed(error.into()))?;
+        let options = RemoveOptions::new(self.threads as usize, &on_failure);
+        let removed =
+            remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
         control.check()?;
         match failures.take().pop() {
             Some(failure) => Err(failed(failure.into())),
-            None => Ok(progress.counts().entries),
+            None => Ok(removed.counts.entries),
         }
-    }
-
-    fn threads(&self) -> usize {
-        let processes = if let Share::Part { of, .. } = self.share { of } else { 1 };
-        (self.work.workers / processes) as usize
     }
 }
 
@@ -265,11 +280,8 @@ impl Workload for Removal {
         _signals: RunControl<'_>,
     ) -> Result<(), WorkError> {
         self.names.clear();
-        if self.work.by == Remover::Rm || matches!(self.share, Share::Part { .. }) {
-            let mut all = process::names(directory)?;
-            all.sort_unstable();
-            let own = all.into_iter().enumerate().filter(|(place, _)| self.share.has(*place));
-            self.names.extend(own.map(|(_, name)| name));
+        if let (Remover::Rm, Some(own)) = (self.work.by, self.own(directory)?) {
+            self.names = process::names(&own)?;
         }
         Ok(())
     }
@@ -281,22 +293,22 @@ impl Workload for Removal {
         _stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
+        let Some(directory) = self.own(directory)? else { return Ok(Counted::default()) };
         let (before, of_children) = (process_usage(), process::usage());
         let started = Instant::now();
         let entries = match self.work.by {
-            _ if self.share == Share::Nothing => 0,
             Remover::PlainLoop => {
                 let own = directory.reopen().map_err(|error| failed(error.into()))?;
                 remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
-                self.work.files
+                self.files
             }
             // Neither increments the heartbeat: both take as long as the disk needs.
             Remover::Library => {
-                marked(control.heartbeat, WRITING_BACK, || self.by_library(directory, control))?
+                marked(control.heartbeat, WRITING_BACK, || self.by_library(&directory, control))?
             }
             Remover::Rm => {
-                marked(control.heartbeat, WRITING_BACK, || process::remove(directory, &self.names))?;
-                self.work.files
+                marked(control.heartbeat, WRITING_BACK, || process::remove(&directory, &self.names))?;
+                self.files
             }
         };
         let elapsed_ns = started.elapsed().as_nanos() as u64;
@@ -355,8 +367,7 @@ mod linux {
             }
         }
         if names.len() > NAMES_MAX {
-            let text = format!("more than {NAMES_MAX} directories, too many for one rm -rf");
-            return Err(failed(std::io::Error::other(text)));
+            return Err(failed(std::io::Error::other("too many directories for one rm -rf")));
         }
         Ok(names)
     }

@@ -50,7 +50,7 @@ fn everyone_removes_everything_and_keeps_the_directory() {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
-        let mut removal = Removal::new(work(by, 2, 36), Share::All);
+        let mut removal = Removal::new(work(by, 2, 36), None);
         assert_eq!(removal.unavailable(&directory), None);
         let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
         removal.setup(&directory, block, 36, control).unwrap();
@@ -75,7 +75,7 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
-        let mut removal = Removal::new(work(by, 1, 1), Share::All);
+        let mut removal = Removal::new(work(by, 1, 1), None);
         let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
         removal.setup(&directory, block, 1, control).unwrap();
         std::fs::rename(&at, scratch.path().join("moved")).unwrap();
@@ -90,4 +90,18 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         removed.unwrap();
         assert!(!scratch.path().join("moved/file").exists(), "{by:?}");
     }
+}
+
+#[test]
+fn ranks_remove_what_another_host_created() {
+    let shares = |ranks: u32, shift, workers: u32| -> Vec<Share> {
+        (0..ranks).map(|rank| Share::of(rank, ranks, shift, workers.min(ranks))).collect()
+    };
+    let (tree, nothing) = (Share::Tree, Share::Nothing);
+    assert_eq!(shares(1, 0, 1), [tree(0)]);
+    assert_eq!(shares(4, 0, 1), [tree(0), nothing, nothing, nothing]);
+    assert_eq!(shares(4, 2, 1), [nothing, nothing, tree(0), nothing]);
+    assert_eq!(shares(4, 2, 2), [nothing, nothing, tree(0), tree(1)]);
+    assert_eq!(shares(4, 2, 8), [tree(2), tree(3), tree(0), tree(1)]);
+    assert_eq!(shares(3, 1, 3), [tree(2), tree(0), tree(1)]);
 }

@@ -8,7 +8,7 @@ use megadir_bench::dataset::{Chosen, Look, LookError, Sizes, look_at, parse_cont
 use megadir_bench::plan::{
     AgedBy, CacheFact, FileSystemFact, HalfWidth, PlanError, Planned, Request, Target, plan,
 };
-use megadir_bench::study::{self, Study, StudyError};
+use megadir_bench::study::{self, Kind, Study, StudyError};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts, program_facts};
 use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
@@ -88,7 +88,9 @@ pub(crate) struct Args {
         conflicts_with_all = ["worker_kind", "fs", "device", "drop_caches"]
     )]
     pub(crate) engine: Option<Engine>,
-    /// Ranks that use the files which a rank created: host (on another host) or none (the same) [default: host]
+    /// Use files on another host than they were created on (host), or by the same rank (none) [default: host]
+    ///
+    /// For studies smallfile, remove and layout with --engine mpi.
     #[arg(long, value_name = "WHERE", requires = "engine", hide_possible_values = true)]
     pub(crate) shift: Option<Shift>,
     #[command(flatten)]
@@ -240,6 +242,7 @@ impl Args {
             ("--threads", !self.threads.is_empty()),
             ("--rate", self.rate.is_some()),
             ("--engine", self.engine.is_some()),
+            ("--shift", self.shift.is_some()),
             ("--epochs", self.epochs.is_some()),
             ("--entries", !run.entries.is_empty()),
             ("--sizes", run.sizes.is_some()),
@@ -260,6 +263,13 @@ impl Args {
         if let Some(ranks) = ranks {
             self.check_ranked()?;
             self.work.use_ranks(&mut study, ranks)?;
+        }
+        let has_shares = matches!(study.kind, Kind::SmallFiles(_) | Kind::Remove(_) | Kind::Layout(_));
+        if self.shift.is_some() && !has_shares {
+            return Err(CliError::usage(format!(
+                "study `{}` does not take --shift: its ranks do not use each other's files",
+                study.meta.name
+            )));
         }
         Ok(Asked {
             study,

@@ -260,7 +260,8 @@ fn measure(
         None => Recorder::new(file),
     };
     if share {
-        recorder = recorder.shared(private(&directory));
+        let hosts = ranks.iter().flat_map(|ranks| ranks.facts().hosts.iter().cloned());
+        recorder = recorder.shared(private(&directory).into_iter().chain(hosts).collect());
     }
     let mut progress = Progress::new(&plan, args.wording() != Wording::Quiet);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];

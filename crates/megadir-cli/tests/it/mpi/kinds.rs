@@ -183,13 +183,18 @@ fn removals(record: &Record) -> HashSet<(Remover, u32, u64, u32)> {
         let times = sample.ranks.as_ref().unwrap();
         assert_eq!((work.kind, sample.counted.entries), (WorkerKind::Rank, work.files), "{sample:?}");
         assert!(times.first_done_ns > 0 && sample.elapsed_ns == times.last_done_ns, "{times:?}");
-        if work.workers == 1 {
+        let of_hosts: Vec<(u32, u64)> =
+            times.hosts.iter().map(|host| (host.first_rank, host.entries)).collect();
+        let last = if work.workers == 1 {
             assert_eq!(times.first_done_ns, times.last_done_ns, "{}", arm.name);
-        }
-        let is_of_all = work.workers > 1;
-        let last = if is_of_all { u32::MAX } else { times.last_rank };
+            assert_eq!(of_hosts, [(times.last_rank / 2 * 2, work.files)], "{}", arm.name);
+            times.last_rank
+        } else {
+            assert!(arm.name.contains("4 ranks") || arm.name.contains("8 workers"), "{}", arm.name);
+            assert_eq!(of_hosts, [(0, work.files / 2), (2, work.files / 2)], "{}", arm.name);
+            u32::MAX
+        };
         seen.insert((work.by, work.workers, arm.axes.directory_count.unwrap(), last));
-        assert!(!is_of_all || arm.name.contains("4 ranks") || arm.name.contains("8 workers"), "{}", arm.name);
     }
     assert_eq!(note(record, "unequal-work"), None);
     seen
@@ -242,7 +247,14 @@ fn a_method_that_one_rank_lacks_is_left_out() {
         .collect();
     let is_of_rank = |text: &&str| text.contains("rank 3 on ") && text.contains("the program rm is missing");
     assert!(left_out.len() == 2 && left_out.iter().all(is_of_rank), "{left_out:?}");
-    assert!(removals(&record).iter().all(|(by, ..)| *by != Remover::Rm));
+    let works = record.header.plan.arms.iter().map(|arm| &arm.work);
+    let removers: HashSet<Remover> = works
+        .filter_map(|work| match work {
+            Work::Remove(work) => Some(work.by),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(removers, [Remover::PlainLoop, Remover::Library].into());
 }
 
 #[test]
@@ -260,6 +272,7 @@ fn programs_that_print_other_lines_on_other_ranks_are_noted_and_those_that_write
     for (study, reason) in [
         ("listers.toml --group removals", "group `removals`, whose programs write"),
         ("limits", "study `limits` fills one directory"),
+        ("listing --shift none", "study `listing` does not take --shift"),
     ] {
         let words = format!("bench run {study} --engine mpi --dir shared --quick");
         refuses(&MPICH.run(at, TWO_HOSTS, &words), 2, &[reason]);
