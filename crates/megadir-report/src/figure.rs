@@ -33,6 +33,12 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
+    /// The value and the ends of its interval.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = f64> + use<> {
+        let ends = self.interval.map(|range| [range.low, range.high]);
+        [self.value].into_iter().chain(ends.into_iter().flatten())
+    }
+
     /// `factor` must be positive.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {

@@ -228,9 +228,5 @@ fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f
 }
 
 fn ratio(outcome: &Outcome) -> Option<f64> {
-    match outcome {
-        Outcome::Judged { ratio, .. } => Some(ratio.value),
-        Outcome::TooFewRounds { ratio } => Some(*ratio),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
-    }
+    outcome.adjusted().map(|ratio| ratio.value)
 }

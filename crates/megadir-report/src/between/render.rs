@@ -249,10 +249,10 @@ pub fn csv(between: &Between) -> String {
 
 fn of_arm(between: &Between, row: &Row) -> [String; 15] {
     let (_, verdict) = outcome_words(&row.outcome);
-    let (ratio, own, adjusted) = match &row.outcome {
-        Outcome::Judged { ratio, adjusted, .. } => (Some(ratio.value), ratio.interval, *adjusted),
-        Outcome::TooFewRounds { ratio } => (Some(*ratio), None, None),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => (None, None, None),
+    let adjusted = row.outcome.adjusted().and_then(|ratio| ratio.interval);
+    let own = match &row.outcome {
+        Outcome::Judged { ratio, .. } => ratio.interval,
+        _ => None,
     };
     let field = |value: Option<f64>| value.map(number).unwrap_or_default();
     [
@@ -265,7 +265,7 @@ fn of_arm(between: &Between, row: &Row) -> [String; 15] {
         row.new_rounds.to_string(),
         field(row.old_ns.map(|figure| figure.value)),
         field(row.new_ns.map(|figure| figure.value)),
-        field(ratio),
+        field(ratio(&row.outcome)),
         field(own.map(|range| range.low)),
         field(own.map(|range| range.high)),
         field(adjusted.map(|range| range.low)),

@@ -24,6 +24,8 @@ pub(super) struct Axis {
     to: f64,
 }
 
+pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
+
 impl Axis {
     pub(super) fn from_zero(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));

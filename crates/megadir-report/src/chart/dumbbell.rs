@@ -4,23 +4,20 @@ use std::collections::BTreeMap;
 
 use megadir_record::{ArmId, SyncPolicy, Work};
 
+use crate::chart::Picture;
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
 use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Mark, Row, draw, key_of};
-use crate::chart::{Picture, of_groups};
 use crate::report::Report;
-use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
+use crate::summary::{GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
-
-pub(super) fn dumbbell(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group(&report.summary, group, width))
-}
 
 /// By the position of their state in the key.
 type States = BTreeMap<usize, ArmId>;
 
-fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let summary = &report.summary;
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
     let state = |arm: ArmId| summary.arm(arm).map(|arm| arm.planned.cache);
     let differs = |row: &&PairRow| state(row.pair.arm) != state(row.pair.to);
@@ -53,14 +50,8 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     }
     let drawn: Vec<Row> = shown.iter().map(|(at, times)| row(at, times)).collect();
     let values: Vec<f64> = shown.iter().flat_map(|(_, times)| times.iter().map(|(_, time)| *time)).collect();
-    let frame = Frame {
-        width,
-        axis: &|places| Axis::log(Unit::Time, values.iter().copied(), places),
-        title: "median time of an operation",
-        band: None,
-        line: None,
-        key: key_of(&names),
-    };
+    let axis = |places| Axis::log(Unit::Time, values.iter().copied(), places);
+    let frame = Frame { key: key_of(&names), ..Frame::new(width, "median time of an operation", &axis) };
     let told: Vec<String> = shown
         .iter()
         .map(|(at, times)| {
@@ -86,20 +77,11 @@ fn row(at: &str, times: &[(usize, f64)]) -> Row {
     });
     let span = Mark::Span { from: low, to: high, class: "grid" };
     let value: Vec<String> = times.iter().map(|(_, time)| text::time(*time)).collect();
-    Row {
-        label: at.into(),
-        value: value.join(" / "),
-        tone: "",
-        marks: [span].into_iter().chain(dots).collect(),
-        heading: false,
-    }
+    Row::new(at, value.join(" / "), [span].into_iter().chain(dots).collect())
 }
 
-pub(super) fn durability(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group_durability(&report.summary, group, width))
-}
-
-fn of_group_durability(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn durability(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let summary = &report.summary;
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
     let differs = |row: &&PairRow| sync(summary, row.pair.arm) != sync(summary, row.pair.to);
     let rows: Vec<&PairRow> = pairs.rows.iter().filter(differs).collect();
@@ -113,14 +95,8 @@ fn of_group_durability(summary: &Summary, group: &GroupSummary, width: Width) ->
     if drawn.is_empty() {
         return None;
     }
-    let frame = Frame {
-        width,
-        axis: &|places| Axis::log(Unit::Time, values.iter().copied(), places),
-        title: "median time of a file",
-        band: None,
-        line: None,
-        key: key_of(&names),
-    };
+    let axis = |places| Axis::log(Unit::Time, values.iter().copied(), places);
+    let frame = Frame { key: key_of(&names), ..Frame::new(width, "median time of a file", &axis) };
     let told: Vec<String> = drawn.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
     Some(
         Picture::new("durability", Some(&group.name), &group.title, draw(&frame, &drawn)).described(format!(
@@ -137,18 +113,13 @@ fn row_durability(summary: &Summary, row: &PairRow, names: &[&str]) -> (Row, Vec
     for (name, arm) in [(&row.pair.than, row.pair.to), (&row.pair.what, row.pair.arm)] {
         let place = names.iter().position(|known| known == name).unwrap_or(0);
         let Some(figure) = time(arm) else { continue };
-        marks.extend(interval(&figure));
+        marks.extend(figure.interval.map(|range| Mark::interval(range, "even")));
         marks.push(Mark::Dot { at: figure.value, shape: Shape::of(place), class: format!("s{place}") });
-        values.push(figure.value);
-        values.extend(figure.interval.iter().flat_map(|range| [range.low, range.high]));
+        values.extend(figure.ends());
         told.push(text::time(figure.value));
     }
     let label = summary.circumstances(&row.pair);
-    (Row { label, value: told.join(" / "), tone: "", marks, heading: false }, values)
-}
-
-fn interval(figure: &Figure) -> Option<Mark> {
-    figure.interval.map(|range| Mark::Interval { low: range.low, high: range.high, class: "even" })
+    (Row::new(label, told.join(" / "), marks), values)
 }
 
 fn sync(summary: &Summary, arm: ArmId) -> Option<SyncPolicy> {

@@ -1,24 +1,21 @@
 //! Forest plot of ratios and the equivalence band.
 
+use super::Picture;
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
-use super::{Picture, of_groups};
 use crate::render::outcome_words;
 use crate::report::Report;
-use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict};
+use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Verdict};
 use crate::text;
 use megadir_record::Role;
-
-pub(super) fn forest(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group(&report.summary, group, width))
-}
 
 /// The table has them all.
 const ROWS_MAX: usize = 60;
 
-fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let summary = &report.summary;
     let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {
         GroupReading::Compare(comparison) => {
             let itself = |row: &&Contrast| {
@@ -57,13 +54,11 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     let drawn: Vec<Row> = shown.iter().map(|(label, outcome)| row(label, outcome)).collect();
     let band = summary.rules.equivalence_band;
     let values = values(shown.iter().map(|(_, outcome)| *outcome), band);
+    let axis = |places| Axis::log(Unit::Ratio, values.iter().copied(), places);
     let frame = Frame {
-        width,
-        axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
-        title: axis_title(group),
         band: Some((1.0 / (1.0 + band), 1.0 + band)),
         line: Some(1.0),
-        key: Vec::new(),
+        ..Frame::new(width, axis_title(group), &axis)
     };
     let told: Vec<String> =
         shown.iter().map(|(label, outcome)| format!("{label}: {}", words(outcome))).collect();
@@ -85,28 +80,13 @@ fn axis_title(group: &GroupSummary) -> &'static str {
 }
 
 pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64) -> Vec<f64> {
-    let mut values = vec![1.0 / (1.0 + band), 1.0 + band];
-    for outcome in outcomes {
-        match outcome {
-            Outcome::Judged { ratio, adjusted, .. } => {
-                values.push(ratio.value);
-                values.extend(adjusted.iter().flat_map(|range| [range.low, range.high]));
-            }
-            Outcome::TooFewRounds { ratio } => values.push(*ratio),
-            Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => {}
-        }
-    }
-    values.retain(|value| value.is_finite() && *value > 0.0);
-    values
+    let ratios = outcomes.filter_map(Outcome::adjusted).flat_map(|ratio| ratio.ends());
+    let ends = [1.0 / (1.0 + band), 1.0 + band].into_iter().chain(ratios);
+    ends.filter(|value| value.is_finite() && *value > 0.0).collect()
 }
 
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
-    let ratio = match outcome {
-        Outcome::Judged { ratio, .. } => ratio.value,
-        Outcome::TooFewRounds { ratio } => *ratio,
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
-    };
-    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+    outcome.adjusted().map(|ratio| ratio.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
 pub(super) fn words(outcome: &Outcome) -> String {
@@ -135,7 +115,7 @@ pub(super) fn row(label: &str, outcome: &Outcome) -> Row {
     let stroke = if class == "open" { "even" } else { class };
     let mut marks = Vec::new();
     if let Outcome::Judged { adjusted: Some(range), .. } = outcome {
-        marks.push(Mark::Interval { low: range.low, high: range.high, class: stroke });
+        marks.push(Mark::interval(*range, stroke));
     }
     let shape = match class {
         "good" => Shape::Triangle,
@@ -144,5 +124,5 @@ pub(super) fn row(label: &str, outcome: &Outcome) -> Row {
         _ => Shape::Circle,
     };
     marks.extend(ratio(outcome).map(|at| Mark::Dot { at, shape, class: class.into() }));
-    Row { label: label.into(), value: words(outcome), tone: text_class, marks, heading: false }
+    Row { tone: text_class, ..Row::new(label, words(outcome), marks) }
 }

@@ -1,25 +1,21 @@
 //! Curves over the number of entries: growth, filling, refusals and the break-even share.
 
-use megadir_record::{Work, axes};
+use megadir_record::{Predicted, Work, axes};
 
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
 use crate::chart::lines::{Frame, Line, Point, draw, xs, y_axis};
 use crate::chart::picture::Width;
 use crate::chart::rows::{Mark, Row};
-use crate::chart::{Picture, of_groups, rows};
+use crate::chart::{Picture, rows};
 use crate::report::Report;
 use crate::summary::{
-    BreakEven, BreakEvenSeries, Bucket, Figure, Fill, GroupReading, GroupSummary, OperationQuantiles, Series,
-    Summary, Threshold,
+    BreakEven, BreakEvenSeries, Bucket, Figure, Fill, GroupReading, GroupSummary, Interval,
+    OperationQuantiles, Series, Summary, Threshold,
 };
 use crate::text;
 
-pub(super) fn growth_lines(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group(report, group, width))
-}
-
-fn of_group(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn growth_lines(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Grow(growth) = &group.reading else { return None };
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
     // Linear growth of listings is a level line per entry.
@@ -83,11 +79,7 @@ pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
         .collect()
 }
 
-pub(super) fn filling(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group_fill(report, group, width))
-}
-
-fn of_group_fill(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let mut lines = vec![line("median of the rounds", fill, |bucket| bucket.time_ns)];
     let quantile = |of: fn(&OperationQuantiles) -> Figure| {
@@ -137,76 +129,43 @@ fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> 
     }
 }
 
-pub(super) fn refused(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group_refusal(report, group, width))
-}
-
-fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn refused(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Refusal(refusal) = &group.reading else { return None };
-    let (least, most) = (refusal.least as f64, refusal.most as f64);
-    let bar = |to: f64, class: &str| Mark::Bar { from: 0.0, to, class: class.into() };
-    let mut rows = vec![Row {
-        label: format!("measured, {}", axes::directories(refusal.directories as u64)),
-        value: format!(
-            "{} ({} to {})",
-            text::count(refusal.mean.round() as u64),
-            text::count(refusal.least),
-            text::count(refusal.most)
-        ),
-        tone: "",
-        marks: vec![bar(refusal.mean, "s0"), Mark::Interval { low: least, high: most, class: "rule" }],
-        heading: false,
-    }];
-    let mut values = vec![most];
+    let label = format!("measured, {}", axes::directories(refusal.directories as u64));
+    let [mean, least, most] = [refusal.mean.round() as u64, refusal.least, refusal.most].map(text::count);
+    let figure = |value, low: u64, high: u64| Figure {
+        value,
+        interval: Some(Interval { low: low as f64, high: high as f64 }),
+    };
+    let measured = figure(refusal.mean, refusal.least, refusal.most);
+    let mut rows = vec![Row::bar(label, format!("{mean} ({least} to {most})"), measured, "s0")];
+    let mut values = vec![refusal.most as f64];
     if let Some(predicted) = &refusal.predicted {
-        let [at, low, high] =
-            [predicted.entries, predicted.low, predicted.high].map(|entries| entries as f64);
-        values.extend([at, high]);
-        rows.push(Row {
-            label: "predicted before the first".into(),
-            value: format!(
-                "{} [{}, {}]",
-                text::count(predicted.entries),
-                text::count(predicted.low),
-                text::count(predicted.high)
-            ),
-            tone: "",
-            marks: vec![bar(at, "s2"), Mark::Interval { low, high, class: "rule" }],
-            heading: false,
-        });
+        let Predicted { entries, low, high, .. } = *predicted;
+        values.extend([entries, high].map(|entries| entries as f64));
+        let shown = [entries, low, high].map(text::count);
+        let value = format!("{} [{}, {}]", shown[0], shown[1], shown[2]);
+        rows.push(Row::bar("predicted before the first", value, figure(entries as f64, low, high), "s2"));
     }
     for published in report.summary.published.iter().filter(|figure| {
         let of_group = figure.group.as_ref() == Some(&group.name) && figure.unit == "entries";
         of_group && (0.5..2.0).contains(&(figure.value / refusal.mean))
     }) {
         values.push(published.value);
-        rows.push(Row {
-            label: format!("published: {}", published.what),
-            value: text::count(published.value.max(0.0).round() as u64),
-            tone: "",
-            marks: vec![Mark::Dot { at: published.value, shape: Shape::Diamond, class: "s3".into() }],
-            heading: false,
-        });
+        let label = format!("published: {}", published.what);
+        let value = text::count(published.value.max(0.0).round() as u64);
+        let mark = Mark::Dot { at: published.value, shape: Shape::Diamond, class: "s3".into() };
+        rows.push(Row::new(label, value, vec![mark]));
     }
-    let frame = rows::Frame {
-        width,
-        axis: &|places| Axis::from_zero(Unit::Count, values.iter().copied(), places),
-        title: "entries when the first file was refused",
-        band: None,
-        line: None,
-        key: Vec::new(),
-    };
+    let axis = |places| Axis::from_zero(Unit::Count, values.iter().copied(), places);
+    let frame = rows::Frame::new(width, "entries when the first file was refused", &axis);
     let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
     let drawing = rows::draw(&frame, &rows);
     let described = format!("Entries when the first file was refused. {}.", told.join("; "));
     Some(Picture::new("refusal", Some(&group.name), &group.title, drawing).described(described))
 }
 
-pub(super) fn break_even_curves(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| of_group_break_even(group, width))
-}
-
-fn of_group_break_even(group: &GroupSummary, width: Width) -> Option<Picture> {
+pub(super) fn break_even_curves(_: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::BreakEven(read) = &group.reading else { return None };
     let line = |series: &BreakEvenSeries| Line {
         name: format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)),

@@ -1,11 +1,11 @@
 //! Layout of line charts, with names at the ends of lines; in narrow charts lines end in a number, and a key
 //! stands below.
 
-use super::axis::{Axis, Unit};
+use super::axis::{Axis, MakeAxis, Unit};
 use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX, SERIES};
-use crate::summary::Interval;
+use crate::summary::{Figure, Interval};
 
 pub(super) struct Line {
     pub(super) name: String,
@@ -20,8 +20,6 @@ pub(super) struct Point {
     pub(super) y: f64,
     pub(super) interval: Option<Interval>,
 }
-
-pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
 
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
@@ -171,10 +169,8 @@ fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
 }
 
 pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
-    let of = |point: &Point| {
-        [Some(point.y), point.interval.map(|range| range.low), point.interval.map(|range| range.high)]
-    };
-    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).flat_map(of).flatten().collect();
+    let of = |point: &Point| Figure { value: point.y, interval: point.interval }.ends();
+    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).flat_map(of).collect();
     move |places| Axis::fitting(unit, &values, places)
 }
 

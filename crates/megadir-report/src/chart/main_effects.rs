@@ -37,26 +37,20 @@ fn picture(report: &Report, width: Width) -> Option<Picture> {
             let has = |arm: &Levels| arm.1[place] == level;
             let effect = effect(&design.arms, &logs, has, report.summary.rules.confidence)?;
             let number = design.arms.iter().filter(|arm| has(arm)).count();
-            let mut marks =
-                vec![Mark::Dot { at: effect.value, shape: Shape::of(place), class: format!("s{place}") }];
-            if let Some(range) = effect.interval {
-                marks.insert(0, Mark::Interval { low: range.low, high: range.high, class: "even" });
-                values.extend([range.low, range.high]);
-            }
-            values.push(effect.value);
+            let dot = Mark::Dot { at: effect.value, shape: Shape::of(place), class: format!("s{place}") };
+            let interval = effect.interval.map(|range| Mark::interval(range, "even"));
+            let marks = interval.into_iter().chain([dot]).collect();
+            values.extend(effect.ends());
             let ratio = text::ratio(effect.value, effect.interval);
             told.push(format!("{factor} {level}: {ratio}"));
             let label = format!("{level} ({})", text::counted(number as u64, "arm"));
-            rows.push(Row { label, value: ratio, tone: "", marks, heading: false });
+            rows.push(Row::new(label, ratio, marks));
         }
     }
+    let axis = |places| Axis::log(Unit::Ratio, values.iter().copied(), places);
     let frame = Frame {
-        width,
-        axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
-        title: "time, as a multiple of the geometric mean of all arms here",
-        band: None,
         line: Some(1.0),
-        key: Vec::new(),
+        ..Frame::new(width, "time, as a multiple of the geometric mean of all arms here", &axis)
     };
     let title = format!("What each factor does, on average over {}", text::counted(arms.len() as u64, "arm"));
     Some(Picture::new("main-effects", None, &title, draw(&frame, &rows)).described(format!(

@@ -45,22 +45,22 @@ pub const CHARTS: &[Chart] = &[
     Chart {
         name: "shares",
         answers: "Which factor makes how much of the difference between two programs?",
-        draw: shares::shares,
+        draw: |report, width| of_groups(report, width, shares::shares),
     },
     Chart {
         name: "refusal",
         answers: "After how many entries is one refused, and was that predicted?",
-        draw: growth::refused,
+        draw: |report, width| of_groups(report, width, growth::refused),
     },
     Chart {
         name: "break-even",
         answers: "From what share of the entries is listing faster than querying each?",
-        draw: growth::break_even_curves,
+        draw: |report, width| of_groups(report, width, growth::break_even_curves),
     },
     Chart {
         name: "fill",
         answers: "How much does creating a file cost as a directory fills?",
-        draw: growth::filling,
+        draw: |report, width| of_groups(report, width, growth::filling),
     },
     Chart {
         name: "overall",
@@ -73,19 +73,27 @@ pub const CHARTS: &[Chart] = &[
         draw: overview::overview,
     },
     Chart { name: "heatmap", answers: "Flat or sharded?", draw: heatmap::heatmap },
-    Chart { name: "dumbbell", answers: "How much does a cold cache cost?", draw: dumbbell::dumbbell },
+    Chart {
+        name: "dumbbell",
+        answers: "How much does a cold cache cost?",
+        draw: |report, width| of_groups(report, width, dumbbell::dumbbell),
+    },
     Chart { name: "scaling", answers: "What do more threads or processes bring?", draw: scaling::scaling },
     Chart {
         name: "durability",
         answers: "How much does writing files to the disk cost?",
-        draw: dumbbell::durability,
+        draw: |report, width| of_groups(report, width, dumbbell::durability),
     },
     Chart {
         name: "forest",
         answers: "Which way is faster, and is the difference more than noise?",
-        draw: forest::forest,
+        draw: |report, width| of_groups(report, width, forest::forest),
     },
-    Chart { name: "growth", answers: "How does the time grow with entries?", draw: growth::growth_lines },
+    Chart {
+        name: "growth",
+        answers: "How does the time grow with entries?",
+        draw: |report, width| of_groups(report, width, growth::growth_lines),
+    },
     Chart { name: "main-effects", answers: "Which factor matters most?", draw: main_effects::main_effects },
     Chart { name: "nines", answers: "How long do the slowest operations take?", draw: stalls::nines },
     Chart { name: "stalls", answers: "When did operations stall?", draw: stalls::stalls },
@@ -94,9 +102,10 @@ pub const CHARTS: &[Chart] = &[
 
 fn of_groups<Drawn: IntoIterator<Item = Picture>>(
     report: &Report,
-    draw: impl Fn(&GroupSummary) -> Drawn,
+    width: Width,
+    draw: fn(&Report, &GroupSummary, Width) -> Drawn,
 ) -> Vec<Picture> {
-    report.summary.groups.iter().flat_map(draw).collect()
+    report.summary.groups.iter().flat_map(|group| draw(report, group, width)).collect()
 }
 
 #[must_use]

@@ -4,7 +4,7 @@ use crate::chart::Picture;
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::forest::{row, values, words};
 use crate::chart::picture::Width;
-use crate::chart::rows::{Frame, Mark, Row, draw};
+use crate::chart::rows::{Frame, Row, draw};
 use crate::report::Report;
 use crate::summary::{Figure, Outcome, Overview as Table, OverviewCell, OverviewRow};
 use crate::{summary, text};
@@ -28,16 +28,6 @@ fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
 
 fn bar(table: &Table, row: &OverviewRow, column: usize, arm: &OverviewCell) -> Row {
     let figure = arm.time_ns;
-    let mut marks = vec![Mark::Bar {
-        from: 0.0,
-        to: figure.value,
-        class: if table.columns[column].comparable { "s0" } else { "even" }.into(),
-    }];
-    marks.extend(figure.interval.map(|range| Mark::Interval {
-        low: range.low,
-        high: range.high,
-        class: "rule",
-    }));
     let fastest = row.fastest == Some(column);
     let of = &table.columns[column];
     let beside = match (of.comparable, fastest) {
@@ -45,13 +35,9 @@ fn bar(table: &Table, row: &OverviewRow, column: usize, arm: &OverviewCell) -> R
         (true, true) => ", fastest",
         (true, false) => "",
     };
-    Row {
-        label: of.name.clone(),
-        value: format!("{}{beside}", text::time_with_interval(&figure)),
-        tone: if fastest { "good" } else { "" },
-        marks,
-        heading: false,
-    }
+    let value = format!("{}{beside}", text::time_with_interval(&figure));
+    let bar = Row::bar(&of.name, value, figure, if of.comparable { "s0" } else { "even" });
+    Row { tone: if fastest { "good" } else { "" }, ..bar }
 }
 
 fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
@@ -70,18 +56,9 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
         drawn.extend(bars);
     }
     let figures = rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|arm| arm.time_ns);
-    let values: Vec<f64> = figures
-        .flat_map(|figure| [Some(figure.value), figure.interval.map(|range| range.high)])
-        .flatten()
-        .collect();
-    let frame = Frame {
-        width,
-        axis: &|places| Axis::from_zero(Unit::Time, values.iter().copied(), places),
-        title: "median time of an operation",
-        band: None,
-        line: None,
-        key: Vec::new(),
-    };
+    let values: Vec<f64> = figures.flat_map(|figure| figure.ends()).collect();
+    let axis = |places| Axis::from_zero(Unit::Time, values.iter().copied(), places);
+    let frame = Frame::new(width, "median time of an operation", &axis);
     let what = if section.is_empty() { &rows[0].what } else { section };
     Picture::new("overview", None, &format!("By file system: {what}"), draw(&frame, &drawn))
         .described(format!("Median time of an operation on each file system. {}.", told.join("; ")))
@@ -116,13 +93,11 @@ fn picture_overall(report: &Report, overview: &summary::Overview, width: Width) 
     shown.sort_by(|a, b| a.1.total_cmp(&b.1));
     let band = report.summary.rules.equivalence_band;
     let values = values(shown.iter().map(|(.., outcome)| outcome), band);
+    let axis = |places| Axis::log(Unit::Ratio, values.iter().copied(), places);
     let frame = Frame {
-        width,
-        axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
-        title: "time, as a multiple of the other's; left is faster",
         band: Some((1.0 / (1.0 + band), 1.0 + band)),
         line: Some(1.0),
-        key: Vec::new(),
+        ..Frame::new(width, "time, as a multiple of the other's; left is faster", &axis)
     };
     let rows: Vec<Row> = shown.iter().map(|(label, _, outcome)| row(label, outcome)).collect();
     let told: Vec<String> =

@@ -1,10 +1,11 @@
 //! Layout of charts with rows: label, marks on a common axis, value as text; in narrow charts the texts stand
 //! above the marks.
 
-use super::axis::Axis;
+use super::axis::{Axis, MakeAxis};
 use super::drawing::{Anchor, Drawing, Shape, text_width, wrap};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
+use crate::summary::{Figure, Interval};
 
 pub(super) struct Row {
     pub(super) label: String,
@@ -40,11 +41,17 @@ pub(super) enum Mark {
 
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
-    pub(super) axis: &'a dyn Fn((f64, f64)) -> Axis,
+    pub(super) axis: MakeAxis<'a>,
     pub(super) title: &'a str,
     pub(super) band: Option<(f64, f64)>,
     pub(super) line: Option<f64>,
     pub(super) key: Vec<(Shape, String, String)>,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(width: Width, title: &'a str, axis: MakeAxis<'a>) -> Self {
+        Self { width, axis, title, band: None, line: None, key: Vec::new() }
+    }
 }
 
 pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
@@ -56,9 +63,26 @@ const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
 const MARKS_PX: f64 = 20.0;
 
+impl Mark {
+    pub(super) fn interval(range: Interval, class: &'static str) -> Self {
+        Self::Interval { low: range.low, high: range.high, class }
+    }
+}
+
 impl Row {
+    pub(super) fn new(label: impl Into<String>, value: String, marks: Vec<Mark>) -> Self {
+        Self { label: label.into(), value, tone: "", marks, heading: false }
+    }
+
+    /// Bar from zero, with its interval.
+    pub(super) fn bar(label: impl Into<String>, value: String, figure: Figure, class: &str) -> Self {
+        let bar = Mark::Bar { from: 0.0, to: figure.value, class: class.into() };
+        let interval = figure.interval.map(|range| Mark::interval(range, "rule"));
+        Self::new(label, value, [bar].into_iter().chain(interval).collect())
+    }
+
     pub(super) fn heading(label: impl Into<String>) -> Self {
-        Self { label: label.into(), value: String::new(), tone: "", marks: Vec::new(), heading: true }
+        Self { heading: true, ..Self::new(label, String::new(), Vec::new()) }
     }
 }
 

@@ -1,22 +1,22 @@
 //! Two programs decomposed: stacked bars, and each factor's share in the difference.
 
+use super::Picture;
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::style::SERIES;
-use super::{Picture, of_groups};
 use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
 
-pub(super) fn shares(report: &Report, width: Width) -> Vec<Picture> {
-    of_groups(report, |group| match &group.reading {
+pub(super) fn shares(_: &Report, group: &GroupSummary, width: Width) -> Vec<Picture> {
+    match &group.reading {
         GroupReading::Decompose(read) => {
             vec![of_difference(group, read, width), stacked(group, read, width)]
         }
         _ => Vec::new(),
-    })
+    }
 }
 
 fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
@@ -24,30 +24,12 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
         let cost = factor.cost_ns;
         let share = factor.share.map(|share| format!("{}, ", text::share(&share))).unwrap_or_default();
         let class = if cost.interval.is_some_and(|range| range.contains(0.0)) { "even" } else { "s0" };
-        let mut marks = vec![Mark::Bar { from: 0.0, to: cost.value, class: class.into() }];
-        marks.extend(cost.interval.map(|range| Mark::Interval {
-            low: range.low,
-            high: range.high,
-            class: "rule",
-        }));
-        Row {
-            label: factor.name.clone(),
-            value: format!("{share}{}", text::time(cost.value)),
-            tone: "",
-            marks,
-            heading: false,
-        }
+        Row::bar(&factor.name, format!("{share}{}", text::time(cost.value)), cost, class)
     };
     let rows: Vec<Row> = read.factors.iter().filter(|factor| !factor.common).map(row).collect();
     let values = values(read.factors.iter().filter(|factor| !factor.common).map(|factor| factor.cost_ns));
-    let frame = Frame {
-        width,
-        axis: &|places| Axis::from_zero(Unit::Time, values.iter().copied(), places),
-        title: "part of the difference, an entry",
-        band: None,
-        line: Some(0.0),
-        key: Vec::new(),
-    };
+    let axis = |places| Axis::from_zero(Unit::Time, values.iter().copied(), places);
+    let frame = Frame { line: Some(0.0), ..Frame::new(width, "part of the difference, an entry", &axis) };
     let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
     let title = format!("What {} takes more than {}, by factor", read.slow_name, read.fast_name);
     Picture::new("shares", Some(&group.name), &title, draw(&frame, &rows)).described(format!(
@@ -66,28 +48,17 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
             marks.push(Mark::Bar { from: *end, to: *end + ns, class: format!("cell {}", shade(place)) });
             *end += ns;
         }
-        (
-            Row {
-                label: name.into(),
-                value: text::time_with_interval(&whole),
-                tone: "",
-                marks,
-                heading: false,
-            },
-            [left, right],
-        )
+        (Row::new(name, text::time_with_interval(&whole), marks), [left, right])
     };
     let slow = program(&read.slow_name, read.slow_ns, |factor| factor.slow_ns);
     let fast = program(&read.fast_name, read.fast_ns, |factor| factor.fast_ns);
     let values = [slow.1, fast.1].concat();
     let key = |(place, factor): (usize, &Factor)| (Shape::Square, shade(place), name_in_key(factor));
+    let axis = |places| Axis::from_zero(Unit::Time, values.iter().copied(), places);
     let frame = Frame {
-        width,
-        axis: &|places| Axis::from_zero(Unit::Time, values.iter().copied(), places),
-        title: "time an entry",
-        band: None,
         line: Some(0.0),
         key: read.factors.iter().enumerate().map(key).collect(),
+        ..Frame::new(width, "time an entry", &axis)
     };
     let step =
         |figure: Option<Figure>| figure.map_or_else(|| "none".into(), |figure| text::time(figure.value));
@@ -114,8 +85,5 @@ fn name_in_key(factor: &Factor) -> String {
 }
 
 fn values(figures: impl Iterator<Item = Figure>) -> Vec<f64> {
-    let of = |figure: Figure| {
-        [Some(figure.value), figure.interval.map(|range| range.low), figure.interval.map(|range| range.high)]
-    };
-    figures.flat_map(of).flatten().collect()
+    figures.flat_map(|figure| figure.ends()).collect()
 }

@@ -74,11 +74,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 }
 
 fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
-    match outcome {
-        Outcome::Judged { ratio, adjusted, .. } => Some((ratio.value, text::ratio(ratio.value, *adjusted))),
-        Outcome::TooFewRounds { ratio } => Some((*ratio, text::ratio(*ratio, None))),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
-    }
+    outcome.adjusted().map(|ratio| (ratio.value, text::ratio(ratio.value, ratio.interval)))
 }
 
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {

@@ -7,7 +7,7 @@ use megadir_record::Role;
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
     ArmSummary, CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading,
-    GroupSummary, Interval, Outcome, ReadingFactor, Summary, Verdict, rounds_for_interval,
+    GroupSummary, Interval, ReadingFactor, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -62,13 +62,8 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
 fn judged(summary: &Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged> {
     summary.arm(row.arm).filter(|arm| arm.planned.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
-    match row.outcome {
-        Outcome::Judged { ratio, adjusted, verdict, .. } => {
-            Some(Judged { name, ratio: ratio.value, adjusted, verdict: Some(verdict) })
-        }
-        Outcome::TooFewRounds { ratio } => Some(Judged { name, ratio, adjusted: None, verdict: None }),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
-    }
+    let Figure { value: ratio, interval: adjusted } = row.outcome.adjusted()?;
+    Some(Judged { name, ratio, adjusted, verdict: row.outcome.verdict() })
 }
 
 fn faster(arm: &Judged) -> bool {

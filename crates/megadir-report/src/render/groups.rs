@@ -133,13 +133,8 @@ pub(super) fn speed_up(outcome: &Outcome) -> String {
 }
 
 pub(super) fn judged_speed_up(outcome: &Outcome) -> Option<String> {
-    match outcome {
-        Outcome::Judged { ratio, adjusted, .. } => {
-            Some(text::ratio(1.0 / ratio.value, adjusted.map(Interval::inverse)))
-        }
-        Outcome::TooFewRounds { ratio } => Some(text::ratio(1.0 / ratio, None)),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
-    }
+    let ratio = outcome.adjusted()?;
+    Some(text::ratio(1.0 / ratio.value, ratio.interval.map(Interval::inverse)))
 }
 
 fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {

@@ -74,6 +74,24 @@ pub struct CallsContrast {
     pub ratio: Figure,
 }
 
+impl Outcome {
+    /// Ratio with its adjusted interval; `None` if nothing was compared.
+    pub(crate) fn adjusted(&self) -> Option<Figure> {
+        match *self {
+            Self::Judged { ratio, adjusted, .. } => Some(Figure { value: ratio.value, interval: adjusted }),
+            Self::TooFewRounds { ratio } => Some(Figure { value: ratio, interval: None }),
+            Self::Baseline | Self::Unequal | Self::NotMeasured => None,
+        }
+    }
+
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        match self {
+            Self::Judged { verdict, .. } => Some(*verdict),
+            _ => None,
+        }
+    }
+}
+
 pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> Comparison {
     let member = |planned: &&Arm| planned.id != baseline && planned.groups.iter().any(|name| name == group);
     let members: Vec<&Arm> = evidence.plan.arms.iter().filter(member).collect();

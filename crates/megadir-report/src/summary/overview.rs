@@ -150,11 +150,8 @@ impl Overview {
         let mirrored = of < than;
         let wanted = if mirrored { (than, of) } else { (of, than) };
         let found = self.overall.iter().find(|overall| (overall.of, overall.than) == wanted)?;
-        let (ratio, adjusted, verdict) = match found.outcome {
-            Outcome::Judged { ratio, adjusted, verdict, .. } => (ratio.value, adjusted, Some(verdict)),
-            Outcome::TooFewRounds { ratio } => (ratio, None, None),
-            Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
-        };
+        let Figure { value: ratio, interval: adjusted } = found.outcome.adjusted()?;
+        let verdict = found.outcome.verdict();
         if !mirrored {
             return Some((ratio, adjusted, verdict));
         }
