@@ -48,6 +48,16 @@ const WINDOWS: usize = 64 << 10;
 const WINDOWS_REASON: &str = "each call returns a buffer of entries with attributes and file IDs; \
                               chosen from published results, not yet measured on Windows";
 
+/// A directory that one thread reads whole.
+const WHOLE: Row = Row {
+    file_system: None,
+    split_from_bytes: None,
+    shares_per_thread: 1,
+    threads_per_processor: 1,
+    buffer_bytes: LOCAL,
+    reason: "",
+};
+
 /// The table. Sizes from which splitting pays were measured by the `listing` study, positions by
 /// `tests/positions.rs`.
 pub static ROWS: &[Row] = &[
@@ -56,122 +66,87 @@ pub static ROWS: &[Row] = &[
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 8,
         threads_per_processor: 4,
-        buffer_bytes: LOCAL,
         reason: "ext4 orders entries by a uniform hash, so threads can read equal shares; \
                  uncached reads wait for every block, so more threads than processors help",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 16,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "XFS orders entries by their offset in the directory, so threads can read shares; \
                  shares are uneven, so there are many",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 16,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "btrfs numbers entries in order of creation, so threads can read ranges of numbers",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "tmpfs returns entries in descending positions, which cannot be divided",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Overlay),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "overlayfs merges layers in memory; its positions cannot be divided",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Nfs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "NFS positions are the server's cookies; a large buffer saves round trips",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Cifs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "SMB positions are the client's; a large buffer saves round trips",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Fuse),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "FUSE positions are the server's cookies; a large buffer saves context switches",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Jfs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "JFS lists in the order of names, and its positions are numbers in order of creation, so they do not ascend",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Reiserfs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "ReiserFS orders entries by a hash; dividing it was not measured, since Linux removed it in 6.13",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::F2fs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "F2FS orders entries by the slots of its hash table; dividing them was not measured with several processors",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Nilfs2),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "NILFS2 positions are byte offsets, and Linux 5.10 cannot begin to read between two entries",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::Ntfs),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "NTFS moves entries to other positions while names are created, so shares would lose entries",
+        ..WHOLE
     },
     Row {
         file_system: Some(FileSystem::ExFat),
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "exFAT positions are byte offsets; dividing them was not measured with several processors",
+        ..WHOLE
     },
     Row {
         file_system: None,
-        split_from_bytes: None,
-        shares_per_thread: 1,
-        threads_per_processor: 1,
-        buffer_bytes: LOCAL,
         reason: "the positions of this file system may not be divisible, so one thread reads it",
+        ..WHOLE
     },
 ];
 

@@ -101,79 +101,70 @@ const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
 
+/// Threads read attributes in chunks, unless the directory is small.
+const CHUNKS: Row = Row {
+    file_system: None,
+    sharing: Sharing::Chunks,
+    alone_below_bytes: SMALL_BYTES,
+    inode_order_on_disks: false,
+    chunk_bytes: CHUNK_BYTES,
+    waiting_threads: 0,
+    reason: "",
+};
+
 /// The table.
 pub static ROWS: &[Row] = &[
     Row {
         file_system: Some(FileSystem::Ext4),
         sharing: Sharing::Shares,
-        alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: true,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "each thread reads attributes in the share that it lists, while the names are in its cache",
+        ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         sharing: Sharing::Shares,
-        alone_below_bytes: SMALL_BYTES,
-        inode_order_on_disks: false,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "shares of the directory are also shares of its inodes, so threads do not contend",
+        ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
         sharing: Sharing::Shares,
         alone_below_bytes: 0,
-        inode_order_on_disks: false,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "entries are listed in order of creation, which is inode order",
+        ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
-        sharing: Sharing::Chunks,
-        alone_below_bytes: SMALL_BYTES,
-        inode_order_on_disks: false,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "the listing cannot be divided, but reading attributes can, and takes several times as long",
+        ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Nfs),
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
-        inode_order_on_disks: false,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "the listing also fetches attributes (READDIRPLUS) if they are read at once and in order",
+        ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Cifs),
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
-        inode_order_on_disks: false,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "the listing also fetches attributes if they are read at once and in order",
+        ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Fuse),
-        sharing: Sharing::Chunks,
         alone_below_bytes: 0,
-        inode_order_on_disks: false,
         chunk_bytes: FUSE_CHUNK_BYTES,
         waiting_threads: 32,
         reason: "a FUSE server may answer several requests at a time, and keeps attributes that it returned with the names only briefly",
+        ..CHUNKS
     },
     Row {
         file_system: None,
-        sharing: Sharing::Chunks,
-        alone_below_bytes: SMALL_BYTES,
-        inode_order_on_disks: false,
-        chunk_bytes: CHUNK_BYTES,
-        waiting_threads: 0,
         reason: "threads help if the system answers from memory, and do no harm otherwise",
+        ..CHUNKS
     },
 ];
 
