@@ -31,7 +31,7 @@ mod volumes;
 
 #[doc(hidden)]
 pub use file::fuzz;
-pub use file::{GROUP_ROWS, Inventory, PARTS_FILE, WriteOptions, Writer, note};
+pub use file::{GROUP_ROWS, Inventory, PARTS_FILE, WriteOptions, Writer, named_numbers, note};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 pub use packed::PackedRows;
 pub use path::TreePath;

@@ -73,6 +73,19 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }
 
+/// Names the first of the entries of a directory that could not be examined for one reason.
+pub(crate) fn unexamined(directory: &Path, first: &[u8], count: u64, reason: &str) -> String {
+    let first = match megadir::names::to_os(first) {
+        Ok(name) => quoted(&directory.join(&*name)),
+        Err(_) => quoted(directory),
+    };
+    let others = match count - 1 {
+        0 => String::new(),
+        others => format!(", and {others} more there"),
+    };
+    format!("examine {first}{others}: {reason}")
+}
+
 pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }

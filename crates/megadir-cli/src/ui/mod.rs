@@ -1,5 +1,6 @@
 //! Terminal and pipe output: standard output, messages, escaping, exit codes.
 
+pub(crate) mod columns;
 pub(crate) mod escape;
 pub(crate) mod exit;
 #[macro_use]

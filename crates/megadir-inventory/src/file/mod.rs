@@ -28,6 +28,7 @@ pub use self::fuzz::fuzz;
 pub use folder::PARTS_FILE;
 pub use inventory::Inventory;
 pub use note::note;
+pub use schema::named_numbers;
 pub use write::{GROUP_ROWS, WriteOptions, Writer};
 
 /// XXH64 of each row group's bytes, 16 hex digits each, in order.

@@ -7,7 +7,7 @@ use parquet::errors::Result;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr, WriterVersion};
 use parquet::schema::types::{Type as SchemaType, TypePtr};
 
-use crate::row::NUMBERS;
+use crate::row::{Facts, NUMBERS};
 
 #[derive(Clone, Copy)]
 pub(super) struct Column {
@@ -59,7 +59,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
     Column { name, kind, required: false, stored }
 }
 
-/// From [`NUMBERS_AT`] on they match [`Facts::numbers`](crate::Facts::numbers).
+/// From [`NUMBERS_AT`] on they match [`Facts::numbers`].
 pub(super) static COLUMNS: [Column; 21] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
@@ -93,6 +93,14 @@ pub(super) const NUMBERS_AT: usize = 5;
 pub(super) const ACCESSED: usize = ERROR - 1;
 pub(super) const ERROR: usize = NUMBERS_AT + NUMBERS;
 pub(super) const HASH: usize = ERROR + 1;
+
+/// [`Facts::numbers`] with the names of their columns. All but times and error numbers are unsigned.
+pub fn named_numbers(facts: &Facts) -> impl Iterator<Item = (&'static str, Option<i128>)> {
+    COLUMNS[NUMBERS_AT..ERROR].iter().zip(facts.numbers()).map(|(Column { name, .. }, number)| {
+        let is_signed = name.ends_with("_ns") || *name == "errno";
+        (*name, number.map(|number| if is_signed { number.into() } else { (number as u64).into() }))
+    })
+}
 
 impl Column {
     fn schema(&self) -> Result<SchemaType> {

@@ -8,12 +8,12 @@ use super::Args;
 use super::args::By;
 use super::lines::Lines;
 use crate::cmd::list::summary::text::Look;
+use crate::ui::columns::aligned;
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
 const TOP: usize = 10;
 const TOP_JSON: usize = 1000;
-const HEADINGS: [&str; 4] = ["entries", "on disk", "size", "directory"];
 
 pub(super) fn write(
     gains: &Gains,
@@ -42,19 +42,10 @@ pub(super) fn write(
         [entries, allocated, signed(gain.apparent, |bytes| look.bytes(bytes))]
     };
     let rows: Vec<[String; 3]> = ranked.iter().map(|gain| cells(gain)).collect();
-    let width =
-        |at: usize| rows.iter().map(|row| row[at].len()).chain([HEADINGS[at].len()]).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2)];
-    let line = |text: &mut Vec<u8>, cells: [&str; 3]| {
-        for (cell, width) in cells.into_iter().zip(widths) {
-            text.extend_from_slice(format!("{cell:>width$}  ").as_bytes());
-        }
-    };
-    line(&mut output.text, [HEADINGS[0], HEADINGS[1], HEADINGS[2]]);
-    output.text.extend_from_slice(HEADINGS[3].as_bytes());
-    output.text.push(b'\n');
-    for (gain, cells) in ranked.into_iter().zip(&rows) {
-        line(&mut output.text, cells.each_ref().map(String::as_str));
+    let figures = aligned(["entries", "on disk", "size"], &rows);
+    output.text.extend_from_slice(format!("{}  directory\n", figures[0]).as_bytes());
+    for (gain, line) in ranked.into_iter().zip(&figures[1..]) {
+        output.text.extend_from_slice(format!("{line}  ").as_bytes());
         let path = lines.path(gain.root, &gain.path);
         match is_terminal {
             true => escape::terminal(&mut output.text, &path),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use megadir::names;
 use megadir_inventory::changes::{Change, ChangeKind};
-use megadir_inventory::{Facts, TreePath};
+use megadir_inventory::{Facts, TreePath, named_numbers};
 
 use super::Args;
 use crate::ui::escape;
@@ -141,20 +141,12 @@ fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
     text.push(end);
 }
 
+const COMPARED: [&str; 9] =
+    ["size", "mtime_ns", "ctime_ns", "btime_ns", "inode", "mode", "uid", "gid", "links"];
+
 fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
     let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
-    let numbers = [
-        ("size", facts.size_bytes.map(i128::from)),
-        ("mtime_ns", facts.modified_ns.map(i128::from)),
-        ("ctime_ns", facts.changed_ns.map(i128::from)),
-        ("btime_ns", facts.born_ns.map(i128::from)),
-        ("inode", facts.inode.map(i128::from)),
-        ("mode", facts.mode.map(i128::from)),
-        ("uid", facts.user.map(i128::from)),
-        ("gid", facts.group.map(i128::from)),
-        ("links", facts.links.map(i128::from)),
-    ];
-    for (key, number) in numbers {
+    for (key, number) in named_numbers(facts).filter(|(key, _)| COMPARED.contains(key)) {
         if let Some(number) = number {
             let _ = write!(text, ",\"{key}\":{number}");
         }

@@ -62,7 +62,7 @@ impl Run<'_> {
                 self.counted += 1;
             } else if let Some(summary) = &mut self.summary {
                 summary.add(label.prefix(), &entry, row);
-            } else if examined.add(&self.lines, label, &entry, row, &mut self.output.text)? {
+            } else if examined.add(label, &entry, row, &mut self.output.text)? {
                 self.left -= 1;
                 self.output.made()?;
             }

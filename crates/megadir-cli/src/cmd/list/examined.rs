@@ -11,12 +11,13 @@ use super::args::{Args, Sort};
 use super::lines::{Label, Lines};
 use super::long::Long;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
-use crate::ui::message::{quoted, reason};
+use crate::ui::message::{quoted, reason, unexamined};
 use crate::ui::output::{Ended, Output};
 
 pub(in crate::cmd) const MEMORY_BYTES: usize = 256 << 20;
 
 pub(super) struct Examined {
+    lines: Lines,
     long: Option<Long>,
     sorting: Option<Sorting>,
 }
@@ -73,12 +74,13 @@ pub(super) struct Complaint {
 }
 
 impl Examined {
-    pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Result<Self, CliError> {
+    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool) -> Result<Self, CliError> {
         let sorting = |sort| {
             let (reverse, store) = (args.reverse, Store::new(args));
             Sorting { sort, reverse, store, key: Vec::new(), item: Vec::new() }
         };
         Ok(Self {
+            lines,
             long: Long::new(args, lines, is_terminal),
             sorting: (args.sort != Sort::None).then(|| sorting(args.sort)),
         })
@@ -98,7 +100,6 @@ impl Examined {
     /// `true` if a line was appended, `false` if it is held back for sorting.
     pub(super) fn add(
         &mut self,
-        lines: &Lines,
         label: &Label,
         entry: &Entry<'_>,
         row: &Attributes,
@@ -106,8 +107,8 @@ impl Examined {
     ) -> Result<bool, Stop> {
         let Some(sorting) = &mut self.sorting else {
             match &mut self.long {
-                Some(long) => long.line(text, lines, label, entry, row),
-                None => lines.entry(text, label, entry),
+                Some(long) => long.line(text, label, entry, row),
+                None => self.lines.entry(text, label, entry),
             }
             return Ok(true);
         };
@@ -121,8 +122,8 @@ impl Examined {
         }
         sorting.item.clear();
         match &mut self.long {
-            Some(long) => long.pack(&mut sorting.item, lines, label, entry, row),
-            None => lines.entry(&mut sorting.item, label, entry),
+            Some(long) => long.pack(&mut sorting.item, label, entry, row),
+            None => self.lines.entry(&mut sorting.item, label, entry),
         }
         sorting.store.add(&sorting.key, &sorting.item).map_err(|error| {
             // The entries in memory are not a meaningful listing.
@@ -131,7 +132,7 @@ impl Examined {
         Ok(false)
     }
 
-    pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
+    pub(super) fn finish(mut self, output: &mut Output, limit: u64) -> Result<(), Ended> {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
         let sorter = match sorting.store {
             Store::All(sorter) => sorter,
@@ -140,13 +141,7 @@ impl Examined {
                 if let Some(long) = &mut self.long {
                     long.fit(best.iter().map(|(_, item)| &item[..]));
                 }
-                return best.iter().try_for_each(|(_, item)| {
-                    match &self.long {
-                        Some(long) => long.unpack(&mut output.text, lines, item),
-                        None => output.text.extend_from_slice(item),
-                    }
-                    output.made()
-                });
+                return best.iter().try_for_each(|(_, item)| write(self.long.as_ref(), item, output));
             }
         };
         let mut left = limit;
@@ -157,14 +152,18 @@ impl Examined {
                     return Ok(false);
                 }
                 left -= 1;
-                match &self.long {
-                    Some(long) => long.unpack(&mut output.text, lines, item),
-                    None => output.text.extend_from_slice(item),
-                }
-                output.made().map(|()| true)
+                write(self.long.as_ref(), item, output).map(|()| true)
             },
         )
     }
+}
+
+fn write(long: Option<&Long>, item: &[u8], output: &mut Output) -> Result<(), Ended> {
+    match long {
+        Some(long) => long.unpack(&mut output.text, item),
+        None => output.text.extend_from_slice(item),
+    }
+    output.made()
 }
 
 /// Ties are broken by path.
@@ -229,16 +228,7 @@ impl Complaint {
     }
 
     pub(super) fn error(&self) -> CliError {
-        let directory = &self.directory;
-        let first = match megadir::names::to_os(&self.first) {
-            Ok(name) => quoted(&directory.join(&*name)),
-            Err(_) => quoted(directory),
-        };
-        let reason = self.reason();
-        let others = match self.count - 1 {
-            0 => String::new(),
-            others => format!(", and {others} more there"),
-        };
-        CliError { message: format!("examine {first}{others}: {reason}"), code: SOME_FAILED }
+        let message = unexamined(&self.directory, &self.first, self.count, &self.reason());
+        CliError { message, code: SOME_FAILED }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use megadir::nearest::choices;
-use megadir::{Attributes, Entry, FileType, StatMask};
+use megadir::{Attributes, FileType, StatMask};
 
 use crate::cmd::times::TimeStyle;
 use crate::ui::escape;
@@ -135,7 +135,7 @@ impl Values {
         &mut self,
         text: &mut Vec<u8>,
         field: Field,
-        entry: &Entry<'_>,
+        kind: FileType,
         row: &Attributes,
     ) -> bool {
         if !row.have.contains(field.row().2) && field != Field::Type {
@@ -144,7 +144,7 @@ impl Values {
         let mut number = itoa::Buffer::new();
         match field {
             Field::Name | Field::Target => return false,
-            Field::Type => text.extend_from_slice(kind(entry, row).name().as_bytes()),
+            Field::Type => text.extend_from_slice(kind.name().as_bytes()),
             Field::Size if self.human => sizes::human(text, row.size_bytes),
             Field::Size => text.extend_from_slice(number.format(row.size_bytes).as_bytes()),
             Field::Allocated if self.human => sizes::human(text, row.allocated_bytes),
@@ -153,26 +153,20 @@ impl Values {
             Field::Accessed => self.times.write(text, row.accessed),
             Field::Changed => self.times.write(text, row.changed),
             Field::Born => self.times.write(text, row.born),
-            Field::Mode => mode(text, kind(entry, row), row.mode),
+            Field::Mode => mode(text, kind, row.mode),
             Field::User => self.users.write(text, row.user),
             Field::Group => self.groups.write(text, row.group),
             Field::Links => text.extend_from_slice(number.format(row.links).as_bytes()),
             Field::Inode => text.extend_from_slice(number.format(row.inode).as_bytes()),
             Field::Device => device(text, row.device),
-            Field::Special if is_device(kind(entry, row)) => device(text, row.special),
+            Field::Special if is_device(kind) => device(text, row.special),
             Field::Special => return false,
             Field::Mount => text.extend_from_slice(number.format(row.mount).as_bytes()),
         }
         true
     }
 
-    pub(super) fn write_json(
-        &mut self,
-        text: &mut Vec<u8>,
-        field: Field,
-        entry: &Entry<'_>,
-        row: &Attributes,
-    ) {
+    pub(super) fn write_json(&mut self, text: &mut Vec<u8>, field: Field, kind: FileType, row: &Attributes) {
         text.push(b'"');
         text.extend_from_slice(field.name().as_bytes());
         text.extend_from_slice(b"\":");
@@ -181,7 +175,7 @@ impl Values {
                 || self.human && matches!(field, Field::Size | Field::Allocated);
         let mut value = std::mem::take(&mut self.scratch);
         value.clear();
-        if !self.write(&mut value, field, entry, row) {
+        if !self.write(&mut value, field, kind, row) {
             text.extend_from_slice(b"null");
         } else if quoted {
             escape::json_string(text, &String::from_utf8_lossy(&value));
@@ -208,10 +202,6 @@ impl Names {
         text.extend_from_slice(name);
         self.last = Some((number, name.clone()));
     }
-}
-
-pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
-    if row.have.contains(StatMask::TYPE) { row.kind } else { entry.kind }
 }
 
 fn is_device(kind: FileType) -> bool {

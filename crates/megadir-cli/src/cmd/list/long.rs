@@ -11,6 +11,7 @@ use crate::ui::escape;
 pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,
+    lines: Lines,
     layout: Layout,
     arrows: bool,
     /// Columns only grow, because lines are streamed.
@@ -28,7 +29,7 @@ enum Layout {
 const SEPARATOR: u8 = 0;
 
 impl Long {
-    pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Option<Self> {
+    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool) -> Option<Self> {
         if !args.long && args.fields.is_empty() {
             return None;
         }
@@ -52,6 +53,7 @@ impl Long {
             },
             arrows: layout == Layout::Aligned && args.fields.is_empty(),
             values: Values::new(style, args.human()),
+            lines,
             layout,
             fields,
             scratch: Vec::new(),
@@ -62,32 +64,18 @@ impl Long {
         self.fields.iter().map(|field| field.want()).collect()
     }
 
-    pub(super) fn line(
-        &mut self,
-        text: &mut Vec<u8>,
-        lines: &Lines,
-        label: &Label,
-        entry: &Entry<'_>,
-        row: &Attributes,
-    ) {
+    pub(super) fn line(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
         if self.layout != Layout::Aligned {
-            return self.pack(text, lines, label, entry, row);
+            return self.pack(text, label, entry, row);
         }
         let mut packed = std::mem::take(&mut self.scratch);
         packed.clear();
-        self.pack(&mut packed, lines, label, entry, row);
-        self.unpack(text, lines, &packed);
+        self.pack(&mut packed, label, entry, row);
+        self.unpack(text, &packed);
         self.scratch = packed;
     }
 
-    pub(super) fn pack(
-        &mut self,
-        text: &mut Vec<u8>,
-        lines: &Lines,
-        label: &Label,
-        entry: &Entry<'_>,
-        row: &Attributes,
-    ) {
+    pub(super) fn pack(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
         match self.layout {
             Layout::Json => self.json(text, label, entry, row),
             Layout::Tabs => {
@@ -95,14 +83,14 @@ impl Long {
                     if index > 0 {
                         text.push(b'\t');
                     }
-                    self.value(text, lines, label, entry, row, index);
+                    self.value(text, label, entry, row, index);
                 }
-                text.push(lines.end);
+                text.push(self.lines.end);
             }
             Layout::Aligned => {
                 for index in 0..self.fields.len() {
                     let start = text.len();
-                    self.value(text, lines, label, entry, row, index);
+                    self.value(text, label, entry, row, index);
                     if text.len() == start {
                         text.push(b'-');
                     }
@@ -125,7 +113,7 @@ impl Long {
         }
     }
 
-    pub(super) fn unpack(&self, text: &mut Vec<u8>, lines: &Lines, packed: &[u8]) {
+    pub(super) fn unpack(&self, text: &mut Vec<u8>, packed: &[u8]) {
         if self.layout != Layout::Aligned {
             return text.extend_from_slice(packed);
         }
@@ -142,13 +130,12 @@ impl Long {
                 text.resize(text.len() + after + 1, b' ');
             }
         }
-        text.push(lines.end);
+        text.push(self.lines.end);
     }
 
     fn value(
         &mut self,
         text: &mut Vec<u8>,
-        lines: &Lines,
         label: &Label,
         entry: &Entry<'_>,
         row: &Attributes,
@@ -156,20 +143,20 @@ impl Long {
     ) {
         match self.fields[index] {
             Field::Name => {
-                lines.bare_name(text, label.prefix(), entry.name);
+                self.lines.bare_name(text, label.prefix(), entry.name);
                 if self.arrows
-                    && let Some(target) = target(label, entry, row)
+                    && let Some(target) = target(label, entry)
                 {
                     text.extend_from_slice(b" -> ");
-                    lines.bare_name(text, b"", &target);
+                    self.lines.bare_name(text, b"", &target);
                 }
             }
             Field::Target => {
-                if let Some(target) = target(label, entry, row) {
-                    lines.bare_name(text, b"", &target);
+                if let Some(target) = target(label, entry) {
+                    self.lines.bare_name(text, b"", &target);
                 }
             }
-            field => drop(self.values.write(text, field, entry, row)),
+            field => drop(self.values.write(text, field, entry.kind, row)),
         }
     }
 
@@ -177,7 +164,7 @@ impl Long {
         label.json_start(text, entry.name);
         if !self.fields.contains(&Field::Type) {
             text.push(b',');
-            self.values.write_json(text, Field::Type, entry, row);
+            self.values.write_json(text, Field::Type, entry.kind, row);
         }
         if !self.fields.contains(&Field::Inode) {
             text.extend_from_slice(b",\"inode\":");
@@ -188,21 +175,21 @@ impl Long {
             let field = self.fields[index];
             if field == Field::Target {
                 text.push(b',');
-                match target(label, entry, row) {
+                match target(label, entry) {
                     Some(target) => escape::json_member(text, "target", &target),
                     None => text.extend_from_slice(b"\"target\":null"),
                 }
             } else if field != Field::Name {
                 text.push(b',');
-                self.values.write_json(text, field, entry, row);
+                self.values.write_json(text, field, entry.kind, row);
             }
         }
         text.extend_from_slice(b"}\n");
     }
 }
 
-fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
-    if field::kind(entry, row) != FileType::Symlink {
+fn target(label: &Label, entry: &Entry<'_>) -> Option<Vec<u8>> {
+    if entry.kind != FileType::Symlink {
         return None;
     }
     let target = std::fs::read_link(label.path().join(&*names::to_os(entry.name).ok()?)).ok()?;

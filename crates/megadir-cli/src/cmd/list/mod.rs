@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
             refuse_lacking(stat_backend, &conditions)?;
         }
         let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
-        let examined = if examines { Some(Examined::new(args, &lines, is_terminal)?) } else { None };
+        let examined = if examines { Some(Examined::new(args, lines, is_terminal)?) } else { None };
         let run = Self {
             args,
             conditions,
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
             collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args, &lines)),
             examined,
             complaint: None,
-            summary: Summarizing::new(args, is_terminal),
+            summary: Summarizing::new(args, lines, is_terminal),
             progress: progress(args),
             metrics: args.prometheus.prepare()?.map(|file| (file, Metrics::default())),
             left: args.limit.unwrap_or(u64::MAX),
@@ -333,7 +333,7 @@ impl<'a> Run<'a> {
         self.complain();
         if let Some(examined) = self.examined.take() {
             self.progress = None;
-            examined.finish(&self.lines, &mut self.output, self.left)?;
+            examined.finish(&mut self.output, self.left)?;
         }
         if let Some(collected) = self.collected.take() {
             let sorted = collected.sort(self.args.threads.unwrap_or_else(megadir::policy::processors));

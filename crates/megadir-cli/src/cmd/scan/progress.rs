@@ -1,13 +1,11 @@
 //! Progress of a scan or a summary of usage: a line with the rate on a terminal, and error messages everywhere.
 
-use std::path::Path;
-
 use megadir::TreeEvent;
 
 use crate::cmd::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::cmd::progress::Progress;
 use crate::exit::{describe, kind};
-use crate::ui::message::{quoted, reason};
+use crate::ui::message::{quoted, reason, unexamined};
 
 pub(in crate::cmd) struct Watched {
     progress: Progress,
@@ -46,7 +44,9 @@ impl Watched {
             TreeEvent::Unexamined { directory, first, errno, count } => {
                 let reason = reason(&std::io::Error::from_raw_os_error(*errno));
                 let kind = format!("examine: {reason}");
-                self.complain(&kind, *count, || unexamined(directory, first, &reason, *count));
+                self.complain(&kind, *count, || {
+                    eprintln!("megadir: {}", unexamined(directory, first, *count, &reason));
+                });
             }
             TreeEvent::OtherMount(path) => {
                 self.complain(OTHER_MOUNT, 1, || eprintln!("megadir: {} {OTHER_MOUNT}", quoted(path)));
@@ -64,17 +64,4 @@ impl Watched {
             print();
         }
     }
-}
-
-/// Once a directory.
-fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
-    let first = match megadir::names::to_os(first) {
-        Ok(name) => quoted(&directory.join(&*name)),
-        Err(_) => quoted(directory),
-    };
-    let others = match count - 1 {
-        0 => String::new(),
-        others => format!(", and {others} more there"),
-    };
-    eprintln!("megadir: examine {first}{others}: {reason}");
 }

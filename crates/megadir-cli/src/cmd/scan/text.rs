@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::{CSV_HEADER, Excluded, FileKind, NUMBERS, Replacement, Row, Sink};
+use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink, named_numbers};
 
 use crate::exit::CliError;
 use crate::ui::escape::{json_member, json_string};
@@ -112,26 +112,6 @@ impl Sink for TextSink {
     }
 }
 
-fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); NUMBERS] {
-    let facts = &row.facts;
-    [
-        ("size", facts.size_bytes.map(i128::from)),
-        ("mtime_ns", facts.modified_ns.map(i128::from)),
-        ("ctime_ns", facts.changed_ns.map(i128::from)),
-        ("btime_ns", facts.born_ns.map(i128::from)),
-        ("inode", facts.inode.map(i128::from)),
-        ("inode_high", facts.inode_high.map(i128::from)),
-        ("device", facts.device.map(i128::from)),
-        ("mode", facts.mode.map(i128::from)),
-        ("uid", facts.user.map(i128::from)),
-        ("gid", facts.group.map(i128::from)),
-        ("links", facts.links.map(i128::from)),
-        ("errno", facts.errno.map(i128::from)),
-        ("allocated", facts.allocated_bytes.map(i128::from)),
-        ("atime_ns", facts.accessed_ns.map(i128::from)),
-    ]
-}
-
 fn push_number(text: &mut Vec<u8>, number: i128) {
     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
@@ -150,7 +130,7 @@ fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     text.extend_from_slice(b",\"type\":\"");
     text.extend_from_slice(row.facts.kind.name().as_bytes());
     text.push(b'"');
-    for (key, number) in numbers(row) {
+    for (key, number) in named_numbers(&row.facts) {
         text.extend_from_slice(b",\"");
         text.extend_from_slice(key.as_bytes());
         text.extend_from_slice(b"\":");
@@ -178,7 +158,7 @@ fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
         text.push(b',');
         csv_value(text, value);
     }
-    for (_, number) in numbers(row) {
+    for (_, number) in named_numbers(&row.facts) {
         text.push(b',');
         if let Some(number) = number {
             push_number(text, number);

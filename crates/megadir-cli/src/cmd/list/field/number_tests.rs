@@ -33,10 +33,10 @@ fn numbers_of_64_bits_are_written_to_the_last_digit() {
     for number in NUMBERS {
         for field in [Field::Size, Field::Inode, Field::Links, Field::Mount] {
             let mut text = Vec::new();
-            assert!(values.write(&mut text, field, &entry(1), &row(number)));
+            assert!(values.write(&mut text, field, FileType::File, &row(number)));
             assert_eq!(text, number.to_string().as_bytes(), "{field:?}");
             let mut text = b"{".to_vec();
-            values.write_json(&mut text, field, &entry(1), &row(number));
+            values.write_json(&mut text, field, FileType::File, &row(number));
             text.push(b'}');
             assert_eq!(text, format!("{{\"{}\":{number}}}", field.name()).as_bytes());
             let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
@@ -68,9 +68,9 @@ fn what_is_not_known_is_null_in_json_and_empty_elsewhere() {
         FIELDS.map(|row| row.0).into_iter().filter(|field| ![Field::Name, Field::Type].contains(field))
     {
         let mut text = Vec::new();
-        assert!(!values.write(&mut text, field, &entry(1), &Attributes::NOTHING));
+        assert!(!values.write(&mut text, field, FileType::File, &Attributes::NOTHING));
         assert!(text.is_empty(), "{field:?}");
-        values.write_json(&mut text, field, &entry(1), &Attributes::NOTHING);
+        values.write_json(&mut text, field, FileType::File, &Attributes::NOTHING);
         assert_eq!(text, format!("\"{}\":null", field.name()).as_bytes());
     }
 }

@@ -4,20 +4,13 @@ use std::path::Path;
 
 use super::text::{heading, push, write_notes};
 use super::{Directories, Gaps, How};
-use crate::cmd::list::lines::Lines;
+use crate::ui::columns::aligned;
 
 const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
 
-pub(super) fn write(
-    text: &mut Vec<u8>,
-    how: &How,
-    directories: &Directories,
-    gaps: &Gaps,
-    path: &Path,
-    lines: &Lines,
-) {
+pub(super) fn write(text: &mut Vec<u8>, how: &How, directories: &Directories, gaps: &Gaps, path: &Path) {
     let (look, Directories { rows, all }) = (how.look, directories);
-    heading(text, how, path, lines);
+    heading(text, how, path);
     let entries = look.counted(all.total().entries, "entry", "entries");
     let count = look.counted(all.directories(), "directory", "directories");
     let bytes = look.bytes_and_unit(all.total().bytes);
@@ -34,24 +27,13 @@ pub(super) fn write(
             ]
         })
         .collect();
-    let width = |column: usize| {
-        cells.iter().map(|row| row[column].len()).chain([HEADINGS[column].len()]).max().unwrap_or(0)
-    };
-    let widths = [width(0), width(1), width(2), width(3)];
-    let row = |text: &mut Vec<u8>, cells: [&str; 4]| {
-        for (cell, width) in cells.into_iter().zip(widths) {
-            push(text, &format!("  {cell:>width$}"));
-        }
-        push(text, "  ");
-    };
+    let figures = aligned(HEADINGS, &cells);
     if !rows.is_empty() {
-        text.push(b'\n');
-        row(text, HEADINGS);
-        push(text, "directory\n");
+        push(text, &format!("\n  {}  directory\n", figures[0]));
     }
-    for (of, cells) in rows.iter().zip(&cells) {
-        row(text, cells.each_ref().map(String::as_str));
-        lines.path(text, &of.path);
+    for (of, line) in rows.iter().zip(&figures[1..]) {
+        push(text, &format!("  {line}  "));
+        how.lines.path(text, &of.path);
         text.push(b'\n');
     }
     let (others, total) = directories.others();

@@ -38,6 +38,7 @@ struct How {
     conditional: bool,
     times: Option<Named>,
     look: Look,
+    lines: Lines,
 }
 
 enum Gathered {
@@ -69,7 +70,7 @@ impl Directories {
 }
 
 impl Summarizing {
-    pub(super) fn new(args: &Args, is_terminal: bool) -> Option<Self> {
+    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool) -> Option<Self> {
         let of = args.summary?;
         let usual = if of == Of::Tree { TOP_ENTRIES } else { TOP_DIRECTORIES };
         let how = How {
@@ -80,6 +81,7 @@ impl Summarizing {
             conditional: args.conditions.any_on_attributes(),
             times: args.time_style,
             look: Look::new(is_terminal, args.human()),
+            lines,
         };
         let gathered = Gathered::new(&how);
         Some(Self { how, gathered, unexamined: 0, complaints: 0, failures_before: 0, printed: false })
@@ -122,7 +124,7 @@ impl Summarizing {
         self.unexamined += entries;
     }
 
-    fn write(&mut self, text: &mut Vec<u8>, lines: &Lines, path: &Path, failures: u64) {
+    fn write(&mut self, text: &mut Vec<u8>, path: &Path, failures: u64) {
         let counted = if self.how.conditional { 0 } else { self.unexamined };
         let gaps = Gaps {
             unexamined: counted,
@@ -130,18 +132,18 @@ impl Summarizing {
             unread: failures - self.failures_before - self.complaints,
         };
         let gathered = std::mem::replace(&mut self.gathered, Gathered::new(&self.how));
-        let is_json = lines.format == Format::Json;
+        let is_json = self.how.lines.format == Format::Json;
         if self.printed && !is_json {
             text.push(b'\n');
         }
         match gathered {
             Gathered::Tree(summary) if is_json => json::tree(text, &self.how, &summary, &gaps, path),
-            Gathered::Tree(summary) => text::tree(text, &self.how, &summary, &gaps, path, lines),
+            Gathered::Tree(summary) => text::tree(text, &self.how, &summary, &gaps, path),
             Gathered::Directories(mut all) => {
                 let directories = Directories { rows: all.finish(), all: *all };
                 match is_json {
                     true => json::directories(text, &self.how, &directories, &gaps, path),
-                    false => directories::write(text, &self.how, &directories, &gaps, path, lines),
+                    false => directories::write(text, &self.how, &directories, &gaps, path),
                 }
             }
         }
@@ -167,7 +169,7 @@ impl Run<'_> {
             Err(Stop::Directory(_)) if self.began => 1,
             Err(_) => return Ok(()),
         };
-        summary.write(&mut self.output.text, &self.lines, path, self.failures + failed);
+        summary.write(&mut self.output.text, path, self.failures + failed);
         self.output.pause()
     }
 }

@@ -73,16 +73,9 @@ impl Look {
     }
 }
 
-pub(super) fn tree(
-    text: &mut Vec<u8>,
-    how: &How,
-    summary: &Summary,
-    gaps: &Gaps,
-    path: &Path,
-    lines: &Lines,
-) {
+pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps, path: &Path) {
     let look = how.look;
-    heading(text, how, path, lines);
+    heading(text, how, path);
     let entries = look.counted(summary.total().entries, "entry", "entries");
     let bytes = look.bytes_and_unit(summary.total().bytes);
     push(text, &format!("{entries}, {bytes} (apparent size)\n"));
@@ -103,9 +96,9 @@ pub(super) fn tree(
         Table { heading: "modified", rows: ages.collect(), below: None },
     ];
     write_tables(text, &tables, look);
-    named(text, lines, "largest", &summary.largest(), |bytes| look.bytes(bytes));
-    named(text, lines, "newest", &summary.newest(), |time| how.time(time));
-    named(text, lines, "oldest", &summary.oldest(), |time| how.time(time));
+    named(text, &how.lines, "largest", &summary.largest(), |bytes| look.bytes(bytes));
+    named(text, &how.lines, "newest", &summary.newest(), |time| how.time(time));
+    named(text, &how.lines, "oldest", &summary.oldest(), |time| how.time(time));
     let mut notes = Vec::new();
     if summary.linked() > 0 {
         let (who, counts) = match summary.linked() {
@@ -118,8 +111,8 @@ pub(super) fn tree(
     write_notes(text, &notes);
 }
 
-pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path, lines: &Lines) {
-    lines.path(text, path);
+pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path) {
+    how.lines.path(text, path);
     push(text, if how.recursive { " and below\n  " } else { "\n  " });
 }
 
