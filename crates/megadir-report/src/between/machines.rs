@@ -12,7 +12,7 @@ use crate::render::{
     pretty, push_table,
 };
 use crate::report::Report;
-use crate::summary::{GroupReading, GroupSummary, Outcome, Summary, Verdict};
+use crate::summary::{GroupReading, GroupSummary, Outcome, Says, Summary};
 use crate::{render, text};
 
 /// Version of the JSON form of [`Machines`]; fields may be added to it.
@@ -167,7 +167,7 @@ fn judged(summary: &Summary) -> Vec<Judged<'_>> {
             | GroupReading::Unreadable { .. } => Vec::new(),
         }
     };
-    summary.groups.iter().flat_map(of_group).filter(|row: &Judged<'_>| class(row.outcome).is_some()).collect()
+    summary.groups.iter().flat_map(of_group).filter(|row: &Judged<'_>| row.outcome.says().is_some()).collect()
 }
 
 fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
@@ -197,34 +197,12 @@ fn ratios(study: &str, summaries: &[Option<&Summary>]) -> Vec<Ratio> {
     rows.into_iter().map(ratio).filter(|ratio| ratio.each.iter().flatten().count() > 1).collect()
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Slower,
-    Faster,
-    Same,
-    Open,
-}
-
-/// `None` if the two arms were not compared.
-fn class(outcome: &Outcome) -> Option<Class> {
-    match outcome {
-        Outcome::Judged { verdict, .. } => Some(match verdict {
-            Verdict::Slower { negligible: false } => Class::Slower,
-            Verdict::Faster { negligible: false } => Class::Faster,
-            Verdict::Slower { .. } | Verdict::Faster { .. } | Verdict::Equivalent => Class::Same,
-            Verdict::Inconclusive { .. } => Class::Open,
-        }),
-        Outcome::TooFewRounds { .. } => Some(Class::Open),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
-    }
-}
-
 fn travels<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Travels {
-    let classes: Vec<Class> = outcomes.filter_map(class).collect();
-    let decided = text::distinct(classes.iter().copied().filter(|class| *class != Class::Open));
+    let classes: Vec<Says> = outcomes.filter_map(Outcome::says).collect();
+    let decided = text::distinct(classes.iter().copied().filter(|class| *class != Says::Open));
     match decided.len() {
         2.. => Travels::No,
-        1 if !classes.contains(&Class::Open) => Travels::Yes,
+        1 if !classes.contains(&Says::Open) => Travels::Yes,
         _ => Travels::Undecided,
     }
 }

@@ -7,7 +7,7 @@ use crate::render::{
     Column, Grid, Legends, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, Text, Tone, clean, lay_out,
     markdown_text, outcome_tone, outcome_words, paint, pretty, push_table, wrap,
 };
-use crate::summary::{Outcome, Resolution, Verdict};
+use crate::summary::{Outcome, Resolution, Says};
 use crate::{chart, render, text};
 
 pub(crate) struct Lines {
@@ -358,15 +358,8 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
 }
 
 fn answer(between: &Between) -> String {
-    let number = |wanted: u8| between.rows.iter().filter(|row| rank(row) == wanted).count() as u64;
-    let parts = [
-        (SLOWER, "slower"),
-        (FASTER, "faster"),
-        (UNEQUAL, "not comparable"),
-        (OPEN, "undecided"),
-        (SAME, "the same"),
-    ];
-    let parts = parts.map(|(rank, word)| (number(rank), word));
+    let number = |says| between.rows.iter().filter(|row| row.outcome.says() == says).count() as u64;
+    let parts = ORDER.map(|(says, word)| (number(says), word));
     let parts: Vec<String> = parts
         .into_iter()
         .filter(|(number, _)| *number > 0)
@@ -375,18 +368,15 @@ fn answer(between: &Between) -> String {
     format!("Of {}: {}.", text::counted(between.rows.len() as u64, "arm"), text::list(&parts))
 }
 
-const SLOWER: u8 = 0;
-const FASTER: u8 = 1;
-const UNEQUAL: u8 = 2;
-const OPEN: u8 = 3;
-const SAME: u8 = 4;
+/// What matters first comes first.
+const ORDER: [(Option<Says>, &str); 5] = [
+    (Some(Says::Slower), "slower"),
+    (Some(Says::Faster), "faster"),
+    (None, "not comparable"),
+    (Some(Says::Open), "undecided"),
+    (Some(Says::Same), "the same"),
+];
 
-fn rank(row: &Row) -> u8 {
-    match &row.outcome {
-        Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => SLOWER,
-        Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => FASTER,
-        Outcome::Unequal | Outcome::NotMeasured => UNEQUAL,
-        Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. } => OPEN,
-        Outcome::Judged { .. } | Outcome::Baseline => SAME,
-    }
+fn rank(row: &Row) -> usize {
+    ORDER.iter().position(|(says, _)| row.outcome.says() == *says).unwrap_or(ORDER.len())
 }

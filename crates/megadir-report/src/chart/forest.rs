@@ -7,7 +7,7 @@ use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use crate::render::outcome_words;
 use crate::report::Report;
-use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Verdict};
+use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Says, Verdict};
 use crate::text;
 use megadir_record::Role;
 
@@ -100,13 +100,11 @@ pub(super) fn words(outcome: &Outcome) -> String {
 }
 
 pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
-    match outcome {
-        Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => ("good", "good"),
-        Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => ("bad", "bad"),
-        Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. } => {
-            ("open", "faint")
-        }
-        _ => ("even", ""),
+    match outcome.says() {
+        Some(Says::Faster) => ("good", "good"),
+        Some(Says::Slower) => ("bad", "bad"),
+        Some(Says::Open) => ("open", "faint"),
+        Some(Says::Same) | None => ("even", ""),
     }
 }
 

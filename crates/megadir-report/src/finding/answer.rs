@@ -8,7 +8,7 @@ use megadir_record::claims::ClaimedGrowth;
 use super::growth_words;
 use super::{Finding, FindingKind};
 use crate::summary::{
-    GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Series, Shape, Summary, Verdict,
+    GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Says, Series, Shape, Summary,
 };
 use crate::text;
 
@@ -80,13 +80,11 @@ fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     let (mut slower, mut faster, mut same, mut open) = (0, 0, 0, 0);
     for outcome in outcomes {
-        match outcome {
-            Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => slower += 1,
-            Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => faster += 1,
-            Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. } => {
-                open += 1;
-            }
-            _ => same += 1,
+        match outcome.says() {
+            Some(Says::Slower) => slower += 1,
+            Some(Says::Faster) => faster += 1,
+            Some(Says::Open) => open += 1,
+            Some(Says::Same) | None => same += 1,
         }
     }
     let all = text::count(slower + faster + same + open);

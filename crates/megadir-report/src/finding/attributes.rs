@@ -9,7 +9,7 @@ use megadir_record::{CacheState, Work};
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
     BreakEven, BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome,
-    Summary, Threshold, Verdict,
+    Says, Summary, Threshold,
 };
 use crate::text;
 
@@ -17,7 +17,7 @@ struct Judged {
     files: u64,
     ratio: f64,
     adjusted: Option<Interval>,
-    verdict: Verdict,
+    says: Says,
 }
 
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
@@ -79,8 +79,8 @@ impl Listed<'_> {
     }
 
     fn verdict(&self, judged: &[Judged], here: &str) -> String {
-        let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
-        let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
+        let faster = |one: &&Judged| one.says == Says::Faster;
+        let against = |one: &&Judged| !matches!(one.says, Says::Faster | Says::Open);
         let (all, faster, against) =
             (judged.len(), judged.iter().filter(faster).count(), judged.iter().filter(against).count());
         let as_claimed = judged
@@ -114,7 +114,7 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
     let Work::Attributes { method: of_arm, .. } = &planned.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
     let files = summary.data.iter().find(|check| check.data.id == planned.data)?.data.entries;
-    (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, verdict })
+    (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, says: verdict.into() })
 }
 
 fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
@@ -122,13 +122,8 @@ fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
     if judged.is_empty() {
         return format!("{begin} is undecided here: {} was unavailable or is not judged.", claim.needs);
     }
-    let same = |one: &&Judged| {
-        matches!(
-            one.verdict,
-            Verdict::Equivalent | Verdict::Faster { negligible: true } | Verdict::Slower { negligible: true }
-        )
-    };
-    let other = |one: &&Judged| !same(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
+    let same = |one: &&Judged| one.says == Says::Same;
+    let other = |one: &&Judged| matches!(one.says, Says::Faster | Says::Slower);
     let (all, same, other) =
         (judged.len(), judged.iter().filter(same).count(), judged.iter().filter(other).count());
     let verdict = match (same, other) {

@@ -5,7 +5,7 @@ use megadir_record::{FileSystem, LabFileSystem, Place};
 use crate::render::Style;
 use crate::render::grid::{Bars, Column, Grid, Text, bar};
 use crate::render::paint::{Tone, length};
-use crate::summary::{Interval, Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
+use crate::summary::{Interval, Outcome, Overview, OverviewCell, OverviewRow, Says, Summary, Verdict};
 use crate::text;
 
 const TITLE: &str = "How fast is each file system at each kind of work?";
@@ -86,15 +86,12 @@ fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest
 }
 
 fn sign(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Judged { verdict, .. } => match verdict {
-            Verdict::Faster { negligible: false } => "< ",
-            Verdict::Slower { negligible: false } => "> ",
-            Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent => "= ",
-            Verdict::Inconclusive { .. } => "? ",
-        },
-        Outcome::TooFewRounds { .. } | Outcome::Unequal | Outcome::NotMeasured => "? ",
-        Outcome::Baseline => "",
+    match outcome.says() {
+        Some(Says::Faster) => "< ",
+        Some(Says::Slower) => "> ",
+        Some(Says::Same) => "= ",
+        None if *outcome == Outcome::Baseline => "",
+        Some(Says::Open) | None => "? ",
     }
 }
 
@@ -253,9 +250,9 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     let name = |column: usize| overview.columns[column].name.clone();
     let field = |of: usize, than: usize| match overview.against(of, than) {
         Some((ratio, adjusted, verdict)) => {
-            let tone = match verdict {
-                Some(Verdict::Faster { negligible: false }) => Tone::Good,
-                Some(Verdict::Slower { negligible: false }) => Tone::Bad,
+            let tone = match verdict.map(Says::from) {
+                Some(Says::Faster) => Tone::Good,
+                Some(Says::Slower) => Tone::Bad,
                 _ => Tone::Plain,
             };
             Text { text: text::ratio(ratio, adjusted), tone }

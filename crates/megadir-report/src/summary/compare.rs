@@ -74,7 +74,36 @@ pub struct CallsContrast {
     pub ratio: Figure,
 }
 
+/// What is shown; a negligible difference counts as none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    Faster,
+    Slower,
+    Same,
+    Open,
+}
+
+impl From<Verdict> for Says {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster { negligible: false } => Self::Faster,
+            Verdict::Slower { negligible: false } => Self::Slower,
+            Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent => Self::Same,
+            Verdict::Inconclusive { .. } => Self::Open,
+        }
+    }
+}
+
 impl Outcome {
+    /// `None` if nothing was compared.
+    pub(crate) fn says(&self) -> Option<Says> {
+        match self {
+            Self::Judged { verdict, .. } => Some((*verdict).into()),
+            Self::TooFewRounds { .. } => Some(Says::Open),
+            Self::Baseline | Self::Unequal | Self::NotMeasured => None,
+        }
+    }
+
     /// Ratio with its adjusted interval; `None` if nothing was compared.
     pub(crate) fn adjusted(&self) -> Option<Figure> {
         match *self {
