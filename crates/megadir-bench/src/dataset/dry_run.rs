@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir_record::SizeLaw;
 
-use super::fill::{Failed, Found, STEP, Task, count, existing, lossy, piece};
+use super::fill::{Failed, Found, STEP, Task, count, existing, piece};
 use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehearsed};
 use crate::dataset::fill::{Entered, Tree};
 use crate::os::{self, At, Borrowed};
@@ -81,16 +81,10 @@ impl Rehearsal<'_> {
                     count(&mut self.found.filled, &found, placed.path());
                     self.found.bytes = self.found.bytes.saturating_add(bytes);
                 }
-                Err(Failed::Stopped) => {
+                Err(failed) => {
+                    failed.unless_stopped(placed.path(), index, entries)?;
                     self.found.filled.stopped = true;
                     break;
-                }
-                Err(Failed::Met(met)) => {
-                    return Err(FillError::NoRoom { made: index, of: entries, met });
-                }
-                Err(Failed::Io(source)) => {
-                    let name = lossy(placed.path());
-                    return Err(FillError::Make { name, made: index, of: entries, source });
                 }
             }
         }

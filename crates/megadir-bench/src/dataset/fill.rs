@@ -101,14 +101,11 @@ impl<'a> Filling<'a> {
                 self.filled.stopped = true;
                 return Ok(());
             }
-            match self.one(&mut stopped) {
-                Ok(()) => self.next += 1,
-                Err(Unmade::Stopped) => {
-                    self.filled.stopped = true;
-                    return Ok(());
-                }
-                Err(Unmade::Error(error)) => return Err(error),
+            if !self.one(&mut stopped)? {
+                self.filled.stopped = true;
+                return Ok(());
             }
+            self.next += 1;
         }
         if end == of {
             progress(FillProgress { done: of, of });
@@ -116,7 +113,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    fn one(&mut self, stopped: &mut dyn FnMut() -> bool) -> Result<(), Unmade> {
+    fn one(&mut self, stopped: &mut dyn FnMut() -> bool) -> Result<bool, FillError> {
         let Self { files, tree, buffer, piece, next, filled } = self;
         let (index, of) = (*next, files.entries());
         let placed = files.place(index, buffer);
@@ -130,14 +127,12 @@ impl<'a> Filling<'a> {
         };
         filled.directories_made = tree.made;
         match found {
-            Ok(found) => count(filled, &found, placed.path()),
-            Err(Failed::Stopped) => return Err(Unmade::Stopped),
-            Err(Failed::Met(met)) => return Err(FillError::NoRoom { made: index, of, met }.into()),
-            Err(Failed::Io(source)) => {
-                return Err(FillError::Make { name: lossy(placed.path()), made: index, of, source }.into());
+            Ok(found) => {
+                count(filled, &found, placed.path());
+                Ok(true)
             }
+            Err(failed) => failed.unless_stopped(placed.path(), index, of).map(|()| false),
         }
-        Ok(())
     }
 
     /// Makes the directories from number `from` up to, not including, `to`.
@@ -159,17 +154,6 @@ impl<'a> Filling<'a> {
         }
         self.filled.directories_made = self.tree.made;
         Ok(())
-    }
-}
-
-enum Unmade {
-    Stopped,
-    Error(FillError),
-}
-
-impl From<FillError> for Unmade {
-    fn from(error: FillError) -> Self {
-        Self::Error(error)
     }
 }
 
@@ -200,6 +184,17 @@ pub(super) enum Failed {
     Stopped,
     Met(Box<Explanation>),
     Io(io::Error),
+}
+
+impl Failed {
+    /// The error of the file `path`, after `made` of `of` files; `Ok` if it was stopped.
+    pub(super) fn unless_stopped(self, path: &[u8], made: u64, of: u64) -> Result<(), FillError> {
+        match self {
+            Self::Stopped => Ok(()),
+            Self::Met(met) => Err(FillError::NoRoom { made, of, met }),
+            Self::Io(source) => Err(FillError::Make { name: lossy(path), made, of, source }),
+        }
+    }
 }
 
 impl<E: Into<io::Error>> From<E> for Failed {
