@@ -35,4 +35,4 @@ pub use formats::{FORMATS, Format, View, format_named};
 pub use render::Style;
 pub use report::Report;
 pub use summary::{Figure, Interval, Summary, SummaryError};
-pub use warning::{Advisory, WARNING_KINDS, Warning};
+pub use warning::{Advisory, Warning};

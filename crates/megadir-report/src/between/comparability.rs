@@ -126,7 +126,7 @@ const PRESSURE_MAX_PERCENT: f64 = 10.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Doubt {
     pub run: String,
-    /// One of [`crate::WARNING_KINDS`], or `pressure`.
+    /// [`Warning::kind`], or `pressure`.
     pub kind: String,
     pub text: String,
 }
@@ -137,10 +137,10 @@ pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
 
 pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
     let warned: Vec<Advisory> = report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
-    let of_kind = |kind: &'static str| {
+    let of_kind = |kind: String| {
         let of_kind: Vec<Advisory> =
             warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
-        told(&of_kind).into_iter().map(move |told| (kind, told.text))
+        told(&of_kind).into_iter().map(move |told| (kind.clone(), told.text))
     };
     let before = report.summary.machine.pressure.cpu_some_10s_percent;
     let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
@@ -148,9 +148,9 @@ pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
             "CPU pressure was {} over the last 10 s before it. Wait until other tasks are done and run it again.",
             text::percent(percent)
         );
-        ("pressure", text)
+        ("pressure".to_owned(), text)
     });
-    let doubt = |(kind, text): (&str, String)| Doubt { run: name.to_owned(), kind: kind.into(), text };
+    let doubt = |(kind, text)| Doubt { run: name.to_owned(), kind, text };
     text::distinct(warned.iter().map(|one| one.warning.kind()))
         .into_iter()
         .flat_map(of_kind)

@@ -9,7 +9,7 @@ pub(crate) use derive::advise;
 pub(crate) use derive::{Wide, wide};
 pub(crate) use grouped::{Told, disturbance, incomplete_line, told};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
-pub use kind::{Advisory, WARNING_KINDS, Warning};
+pub use kind::{Advisory, Warning};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {
