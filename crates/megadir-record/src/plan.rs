@@ -50,14 +50,14 @@ pub struct Plan {
     pub published: Vec<Published>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// Under 30 seconds, a smoke test.
-    Quick,
-    Default,
-    Published,
+crate::named! {
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Preset {
+        /// Under 30 seconds, a smoke test.
+        Quick = "quick",
+        Default = "default",
+        Published = "published",
+    }
 }
 
 impl Plan {

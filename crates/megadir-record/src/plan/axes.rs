@@ -257,7 +257,7 @@ impl Axes {
             name.push_str(&format!(" {}", grouped(files)));
         }
         if let Some(presence) = self.presence {
-            push(&mut name, presence_word(presence));
+            push(&mut name, presence.name());
         }
         name.push_str(self.call.map_or("", call_words));
         if let Some(keys) = self.keys {
@@ -326,14 +326,6 @@ fn push(name: &mut String, part: &str) {
         name.push_str(", ");
     }
     name.push_str(part);
-}
-
-#[must_use]
-pub fn presence_word(presence: Presence) -> &'static str {
-    match presence {
-        Presence::Present => "present",
-        Presence::Absent => "absent",
-    }
 }
 
 /// Empty for the system's usual call.

@@ -174,12 +174,12 @@ impl Work {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Presence {
-    Present,
-    Absent,
+crate::named! {
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Presence {
+        Present = "present",
+        Absent = "absent",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::rows::{Frame, Mark, Row, draw};
 use crate::report::Report;
 use crate::summary::{Figure, Summary};
 use crate::text;
-use megadir_record::{Arm, ArmId, Keys, Presence, Role, Work};
+use megadir_record::{Arm, ArmId, Keys, Role, Work};
 
 pub(super) fn main_effects(report: &Report, width: Width) -> Vec<Picture> {
     picture(report, width).into_iter().collect()
@@ -87,14 +87,13 @@ fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String
     let cache = ("cache", planned.cache.name().to_owned());
     Some(match &planned.work {
         Work::Lookup { presence, keys, call } => {
-            let presence = if *presence == Presence::Present { "present" } else { "absent" };
             let keys = match keys {
                 Keys::Fixed => "one and the same",
                 Keys::Random => "any name",
                 Keys::Zipf => "popular names",
             };
             let call = ("call", call.name().to_owned());
-            vec![("names", presence.into()), ("asked for", keys.into()), call, entries, cache]
+            vec![("names", presence.name().into()), ("asked for", keys.into()), call, entries, cache]
         }
         Work::Attributes { method, threads, .. } => {
             let by = format!("{method}, {}", text::counted(u64::from(*threads), "thread"));

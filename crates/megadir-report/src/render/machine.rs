@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{
-    CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Machine, Place, Preset, Stop, Work,
-};
+use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Machine, Place, Stop, Work};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
@@ -31,7 +29,7 @@ pub(crate) fn run_line(report: &Report) -> String {
     format!(
         "Study {} ({} size) on {}; {}; {rounds}{ending}{}; seed {}.",
         report.record.header.plan.study,
-        preset(summary.preset),
+        summary.preset.name(),
         data_sets(summary),
         caches(summary),
         stopping(summary.rules.stop),
@@ -325,14 +323,6 @@ pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
         if check.delays_found { "were found" } else { "were NOT FOUND" },
         100.0 * check.accounted,
     ))
-}
-
-fn preset(preset: Preset) -> &'static str {
-    match preset {
-        Preset::Quick => "quick",
-        Preset::Default => "default",
-        Preset::Published => "published",
-    }
 }
 
 fn caches(summary: &Summary) -> String {

@@ -2,7 +2,7 @@
 
 mod run;
 
-use megadir_record::axes::{call_words, grouped, keys_words, presence_word};
+use megadir_record::axes::{call_words, grouped, keys_words};
 use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 use serde::Deserialize;
 
@@ -133,12 +133,7 @@ fn patterns(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs.into_iter().map(|(one, other)| Pair {
         what: keys_words(one.keys).into(),
         than: "one and the same".into(),
-        at: format!(
-            "{} names{} of {}",
-            presence_word(one.presence),
-            call_words(one.call),
-            grouped(one.entries)
-        ),
+        at: format!("{} names{} of {}", one.presence.name(), call_words(one.call), grouped(one.entries)),
         wall_time: false,
         arm: one.arm,
         to: other.arm,
@@ -155,7 +150,7 @@ fn by_name(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs.into_iter().map(|(one, other)| Pair {
         what: "a name in an open directory".into(),
         than: "the whole path".into(),
-        at: format!("{}, {} of {}", presence_word(one.presence), keys_words(one.keys), grouped(one.entries)),
+        at: format!("{}, {} of {}", one.presence.name(), keys_words(one.keys), grouped(one.entries)),
         wall_time: false,
         arm: one.arm,
         to: other.arm,
@@ -167,8 +162,7 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
     let sizes = arms.data.len();
     let mut series: Vec<(String, Vec<ArmId>)> = Vec::new();
     for one in all {
-        let name =
-            format!("{}{} {}", presence_word(one.presence), call_words(one.call), keys_words(one.keys));
+        let name = format!("{}{} {}", one.presence.name(), call_words(one.call), keys_words(one.keys));
         match series.iter_mut().find(|(known, _)| *known == name) {
             Some((_, arms)) => arms.push(one.arm),
             None => series.push((name, vec![one.arm])),
