@@ -16,17 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let directory = Dir::open(Path::new(&path))?;
     let stat_backend = attribute_policy::choose(&directory, Facts::WANT, 1)?.stat_backend;
-    let options = WalkOptions {
-        buffer_bytes: 32 << 10,
-        threads,
-        threads_max: threads,
-        read_ahead: megadir::ReadAhead::Auto,
-        queue_directories_max: 256,
-        cross_mounts: false,
-        examine: Some((stat_backend, Facts::WANT)),
-        tell_ends: false,
-        conditions: None,
-    };
+    let options = WalkOptions { examine: Some((stat_backend, Facts::WANT)), ..WalkOptions::new(threads) };
     let mut walk = Walk::new(directory, &options)?;
     let mut entries = 0;
     while let Some(item) = walk.next_item() {

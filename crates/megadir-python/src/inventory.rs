@@ -86,18 +86,12 @@ fn write(
         (threads, threads_max) = (threads.max(walk.threads), threads_max.max(walk.threads_max));
     }
     let options = ScanOptions {
-        threads,
         threads_max,
         cross_mounts: access.cross_mounts,
-        read_ahead: megadir::ReadAhead::Auto,
         stat_backend: access.stat_backend,
-        buffer_bytes: 32 << 10,
-        queue_directories_max: 256,
-        memory_bytes: MEMORY_BYTES,
-        spill_directory: spill_directory(output),
         exclude: writer.excluded(),
         conditions,
-        entries_per_second_max: None,
+        ..ScanOptions::new(threads, MEMORY_BYTES, spill_directory(output))
     };
     let mut writer = writer;
     let Some(metadata) = megadir_inventory::scan(paths, &options, watch, &mut writer)? else {

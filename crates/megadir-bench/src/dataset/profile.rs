@@ -48,14 +48,10 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
         STAT_BACKENDS.iter().find(|stat_backend| stat_backend.name() == cheapest).or(STAT_BACKENDS.first());
     let options = WalkOptions {
         buffer_bytes: 64 << 10,
-        threads: 1,
-        threads_max: 1,
-        read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 1024,
-        cross_mounts: false,
         examine: cheapest.map(|stat_backend| (*stat_backend, StatMask::SIZE)),
         tell_ends: true,
-        conditions: None,
+        ..WalkOptions::new(1)
     };
     let mut walk = Walk::new(Dir::open(path)?, &options)?;
     let mut looking = Looking::new(path);

@@ -13,7 +13,6 @@ use crate::snapshot::{Collected, Snapshot};
 
 /// A snapshot is in memory anyway.
 const MEMORY_BYTES: usize = usize::MAX;
-const BUFFER_BYTES: usize = 32 << 10;
 const QUEUE_DIRECTORIES_MAX: usize = 4096;
 
 impl Snapshot {
@@ -21,18 +20,8 @@ impl Snapshot {
     /// [`Metadata::is_complete`](crate::Metadata::is_complete). Errors: a root cannot be opened.
     pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
         let options = ScanOptions {
-            threads,
-            threads_max: threads,
-            cross_mounts: false,
-            stat_backend: None,
-            read_ahead: megadir::ReadAhead::Auto,
-            buffer_bytes: BUFFER_BYTES,
             queue_directories_max: QUEUE_DIRECTORIES_MAX,
-            memory_bytes: MEMORY_BYTES,
-            spill_directory: std::env::temp_dir(),
-            exclude: Vec::new(),
-            conditions: None,
-            entries_per_second_max: None,
+            ..ScanOptions::new(threads, MEMORY_BYTES, std::env::temp_dir())
         };
         let mut rows = Collected::default();
         let metadata = scan(paths, &options, &mut go_on, &mut rows)?;

@@ -62,6 +62,29 @@ pub struct ScanOptions {
     pub entries_per_second_max: Option<NonZeroU32>,
 }
 
+impl ScanOptions {
+    /// Usual settings, as those of [`WalkOptions::new`]; what exceeds `memory_bytes` is sorted in temporary
+    /// files in `spill_directory`.
+    #[must_use]
+    pub fn new(threads: usize, memory_bytes: usize, spill_directory: PathBuf) -> Self {
+        let walk = WalkOptions::new(threads);
+        Self {
+            threads,
+            threads_max: walk.threads_max,
+            cross_mounts: walk.cross_mounts,
+            stat_backend: None,
+            read_ahead: walk.read_ahead,
+            buffer_bytes: walk.buffer_bytes,
+            queue_directories_max: walk.queue_directories_max,
+            memory_bytes,
+            spill_directory,
+            exclude: Vec::new(),
+            conditions: None,
+            entries_per_second_max: None,
+        }
+    }
+}
+
 /// File that is left out of an inventory, in any directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excluded {
@@ -92,20 +115,7 @@ pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # std::fs::write(directory.path().join("file"), "text")?;
-/// let options = ScanOptions {
-///     threads: 1,
-///     threads_max: 1,
-///     cross_mounts: false,
-///     stat_backend: None,
-///     read_ahead: megadir::ReadAhead::Auto,
-///     buffer_bytes: 32 << 10,
-///     queue_directories_max: 256,
-///     memory_bytes: 64 << 20,
-///     spill_directory: std::env::temp_dir(),
-///     exclude: Vec::new(),
-///     conditions: None,
-///     entries_per_second_max: None,
-/// };
+/// let options = ScanOptions::new(1, 64 << 20, std::env::temp_dir());
 /// let mut rows: Vec<OwnedRow> = Vec::new();
 /// let metadata = scan(&[directory.path().into()], &options, &mut |_| ControlFlow::Continue(()), &mut rows)?;
 /// assert!(metadata.is_some_and(|metadata| metadata.is_complete()));

@@ -20,14 +20,10 @@ struct Walked {
 fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts: bool) -> Result<Walked> {
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
-        threads,
-        threads_max: threads,
-        read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: queue,
         cross_mounts,
         examine: Some((ground.stat_backend, StatMask::ALL)),
-        tell_ends: false,
-        conditions: None,
+        ..WalkOptions::new(threads)
     };
     let mut walk = Walk::new(Dir::open(root)?, &options)?;
     let mut walked = Walked { rows: BTreeMap::new(), errors: Vec::new(), other_mounts: Vec::new() };

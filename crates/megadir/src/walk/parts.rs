@@ -17,17 +17,7 @@ use crate::error::Result;
 /// ```
 /// # fn main() -> megadir::Result<()> {
 /// use megadir::{Dir, Walk, WalkItem, WalkOptions};
-/// let options = WalkOptions {
-///     buffer_bytes: 32 << 10,
-///     threads: 2,
-///     threads_max: 2,
-///     read_ahead: megadir::ReadAhead::Auto,
-///     queue_directories_max: 256,
-///     cross_mounts: false,
-///     examine: None,
-///     tell_ends: false,
-///     conditions: None,
-/// };
+/// let options = WalkOptions::new(2);
 /// let mut entries = 0;
 /// std::thread::scope(|scope| {
 ///     let count = |mut part: megadir::WalkPart| {

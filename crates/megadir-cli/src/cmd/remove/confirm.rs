@@ -19,8 +19,6 @@ use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, quoted_bytes, reason};
 
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
-const BUFFER_BYTES: usize = 32 << 10;
-const QUEUE_MAX: usize = 256;
 const NAMED_MAX: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,15 +128,10 @@ impl Counted {
             None => None,
         };
         let options = WalkOptions {
-            buffer_bytes: BUFFER_BYTES,
-            threads: 1,
-            threads_max: 1,
-            read_ahead: megadir::ReadAhead::Auto,
-            queue_directories_max: QUEUE_MAX,
             cross_mounts: args.cross_mounts,
             examine,
-            tell_ends: false,
             conditions: conditions.map(Arc::clone),
+            ..WalkOptions::new(1)
         };
         let mut walk = match Walk::new(directory, &options) {
             Ok(walk) => walk,

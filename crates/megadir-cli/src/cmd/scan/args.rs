@@ -11,7 +11,7 @@ use super::merge;
 use crate::cmd::conditions::{self, Asked, refuse_lacking};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
-use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
+use crate::cmd::list::source::{WALK_BUFFER_BYTES, raise_descriptor_limit, walk_threads};
 use crate::cmd::values::{
     ListLimits, ReadAheadOption, asked_backend, list_limits, memory, rate, stat_backend, threads,
 };
@@ -214,20 +214,18 @@ impl Reading {
         raise_descriptor_limit();
         let stat_backend = asked_backend(self.stat_backend, self.fresh)?;
         let (threads, threads_max) = self.readers(trees);
+        let memory_bytes = self.memory.unwrap_or(MEMORY_BYTES);
         Ok(ScanOptions {
-            threads,
             threads_max,
             cross_mounts: self.cross_mounts,
             stat_backend,
             read_ahead: self.read_ahead.choice(),
             // A thread examines a whole buffer between two pauses.
             buffer_bytes: if self.rate.is_some() { BUFFER_BYTES_MIN } else { WALK_BUFFER_BYTES },
-            queue_directories_max: WALK_QUEUE_MAX,
-            memory_bytes: self.memory.unwrap_or(MEMORY_BYTES),
-            spill_directory: spill_directory(output),
             exclude,
             conditions,
             entries_per_second_max: self.rate,
+            ..ScanOptions::new(threads, memory_bytes, spill_directory(output))
         })
     }
 }
