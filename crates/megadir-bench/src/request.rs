@@ -40,9 +40,10 @@ pub struct Request<'a> {
     pub images_room_bytes: u64,
 }
 
-#[cfg(test)]
 impl Request<'_> {
-    pub(crate) fn bare(preset: Preset, seed: u64) -> Self {
+    /// What the study says, in files made for it.
+    #[must_use]
+    pub fn bare(preset: Preset, seed: u64) -> Self {
         Self {
             preset,
             seed,

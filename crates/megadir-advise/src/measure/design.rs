@@ -98,25 +98,9 @@ impl Design {
         let mut study = built_in("layout").map_err(|error| error.to_string())?;
         self.write(&mut study, request, &layouts);
         let asked = PlanRequest {
-            preset: Preset::Default,
-            seed: request.seed,
             rounds: Some(sizing.rounds),
-            until: None,
-            epochs: None,
             target: Target::Made { entries: vec![sizing.files] },
-            backends: Vec::new(),
-            buffers_bytes: Vec::new(),
-            threads: Vec::new(),
-            aged: None,
-            rate_per_s: None,
-            facts: &[],
-            methods: &[],
-            programs: &[],
-            caches: Vec::new(),
-            drop_caches: false,
-            cache_facts: &[],
-            file_systems: &[],
-            images_room_bytes: 0,
+            ..PlanRequest::bare(Preset::Default, request.seed)
         };
         plan(&study, &asked).map_err(|error| error.to_string())
     }

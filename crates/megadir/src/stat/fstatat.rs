@@ -20,10 +20,6 @@ impl StatBackend for Fstatat {
         "fstatat relative to the directory: all fields except birth time and mount, on any Unix"
     }
 
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
-    }
-
     fn lacks(&self) -> StatMask {
         StatMask::BORN | StatMask::MOUNT
     }

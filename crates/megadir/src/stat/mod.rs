@@ -52,7 +52,9 @@ pub trait StatBackend: Sync {
     fn about(&self) -> &'static str;
 
     /// Checks that the stat backend works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
-    fn probe(&self, directory: &Dir) -> Result<()>;
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
 
     /// `true` if attributes come from
     /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
@@ -228,10 +230,6 @@ mod listed {
 
         fn about(&self) -> &'static str {
             "attributes from the listing: types, sizes, times, file IDs; no links"
-        }
-
-        fn probe(&self, _directory: &Dir) -> Result<()> {
-            Ok(())
         }
 
         fn is_listed(&self) -> bool {

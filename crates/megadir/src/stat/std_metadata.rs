@@ -18,10 +18,6 @@ impl StatBackend for StdMetadata {
         "Rust's std::fs::symlink_metadata by path: slow and simple, the reference for all others"
     }
 
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
-    }
-
     fn lacks(&self) -> StatMask {
         StatMask::MOUNT
     }

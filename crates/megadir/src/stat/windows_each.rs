@@ -33,10 +33,6 @@ impl StatBackend for AttributesEach {
         "GetFileAttributesExW of each entry by path: types, sizes, times"
     }
 
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
-    }
-
     fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         Ok(Box::new(ByPath { want }))
     }
@@ -85,10 +81,6 @@ impl StatBackend for OpenEach {
 
     fn about(&self) -> &'static str {
         "opens each entry relative to the directory: all attributes including links, slowest"
-    }
-
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
     }
 
     fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
