@@ -41,7 +41,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// What the study says, in files made for it.
+    /// Request without options: the study as it is, in files made for it.
     #[must_use]
     pub fn bare(preset: Preset, seed: u64) -> Self {
         Self {

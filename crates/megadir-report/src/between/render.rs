@@ -368,7 +368,7 @@ fn answer(between: &Between) -> String {
     format!("Of {}: {}.", text::counted(between.rows.len() as u64, "arm"), text::list(&parts))
 }
 
-/// What matters first comes first.
+/// Order by importance.
 const ORDER: [(Option<Says>, &str); 5] = [
     (Some(Says::Slower), "slower"),
     (Some(Says::Faster), "faster"),

@@ -74,7 +74,7 @@ pub struct CallsContrast {
     pub ratio: Figure,
 }
 
-/// What is shown; a negligible difference counts as none.
+/// Statement of an outcome; a negligible difference counts as none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Says {
     Faster,
