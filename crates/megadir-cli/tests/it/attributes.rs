@@ -5,7 +5,7 @@ use std::path::Path;
 
 use megadir_testkit::tree::names;
 
-use crate::support::output_of;
+use crate::support::{output_of, scratch_in_memory};
 
 #[track_caller]
 fn printed(directory: &Path, arguments: &[&str]) -> String {
@@ -28,7 +28,7 @@ fn methods_are_compared_on_files_of_their_own() {
     let here = tempfile::tempdir().expect("a directory");
     let all = printed(
         here.path(),
-        &["bench", "run", "attributes", "-v", "--quick", "--entries", "300,1200", "--rounds", "6"],
+        &["bench", "run", "attributes", "-v", "--quick", "--entries=300,1200", "--rounds=6", "--warm-up=1"],
     );
     for says in [
         "of all 1 200 files read?",
@@ -47,7 +47,7 @@ fn methods_are_compared_on_files_of_their_own() {
 #[test]
 fn first_runs_are_on_files_that_nobody_has_seen() {
     // In memory, no block has to wait for writeback.
-    let here = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
+    let here = scratch_in_memory();
     let all = printed(
         here.path(),
         &["bench", "run", "attributes", "-v", "--quick", "--entries", "20", "--cache", "warm,unseen"],
@@ -77,7 +77,8 @@ fn a_directory_that_is_named_is_only_read_and_its_directories_are_passed_over() 
     for study in ["attributes", "stat-or-list"] {
         let own = here.path().join(study);
         std::fs::create_dir(&own).expect("writable");
-        let all = printed(&own, &["bench", "run", study, "--quick", "--dir", directory, "--rounds", "6"]);
+        let brief = ["--quick", "--rounds=6", "--warm-up=1"];
+        let all = printed(&own, &[&["bench", "run", study, "--dir", directory][..], &brief].concat());
         assert!(all.contains("read-only"), "{all}");
         let record = record(&own);
         assert!(record.contains("\"expected\":{\"files\":1100,"), "directories and links are passed over");

@@ -11,7 +11,9 @@ use megadir_testkit::require;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{have, peak_of, run, run_as_nobody, scratch, shell, text, unprivileged};
+use crate::support::{
+    have, peak_of, run, run_as_nobody, scratch, scratch_in_memory, shell, text, unprivileged,
+};
 
 /// A tree `t`, its inventory `a.parquet`, changes, and a second inventory `b.parquet`.
 fn changed() -> TempDir {
@@ -199,7 +201,7 @@ fn gains_are_the_difference_of_two_sums() {
 #[test]
 fn memory_is_that_of_the_changes() {
     require!(have("python3"));
-    let scratch = scratch();
+    let scratch = scratch_in_memory();
     let at = scratch.path();
     let tree = at.join("t");
     run(at, &["make", "--quiet", "t", "--entries", "200k", "--layout", "digest:2"]).quiet();

@@ -79,8 +79,17 @@ fn a_block_makes_the_measured_calls_and_no_other() {
 #[track_caller]
 fn at_rate(rate: &str) -> (Record, String) {
     let at = tempfile::tempdir().expect("a directory");
-    let run =
-        ["bench", "run", "lookup", "-v", "--quick", "--entries", "300", "--rounds", "2", "--output", "r"];
+    let run = [
+        "bench",
+        "run",
+        "lookup",
+        "-v",
+        "--quick",
+        "--entries=300",
+        "--rounds=2",
+        "--warm-up=1",
+        "--output=r",
+    ];
     let output = output_of(at.path(), &[&run[..], &["--rate", rate]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     (record_of(&at.path().join("r")), String::from_utf8_lossy(&output.stdout).into_owned())

@@ -9,7 +9,7 @@ use megadir::FileType;
 use megadir_inventory::{Inventory, OwnedRow, Rows};
 use megadir_testkit::require;
 
-use crate::support::{have, output_of, peak};
+use crate::support::{have, output_of, peak, scratch_in_memory};
 
 const MEMORY: &str = "4MiB";
 const MEMORY_BYTES: u64 = 4 << 20;
@@ -39,7 +39,7 @@ fn rows(inventory: &Path) -> Vec<OwnedRow> {
 #[test]
 fn an_update_is_what_a_scan_writes_and_its_memory_is_bounded_whatever_the_tree() {
     require!(have("python3"));
-    let scratch = tempfile::tempdir().unwrap();
+    let scratch = scratch_in_memory();
     let tree = scratch.path().join("tree");
     for number in 0..DIRECTORIES {
         fs::create_dir_all(directory(&tree, number)).unwrap();

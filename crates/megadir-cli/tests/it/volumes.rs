@@ -70,10 +70,10 @@ fn arms_on_all_volumes_alternate_and_are_compared_with_each_other() {
     let volumes = require!(Volumes::make());
     let small = ["--verbose", "--entries", "60", "--rounds", "6", "-o"];
     let studies: [&[&str]; 4] = [
-        &["run", "lookup", "--quick"],
+        &["run", "lookup", "--quick", "--warm-up=1"],
         &["run", "smallfile", "--quick", "--workers", "1", "--cache", "warm"],
         &["run", "remove", "--quick", "--workers", "1"],
-        &["commands", "ls -U {dir}", "find {dir}"],
+        &["commands", "ls -U {dir}", "find {dir}", "--warm-up=1"],
     ];
     for (place, study) in studies.iter().enumerate() {
         let name = format!("record{place}");
@@ -200,8 +200,9 @@ fn a_run_on_volumes_is_resumed_where_it_was() {
 #[test]
 fn a_shared_record_of_volumes_names_no_path() {
     let volumes = require!(Volumes::make());
-    let run = ["commands", "ls -U {dir}", "find {dir}", "--entries", "50", "--rounds", "6", "-o", "record"];
-    let output = volumes.bench(&[&run[..], &["--share"]].concat());
+    let brief = ["--rounds=6", "--warm-up=1", "-o"];
+    let run = ["commands", "ls -U {dir}", "find {dir}", "--entries=50", "--share"];
+    let output = volumes.bench(&[&run[..], &brief, &["record"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let record = std::fs::read_to_string(volumes.scratch.path().join("record")).expect("readable");
     for name in ["local", "cloud", volumes.ext4.path().to_str().expect("UTF-8")] {
@@ -209,8 +210,8 @@ fn a_shared_record_of_volumes_names_no_path() {
     }
     assert!(record.contains("volume 1") && record.contains("volume 2"), "{record}");
     // A record with labels is redacted later.
-    let named = ["run", "lookup", "--quick", "--entries", "30,60", "--rounds", "6", "-o", "named"];
-    assert_eq!(volumes.bench(&named).status.code(), Some(0));
+    let run = ["run", "lookup", "--quick", "--entries=30,60"];
+    assert_eq!(volumes.bench(&[&run[..], &brief, &["named"]].concat()).status.code(), Some(0));
     let shared = ["bench", "report", "--share", "--format", "json", "named"];
     let shared = text(&output_of(volumes.scratch.path(), &shared).stdout);
     assert!(shared.contains("volume 2"), "{shared}");

@@ -8,7 +8,7 @@ use megadir_testkit::PATIENCE;
 use megadir_testkit::output::says;
 use megadir_testkit::tree::names;
 
-use crate::support::{megadir, output_of, text};
+use crate::support::{megadir, output_of, scratch_in_memory, text};
 
 const ALL: [&str; 9] =
     ["bench", "run", "all", "--quick", "--rounds=1", "--seed=7", "--share", "--output", "mine"];
@@ -23,7 +23,7 @@ fn wait_for(path: &Path) {
 
 #[test]
 fn all_studies_run_one_after_the_other_and_continue_after_an_interruption() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = scratch_in_memory();
     let at = directory.path();
     let plan = output_of(at, &[&ALL[..], &["--dry-run"]].concat());
     says(&plan, 0, "of space at a time");

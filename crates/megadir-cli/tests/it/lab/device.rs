@@ -62,7 +62,7 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
     let disk = require!(Disk::new(scratch.path()));
     let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
     let paths = ["--dir", below.to_str().expect("UTF-8"), "-o", record.to_str().expect("UTF-8")];
-    let study = ["bench", "run", "lookup", "--quick", "--entries", "500", "--fs"];
+    let study = ["bench", "run", "lookup", "--quick", "--entries=500", "--rounds=6", "--warm-up=1", "--fs"];
     let with = |more: &[&str]| output_of(".", &[&study[..], more, &paths].concat());
     let refused = |more: &[&str], reason: &str| {
         let refused = with(more);

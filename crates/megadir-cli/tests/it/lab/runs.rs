@@ -72,7 +72,7 @@ fn studies_run_on_every_file_system_of_this_machine() {
             .iter()
             .map(|entry| vec![entry.name, "--quick", "--fs", file_systems(entry.name)])
             .collect(),
-        false => vec![vec!["lookup", "--entries", "500", "--rounds", "6", "--quick", "--fs", ALL]],
+        false => vec![vec!["lookup", "--entries=500", "--rounds=6", "--warm-up=1", "--quick", "--fs", ALL]],
     };
     for arguments in &studies {
         let record = run(arguments);
@@ -122,7 +122,8 @@ fn a_small_study_of_files_runs_on_file_systems_with_processes() {
 #[test]
 fn one_that_cannot_be_had_is_named_with_the_reason() {
     require!(privileged());
-    let record = run(&["lookup", "--quick", "--entries", "500", "--fs", "tmpfs,xfs:ftype=0,ext4"]);
+    let brief = ["lookup", "--quick", "--entries=500", "--rounds=6", "--warm-up=1"];
+    let record = run(&[&brief[..], &["--fs", "tmpfs,xfs:ftype=0,ext4"]].concat());
     let plan = &record.header.plan;
     // Kernels with the old XFS format have all of them.
     assert_eq!(plan.file_systems.len() + plan.unavailable.len(), 3);

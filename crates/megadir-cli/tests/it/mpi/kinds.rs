@@ -90,7 +90,9 @@ fn each_rank_does_all_of_the_work(mpi: &Mpi) {
     fs::create_dir(at.join("shared")).unwrap();
     let seen = at.join("seen").display().to_string();
     fs::write(at.join("listers.toml"), LISTERS.replace("SEEN", &seen)).unwrap();
-    for words in ["listing --rounds 2", "lookup --rounds 2", "listers.toml --group lists --rounds 2"] {
+    let small = "--entries 300 --rounds 2 --warm-up 1";
+    for study in ["listing", "lookup", "listers.toml --group lists"] {
+        let words = &format!("{study} {small}");
         let (_, record) = run_of(mpi, at, words);
         assert!(note(&record, "ranks").unwrap().contains("each rank did the whole work"), "{words}");
         assert_eq!(note(&record, "unequal-work"), None, "{words}");
@@ -100,7 +102,7 @@ fn each_rank_does_all_of_the_work(mpi: &Mpi) {
             let is_last = times.first_done_ns <= times.last_done_ns && times.last_rank < 4;
             assert!(is_last && sample.elapsed_ns == times.last_done_ns, "{words}: {sample:?}");
         }
-        if words.starts_with("lookup") {
+        if study == "lookup" {
             let timed = |sample: &&Sample| sample.latency.is_some();
             let timed = record.samples.iter().filter(timed);
             let is_of_one = |sample: &Sample| {

@@ -145,6 +145,11 @@ pub(crate) fn scratch() -> TempDir {
     scratch
 }
 
+/// Creates a temporary directory in memory if possible: for many files on any file system.
+pub(crate) fn scratch_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// Creates files and directories (names with a trailing slash) below a directory.
 pub(crate) fn fill(directory: &Path, names: &[&str]) {
     for name in names {
