@@ -20,9 +20,14 @@ fn changed_tree(at: &Path) {
     fs::create_dir(at.join("shared")).unwrap();
     (0..40).for_each(|index| fs::write(at.join(format!("tree/5/old{index}")), "old").unwrap());
     std::thread::sleep(Duration::from_millis(300));
-    // Suspects, more than a terminal lists.
-    (0..12).for_each(|index| fs::write(at.join(format!("tree/4/fresh{index}")), "fresh").unwrap());
-    alone(at, "scan tree -q -o shared/inventory");
+    // Suspects, more than a terminal lists: the scan has to begin at once.
+    let has_suspects = (0..100).any(|_| {
+        let _ = fs::remove_file(at.join("shared/inventory"));
+        (0..12).for_each(|index| fs::write(at.join(format!("tree/4/fresh{index}")), "fresh").unwrap());
+        alone(at, "scan tree -q -o shared/inventory");
+        one_process(at, WORK).out.windows(7).filter(|word| word == b"suspect").count() == 12
+    });
+    assert!(has_suspects);
     alone(at, "scan tree -q -o shared/some --match f* --exclude 2");
     let below = |path: &str| at.join("tree").join(path);
     fs::rename(below("0"), below("moved")).unwrap();
