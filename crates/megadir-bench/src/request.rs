@@ -37,11 +37,12 @@ pub struct Request<'a> {
     /// File systems to mount for the run, or directories to compare; their capabilities replace the facts
     /// above. If empty, the run works in the given directory.
     pub file_systems: &'a [FileSystemFact],
+    /// Room for images of file systems, bytes.
     pub images_room_bytes: u64,
 }
 
 impl Request<'_> {
-    /// Request without options: the study as it is, in files made for it.
+    /// Request without options: the study as it is, in files made for it, without a limit on images.
     #[must_use]
     pub fn bare(preset: Preset, seed: u64) -> Self {
         Self {

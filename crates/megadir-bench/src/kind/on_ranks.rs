@@ -1,5 +1,5 @@
 //! Blocks of any kind on ranks, at the same time and in the same directory: each rank does the whole work, or removes
-//! its share of the directories. Workers of files share theirs in another way ([`files`](crate::kind::files)).
+//! a tree that another rank created. Workers of files share theirs in another way ([`files`](crate::kind::files)).
 
 use std::io;
 

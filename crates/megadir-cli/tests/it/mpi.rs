@@ -46,6 +46,11 @@ const MPICH: Mpi = Mpi { words: &["mpirun.mpich"], library: "MPICH" };
 const TWO_HOSTS: &str = r#"RANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 case $RANK in 2|3) exec unshare --uts sh -c 'hostname second-host && exec "$@"' - "$@";; *) exec "$@";; esac"#;
 
+/// Processes that find themselves alone in Open MPI make its directory in `TMPDIR` at the same moment, and may fail.
+fn with_library(library: &str) -> String {
+    format!("mkdir tmp.$$; TMPDIR=$PWD/tmp.$$ MEGADIR_MPI={library} exec \"$@\"")
+}
+
 const STUDY: &str =
     "bench run smallfile --engine mpi --dir shared --quick --entries 30 --sync never --access name";
 
@@ -314,7 +319,7 @@ fn the_library_of_another_launcher_is_refused() {
     let scratch = scratch();
     fs::create_dir(scratch.path().join("shared")).unwrap();
     for (mpi, library) in [(&OPEN_MPI, "libmpich.so.12"), (&MPICH, "libmpi.so.40")] {
-        let script = format!("MEGADIR_MPI={library} exec \"$@\"");
+        let script = with_library(library);
         refuses(
             &mpi.run(scratch.path(), &script, STUDY),
             3,

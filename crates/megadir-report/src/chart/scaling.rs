@@ -57,8 +57,8 @@ fn series(report: &Report) -> Vec<Series> {
         report.summary.asked().map(|arm| &arm.planned).filter(|planned| planned.role != Role::AgainstItself);
     for planned in arms {
         let Some((work, count)) = by_one(&planned.work) else { continue };
-        // Workers on files have data sets of their own.
-        let data = alike(plan, planned.data);
+        // Workers on files have data sets of their own, and ranks remove trees whose size depends on their number.
+        let data = alike(plan, planned.data, !matches!(work, Work::Remove(_)));
         let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
         let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
         match found.iter_mut().find(same) {
@@ -75,9 +75,9 @@ fn series(report: &Report) -> Vec<Series> {
     all
 }
 
-/// First data set with the same size, recipe and location.
-fn alike(plan: &Plan, id: DataId) -> usize {
-    let of = |data: &Data| (data.entries, data.on, data.source.clone());
+/// First data set with the same recipe, location, and (if `of_size`) size.
+fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
+    let of = |data: &Data| (data.entries * u64::from(of_size), data.on, data.source.clone());
     let Some(own) = plan.data.iter().find(|data| data.id == id).map(of) else { return usize::MAX };
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }

@@ -57,14 +57,17 @@ impl RemoveSpec {
         self.ranks.map_or(1, |ranks| workers.min(ranks))
     }
 
-    /// Each tree has a directory at least.
+    /// All trees have the same number of directories.
     fn divides(&self, directories: u64, workers: u32) -> bool {
-        u64::from(self.trees(workers)) <= directories
+        directories.is_multiple_of(self.trees(workers).into())
     }
 
-    fn too_many(&self) -> impl Iterator<Item = u32> {
+    /// Reasons for arms on no shape.
+    fn left_out(&self) -> impl Iterator<Item = String> {
         let fits = |workers: u32| self.directories.iter().any(|number| self.divides(*number, workers));
-        self.workers.iter().copied().filter(move |workers| !fits(*workers))
+        self.workers.iter().filter(move |workers| !fits(**workers)).map(|workers| {
+            format!("library, {}: each would need the same number of directories", self.words(*workers))
+        })
     }
 
     fn kind_of(&self, workers: u32) -> Option<WorkerKind> {
@@ -117,10 +120,7 @@ pub(crate) fn removals(
             add(Remover::Library, workers, Role::Arm);
         }
     }
-    for workers in spec.too_many() {
-        let text = format!("library, {}: more than the directories that they share", spec.words(workers));
-        arms.note(NoteKind::ArmLeftOut, text);
-    }
+    spec.left_out().for_each(|text| arms.note(NoteKind::ArmLeftOut, text));
     let against = |than: Remover| {
         let pair = |one: &One| {
             let to = all.iter().find(|to| to.by == than && to.directories == one.directories)?;
@@ -169,7 +169,9 @@ fn chain_of(
 ) -> ArmId {
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
     let trees = spec.trees(workers);
-    let of_tree = entries.div_ceil(u64::from(trees));
+    // All arms with as many directories remove the same files.
+    let entries = if spec.ranks.is_some() { entries.next_multiple_of(directories) } else { entries };
+    let of_tree = entries / u64::from(trees);
     let data = arms.add_data(of_tree, Made { spread, when: When::ByArms, ..made.clone() });
     let axes = Axes {
         method: Some(by.name().into()),

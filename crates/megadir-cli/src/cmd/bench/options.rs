@@ -90,7 +90,7 @@ pub(crate) struct Args {
     pub(crate) engine: Option<Engine>,
     /// Use files on another host than they were created on (host), or by the same rank (none) [default: host]
     ///
-    /// For studies smallfile, remove and layout with --engine mpi.
+    /// For studies of small files, remove and layout, with --engine mpi.
     #[arg(long, value_name = "WHERE", requires = "engine", hide_possible_values = true)]
     pub(crate) shift: Option<Shift>,
     #[command(flatten)]

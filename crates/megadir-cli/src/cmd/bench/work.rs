@@ -106,6 +106,10 @@ impl FileWorkArgs {
             Kind::Remove(remove) => {
                 share_out(&mut remove.workers)?;
                 remove.ranks = Some(ranks);
+                for directories in remove.directories.iter_mut().filter(|number| **number > 1) {
+                    *directories = directories.next_multiple_of(ranks.into());
+                }
+                remove.directories.dedup();
             }
             Kind::Fill(fill) => {
                 fill.workers = Workers { count: ranks, kind: WorkerKind::Rank, ..fill.workers };

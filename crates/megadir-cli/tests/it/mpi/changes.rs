@@ -27,7 +27,7 @@ fn changed_tree(at: &Path) {
         alone(at, "scan tree -q -o shared/inventory");
         one_process(at, WORK).out.windows(7).filter(|word| word == b"suspect").count() == 12
     });
-    assert!(has_suspects);
+    assert!(has_suspects, "no scan of 100 began soon enough");
     alone(at, "scan tree -q -o shared/some --match f* --exclude 2");
     let below = |path: &str| at.join("tree").join(path);
     fs::rename(below("0"), below("moved")).unwrap();

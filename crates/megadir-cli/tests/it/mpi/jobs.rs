@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::{PATIENCE, require};
 
-use super::{MPICH, Mpi, OPEN_MPI, refuses};
+use super::{MPICH, Mpi, OPEN_MPI, refuses, with_library};
 use crate::support::{Ran, finish, have, megadir, root, scratch};
 
 pub(super) const PLAIN: &str = r#"exec "$@""#;
@@ -177,7 +177,7 @@ fn jobs_are_refused_before_anything_is_written() {
         (elsewhere("tree"), "usage tree --engine mpi", "not the directory that the job began with"),
         (elsewhere("shared"), "scan tree --engine mpi -o shared/parts", "cannot use 'shared/parts'"),
         (r#"[ $PMI_RANK != 1 ] || set -- "$@" -q; exec "$@""#.to_owned(), REMOVE_LOUD, "arguments"),
-        ("MEGADIR_MPI=libmpi.so.40 exec \"$@\"".to_owned(), SCAN, "libmpi.so.40"),
+        (with_library("libmpi.so.40"), SCAN, "libmpi.so.40"),
     ] {
         refuses(&MPICH.run(at, &script, words), 3, &[reason]);
     }

@@ -145,9 +145,11 @@ pub(crate) fn scratch() -> TempDir {
     scratch
 }
 
-/// Creates a temporary directory in memory if possible: for many files on any file system.
+/// Creates a temporary directory in memory if there is room for some hundred thousand files.
 pub(crate) fn scratch_in_memory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    const ROOM_BYTES: u64 = 2 << 30;
+    let free = rustix::fs::statvfs("/dev/shm").map_or(0, |space| space.f_bavail * space.f_frsize);
+    if free < ROOM_BYTES { tempfile::tempdir().unwrap() } else { tempfile::tempdir_in("/dev/shm").unwrap() }
 }
 
 /// Creates files and directories (names with a trailing slash) below a directory.
