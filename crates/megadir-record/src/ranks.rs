@@ -36,11 +36,12 @@ impl Mount {
     /// Equal but for the client's own address.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
-        let shared = |mount: &Self| {
-            let options = mount.options.as_deref().unwrap_or_default().split(',').map(str::to_owned);
-            options.filter(|option| !option.starts_with("clientaddr=")).collect::<Vec<String>>()
-        };
-        self.kind == other.kind && shared(self) == shared(other)
+        self.kind == other.kind && self.shared_options().eq(other.shared_options())
+    }
+
+    fn shared_options(&self) -> impl Iterator<Item = &str> {
+        let options = self.options.as_deref().unwrap_or_default().split(',');
+        options.filter(|option| !option.starts_with("clientaddr="))
     }
 }
 

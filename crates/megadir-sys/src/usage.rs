@@ -31,6 +31,17 @@ impl Usage {
     }
 }
 
+/// `read_bytes` is `None` if one is.
+impl std::iter::Sum for Usage {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self { user_ns: 0, system_ns: 0, read_bytes: Some(0) }, |sum, usage| Self {
+            user_ns: sum.user_ns + usage.user_ns,
+            system_ns: sum.system_ns + usage.system_ns,
+            read_bytes: sum.read_bytes.zip(usage.read_bytes).map(|(sum, bytes)| sum + bytes),
+        })
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
     /// Voluntary context switches: for a lock, a device, or sleep.

@@ -7,7 +7,7 @@ use megadir::Dir;
 use megadir_record::{Arm, ArmId, Counted, Data, DataId, Note, Plan, Work};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::clock::monotonic_ns;
-use megadir_sys::usage::{Usage, process_usage};
+use megadir_sys::usage::process_usage;
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed, said};
@@ -122,29 +122,27 @@ impl Workload for OnRanks<'_> {
                 all.push(*whole);
             }
         }
-        let is_equal = |whole: &Whole| (whole.entries, whole.hash) == (all[0].entries, all[0].hash);
-        let are_equal = is_shared || all.iter().all(is_equal);
-        let whole = if is_shared {
-            all.into_iter().reduce(|mut sum, whole| {
-                sum.add(&whole);
-                sum
-            })
-        } else {
-            // The record has the last rank's work.
-            all.into_iter().max_by_key(|whole| whole.elapsed_ns)
-        };
-        let Some(whole) = whole else {
+        // The record has the last rank's work, or the work of all.
+        let Some(last) = all.iter().max_by_key(|whole| whole.elapsed_ns) else {
             return Err(failed(io::Error::other("no rank did the work")));
         };
-        if whole.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
+        let are_equal = all.iter().all(|whole| (whole.entries, whole.hash) == (last.entries, last.hash));
+        let (usage, entries, hash) = if is_shared {
+            let entries = all.iter().map(|whole| whole.entries).sum();
+            (all.iter().map(Whole::usage).sum(), entries, last.hash)
+        } else {
+            (last.usage(), last.entries, if are_equal { last.hash } else { !last.hash })
+        };
+        if last.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
             return Err(failed(io::Error::other("the times of single operations are inconsistent")));
         }
-        let Whole { elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes, entries, hash, calls, .. } =
-            whole;
-        let usage = Usage { user_ns, system_ns, read_bytes };
-        self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes, ranks: self.ranks.times_of(&done) });
-        let hash = if are_equal { hash } else { !hash };
-        Ok(Counted { entries, hash, calls, written_bytes: 0 })
+        self.taken = Some(BlockUsage {
+            elapsed_ns: last.elapsed_ns,
+            usage,
+            peak_bytes: last.peak_bytes,
+            ranks: self.ranks.times_of(&done),
+        });
+        Ok(Counted { entries, hash, calls: last.calls, written_bytes: 0 })
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {

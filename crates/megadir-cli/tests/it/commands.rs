@@ -12,7 +12,7 @@ use megadir_testkit::mount::{EXT4, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::have;
 
-use crate::support::{measured_blocks, output_of};
+use crate::support::{measured_blocks, notes, output_of};
 
 const NAMES: [&str; 3] = ["ls -U {dir}", "find {dir}", "{megadir} list {dir}"];
 
@@ -105,8 +105,7 @@ impl Run {
 
     /// Notes of a kind.
     fn notes(&self, kind: &str) -> Vec<&str> {
-        let of = self.record.notes.iter().filter(|note| note.kind == kind);
-        of.map(|note| note.text.as_str()).collect()
+        notes(&self.record, kind)
     }
 }
 

@@ -11,7 +11,7 @@ use megadir_record::{Arm, Phase, Record, Role, Work};
 use megadir_testkit::require;
 use megadir_testkit::require::{full, have};
 
-use crate::support::megadir;
+use crate::support::{megadir, notes};
 
 const STUDY: &str = include_str!("../../../../studies/peers.toml");
 /// Installed programs of the test; the study's other programs are missing.
@@ -86,12 +86,7 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
         arms.keys().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
         declared.keys().cloned().collect::<Vec<_>>()
     );
-    let left_out: Vec<&str> = record
-        .notes
-        .iter()
-        .filter(|note| note.kind == "arm-left-out")
-        .map(|note| note.text.as_str())
-        .collect();
+    let left_out = notes(&record, "arm-left-out");
     assert_eq!(
         arms.values().sum::<usize>() + left_out.len(),
         declared.values().sum::<usize>(),

@@ -1,5 +1,7 @@
 //! One arm alone: times, processor time, calls. Comparisons pair rounds instead of using these figures.
 
+use std::collections::BTreeMap;
+
 use megadir_record::{Arm, HostWork, Plan, Ranks, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -102,20 +104,20 @@ pub(crate) fn arms(
 }
 
 fn hosts(plan: &Plan, planned: &Arm, ranks: &Ranks, rounds: &Rounds<'_>) -> Vec<HostRate> {
-    let of_host = |(rank, host): (u32, &String)| {
-        let works: Vec<&HostWork> = rounds
-            .samples(planned.id)
-            .filter_map(|sample| sample.ranks.as_ref()?.hosts.iter().find(|work| work.first_rank == rank))
-            .collect();
-        let of_all = |part: fn(&HostWork) -> f64| works.iter().map(|work| part(work)).collect::<Vec<f64>>();
-        let entries = megadir_stats::median(&of_all(|work| work.entries as f64))?;
+    let mut by_host: BTreeMap<u32, Vec<HostWork>> = BTreeMap::new();
+    for work in rounds.samples(planned.id).filter_map(|sample| sample.ranks.as_ref()).flat_map(|of| &of.hosts)
+    {
+        by_host.entry(work.first_rank).or_default().push(*work);
+    }
+    let rate = |(first_rank, works): (u32, Vec<HostWork>)| {
+        let of_all = |part: fn(&HostWork) -> f64| works.iter().map(part).collect::<Vec<f64>>();
         Some(HostRate {
-            host: host.clone(),
-            entries: entries.round() as u64,
+            host: ranks.hosts.get(first_rank as usize)?.clone(),
+            entries: megadir_stats::median(&of_all(|work| work.entries as f64))?.round() as u64,
             per_s: Figure::median_of(&of_all(HostWork::rate_per_s), plan.rules.confidence)?,
         })
     };
-    (0..).zip(&ranks.hosts).filter_map(of_host).collect()
+    by_host.into_iter().filter_map(rate).collect()
 }
 
 fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {

@@ -205,7 +205,7 @@ impl RankWorkers {
         control: RunControl<'_>,
     ) -> Result<Vec<Worker>, WorkError> {
         let path = self.below(data)?;
-        let mut tasks = assign(tasks, self.size() as usize, self.facts.shift as usize);
+        let mut tasks = assign(tasks, self.size(), self.facts.shift);
         let own = tasks.first_mut().map(std::mem::take).unwrap_or_default();
         self.instruct(&Instruction::Prepare { path: path.clone(), tasks }, control)?;
         let mut workers = Vec::new();
@@ -244,7 +244,8 @@ impl RankWorkers {
     pub(crate) fn times_of(&self, done: &[RankWork]) -> Option<RankTimes> {
         let last = done.iter().max_by_key(|work| work.done_ns)?;
         let mut hosts: BTreeMap<u32, HostWork> = BTreeMap::new();
-        for work in done.iter().filter(|_| self.facts.host_count() > 1) {
+        let shared = if self.facts.host_count() > 1 { done } else { &[] };
+        for work in shared {
             let Some(entries) = work.entries else { continue };
             let first_rank = self.facts.first_rank_beside(work.rank);
             let host = hosts.entry(first_rank).or_insert(HostWork { first_rank, entries: 0, done_ns: 0 });
@@ -501,13 +502,17 @@ fn shift(hosts: &[String]) -> u32 {
     (0..hosts.len()).rev().max_by_key(|&shift| others(shift)).unwrap_or(0) as u32
 }
 
-/// Files are created by the rank with the worker's number, and used by the one `shift` ranks further on. More workers than ranks are threads.
-fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Vec<Task>> {
+/// Rank that uses the files of a worker, which the rank with the worker's number creates. More workers than ranks are threads.
+pub(crate) fn user_of(worker: u32, size: u32, shift: u32) -> u32 {
+    (worker + shift) % size
+}
+
+fn assign(tasks: Vec<Task>, size: u32, shift: u32) -> Vec<Vec<Task>> {
     let mut of_rank: Vec<Vec<Task>> = (0..size).map(|_| Vec::new()).collect();
     for task in tasks {
         let creates = matches!(task.work.operation, FileOperation::Create | FileOperation::MakeDirectories);
-        let rank = (task.worker as usize + if creates { 0 } else { shift }) % size;
-        of_rank[rank].push(task);
+        let rank = user_of(task.worker, size, if creates { 0 } else { shift });
+        of_rank[rank as usize].push(task);
     }
     of_rank
 }

@@ -11,13 +11,14 @@ use megadir_record::{
     ArmId, Axes, Counted, FileOperation, FileOrder, FileWork, Made, Operation, Order, Pair, RemoveWork,
     Remover, Role, Sharing, Spread, When, Work, WorkerKind, Workers,
 };
-use megadir_sys::usage::{Usage, process_usage};
+use megadir_sys::usage::process_usage;
 use serde::Deserialize;
 
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::dataset::Files;
 use crate::kind::arms::Arms;
-use crate::kind::files::{Place, WORKERS_MAX, by_name};
+use crate::kind::files::ranks::user_of;
+use crate::kind::files::{ONE, Place, WORKERS_MAX, by_name};
 use crate::kind::traits::Traits;
 use crate::kind::traits::cost::{BLOCK_NS, REMOVE_NS};
 use crate::kind::{BlockKey, BlockUsage, RankWorkers, Workload, named_kind};
@@ -182,17 +183,15 @@ fn chain_of(
         ..Axes::of(Operation::Remove)
     };
     let writes = Axes { operation: Some(Operation::Write), ..axes.clone() };
-    let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, of_tree));
-    let create = match spec.ranks {
-        Some(_) => FileWork {
-            workers: Workers { count: trees, kind: WorkerKind::Rank, sharing: Sharing::Own },
-            ..create
-        },
-        None => create,
+    let creators = match spec.ranks {
+        Some(_) => Workers { count: trees, kind: WorkerKind::Rank, sharing: Sharing::Own },
+        None => ONE,
     };
+    let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, of_tree));
+    let create = FileWork { workers: creators, ..create };
     arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
-    let kind = spec.ranks.map_or(WorkerKind::Thread, |_| WorkerKind::Rank);
-    let work = Work::Remove(RemoveWork { by, workers, kind, files: of_tree * u64::from(trees) });
+    let files = of_tree * u64::from(trees);
+    let work = Work::Remove(RemoveWork { by, workers, kind: creators.kind, files });
     arms.push_at(axes, role, data, work, (chain, 1))
 }
 
@@ -212,10 +211,10 @@ pub(crate) enum Share {
 }
 
 impl Share {
-    /// Share of the rank that uses the files of the rank `shift` before it, if `trees` ranks created some.
+    /// Share of a rank if the first `trees` ranks created files.
     fn of(rank: u32, ranks: u32, shift: u32, trees: u32) -> Self {
-        let worker = (rank + ranks - shift % ranks) % ranks;
-        if worker < trees { Self::Tree(worker) } else { Self::Nothing }
+        let mut workers = 0..trees;
+        workers.find(|worker| user_of(*worker, ranks, shift) == rank).map_or(Self::Nothing, Self::Tree)
     }
 }
 
@@ -315,11 +314,7 @@ impl Workload for Removal {
         };
         let elapsed_ns = started.elapsed().as_nanos() as u64;
         let (own, children) = (process_usage().since(before), process::usage().since(of_children));
-        let usage = Usage {
-            user_ns: own.user_ns + children.user_ns,
-            system_ns: own.system_ns + children.system_ns,
-            read_bytes: own.read_bytes.zip(children.read_bytes).map(|(own, children)| own + children),
-        };
+        let usage = [own, children].into_iter().sum();
         self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
         Ok(Counted { entries, hash: 0, calls: None, written_bytes: 0 })
     }

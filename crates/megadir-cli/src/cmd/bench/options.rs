@@ -264,8 +264,8 @@ impl Args {
             self.check_ranked()?;
             self.work.use_ranks(&mut study, ranks)?;
         }
-        let has_shares = matches!(study.kind, Kind::SmallFiles(_) | Kind::Remove(_) | Kind::Layout(_));
-        if self.shift.is_some() && !has_shares {
+        let can_shift = matches!(study.kind, Kind::SmallFiles(_) | Kind::Remove(_) | Kind::Layout(_));
+        if self.shift.is_some() && !can_shift {
             return Err(CliError::usage(format!(
                 "study `{}` does not take --shift: its ranks do not use each other's files",
                 study.meta.name

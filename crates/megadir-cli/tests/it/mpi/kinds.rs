@@ -8,7 +8,7 @@ use megadir_record::{FileOperation, Record, Remover, Sample, Work, WorkerKind};
 use megadir_testkit::require;
 
 use super::{MPICH, Mpi, OPEN_MPI, TWO_HOSTS, record, refuses};
-use crate::support::{Ran, have, root, scratch};
+use crate::support::{Ran, have, notes, root, scratch};
 
 const LISTERS: &str = r#"
 name = "listers"
@@ -81,7 +81,7 @@ fn run_of(mpi: &Mpi, at: &Path, words: &str) -> (Ran, Record) {
 }
 
 fn note<'r>(record: &'r Record, kind: &str) -> Option<&'r str> {
-    record.notes.iter().find(|note| note.kind == kind).map(|note| note.text.as_str())
+    notes(record, kind).first().copied()
 }
 
 fn each_rank_does_all_of_the_work(mpi: &Mpi) {
@@ -104,7 +104,7 @@ fn each_rank_does_all_of_the_work(mpi: &Mpi) {
             let is_last = times.first_done_ns <= times.last_done_ns && times.last_rank < 4;
             assert!(is_last && sample.elapsed_ns == times.last_done_ns, "{words}: {sample:?}");
         }
-        if study == "lookup" {
+        if study.starts_with("lookup") {
             let timed = |sample: &&Sample| sample.latency.is_some();
             let timed = record.samples.iter().filter(timed);
             let is_of_one = |sample: &Sample| {
@@ -243,12 +243,7 @@ fn a_method_that_one_rank_lacks_is_left_out() {
     let ran = MPICH.run(at, without_rm, words);
     let record = record(&at.join("r.jsonl"));
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let left_out: Vec<&str> = record
-        .notes
-        .iter()
-        .filter(|note| note.kind == "arm-left-out")
-        .map(|note| note.text.as_str())
-        .collect();
+    let left_out = notes(&record, "arm-left-out");
     let is_of_rank = |text: &&str| text.contains("rank 3 on ") && text.contains("the program rm is missing");
     assert!(left_out.len() == 2 && left_out.iter().all(is_of_rank), "{left_out:?}");
     let works = record.header.plan.arms.iter().map(|arm| &arm.work);

@@ -133,6 +133,12 @@ pub(crate) fn set(lines: Vec<Vec<u8>>) -> Names {
     names
 }
 
+/// Texts of the notes of a kind.
+pub(crate) fn notes<'r>(record: &'r Record, kind: &str) -> Vec<&'r str> {
+    let of_kind = record.notes.iter().filter(|note| note.kind == kind);
+    of_kind.map(|note| note.text.as_str()).collect()
+}
+
 pub(crate) fn named(names: &[&str]) -> Names {
     names.iter().map(|name| name.as_bytes().to_vec()).collect()
 }

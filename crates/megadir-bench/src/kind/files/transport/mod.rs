@@ -19,6 +19,7 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use megadir_record::{Latency, Refused};
+use megadir_sys::usage::Usage;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -95,13 +96,8 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// Adds a rank's share of work that has no times of single operations.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
-        self.user_ns += other.user_ns;
-        self.system_ns += other.system_ns;
-        self.read_bytes = self.read_bytes.zip(other.read_bytes).map(|(own, other)| own + other);
-        self.entries += other.entries;
+    pub(crate) fn usage(&self) -> Usage {
+        Usage { user_ns: self.user_ns, system_ns: self.system_ns, read_bytes: self.read_bytes }
     }
 }
 
