@@ -59,8 +59,8 @@ impl Access {
         want: Option<StatMask>,
         conditions: &Arc<Conditions>,
     ) -> megadir::Result<WalkOptions> {
-        let threads = attribute_policy::walk_threads(root.file_system(), processors());
-        let threads_max = attribute_policy::walk_threads_max(root.file_system(), processors());
+        let threads = attribute_policy::threads(root.file_system(), processors());
+        let threads_max = attribute_policy::threads_max(root.file_system(), processors());
         let examine = match want {
             Some(want) => Some((attribute_policy::stat_backend(root, want, self.stat_backend)?, want)),
             None => None,

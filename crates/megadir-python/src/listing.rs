@@ -120,8 +120,7 @@ impl Entries {
                 Reading::Tree(Walk::new(root.again()?, &options)?)
             }
             (false, Some(want)) => {
-                let threads = attribute_policy::threads(root.file_system(), processors());
-                let mut choice = attribute_policy::choose(&root, want, threads)?;
+                let mut choice = attribute_policy::choose_freely(&root, want)?;
                 if let Some(stat_backend) = access.stat_backend {
                     stat_backend.probe(&root)?;
                     choice = choice.with_stat_backend(stat_backend);
@@ -129,7 +128,7 @@ impl Entries {
                 Reading::Examined(AttributeListing::with_choice(root.again()?, choice)?)
             }
             (false, None) => {
-                let mut choice = policy::choose(&root, policy::threads(root.file_system(), processors()))?;
+                let mut choice = policy::choose_freely(&root)?;
                 choice.options.resolve_types = needs_types;
                 Reading::Names(Listing::with_choice(&root, choice)?)
             }

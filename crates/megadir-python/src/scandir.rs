@@ -32,8 +32,7 @@ pub(crate) fn scandir(py: Python<'_>, path: Option<&Bound<'_, PyAny>>) -> PyResu
     let named = Named::from(path)?;
     let listing = py.detach(|| {
         let directory = Dir::open(&named.path)?;
-        let mut choice =
-            policy::choose(&directory, policy::threads(directory.file_system(), policy::processors()))?;
+        let mut choice = policy::choose_freely(&directory)?;
         choice.options.resolve_types = true;
         Listing::with_choice(&directory, choice)
     });

@@ -50,6 +50,15 @@ pub struct Waits {
     pub read_sectors: u64,
 }
 
+impl Waits {
+    /// The thread slept and read from a device since `before`. A lock or an idle queue also makes a thread sleep, and
+    /// reading ahead alone does not.
+    #[must_use]
+    pub fn waited_for_device_since(self, before: Self) -> bool {
+        self.switches > before.switches && self.read_sectors > before.read_sectors
+    }
+}
+
 #[cfg(unix)]
 mod unix {
     //! getrusage(2).
@@ -153,7 +162,17 @@ mod windows {
 
 #[cfg(test)]
 mod tests {
-    use super::process_usage;
+    use super::{Waits, process_usage};
+
+    #[test]
+    fn only_sleeping_with_device_reads_is_waiting_for_a_device() {
+        let before = Waits { switches: 5, read_sectors: 80 };
+        let after = |switches, read_sectors| Waits { switches, read_sectors }.waited_for_device_since(before);
+        assert!(after(6, 88));
+        assert!(!after(6, 80), "a lock");
+        assert!(!after(5, 88), "read ahead");
+        assert!(!after(5, 80));
+    }
 
     #[cfg(target_os = "linux")]
     #[test]

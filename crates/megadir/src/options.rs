@@ -24,7 +24,10 @@ pub struct ReadOptions {
     pub buffer_bytes: usize,
     /// Number of threads that read, including the caller's: 1 starts none.
     pub threads: usize,
-    /// Number of shares that the directory is split into; 1 for backends that do not split.
+    /// The same if reading the first batch waits for the device; at least `threads`.
+    pub threads_max: usize,
+    /// Number of shares that `threads_max` threads split the directory into, fewer threads into proportionally fewer; 1 for
+    /// backends that do not split.
     pub shares: usize,
     /// Read a type from the inode if the directory does not store it.
     pub resolve_types: bool,
@@ -59,7 +62,25 @@ impl ReadOptions {
     /// Reads with the caller's thread alone, names only, nothing ahead.
     #[must_use]
     pub const fn serial(buffer_bytes: usize) -> Self {
-        Self { buffer_bytes, threads: 1, shares: 1, resolve_types: false, read_ahead: ReadAhead::Never }
+        Self {
+            buffer_bytes,
+            threads: 1,
+            threads_max: 1,
+            shares: 1,
+            resolve_types: false,
+            read_ahead: ReadAhead::Never,
+        }
+    }
+
+    /// With exactly `threads` threads, in `shares` shares.
+    #[must_use]
+    pub const fn divided(self, threads: usize, shares: usize) -> Self {
+        Self { threads, threads_max: threads, shares, ..self }
+    }
+
+    /// Number of shares for no more than `threads_max` threads.
+    pub(crate) fn shares_of(&self, threads: usize) -> usize {
+        (self.shares * threads / self.threads_max).max(1)
     }
 
     pub(crate) fn check(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
@@ -78,6 +99,12 @@ impl ReadOptions {
         if !(1..=THREADS_MAX).contains(&self.threads) {
             return bad(format!("{} threads: {backend} takes 1 to {THREADS_MAX}", self.threads));
         }
+        if !(self.threads..=THREADS_MAX).contains(&self.threads_max) {
+            let (threads, most) = (self.threads, self.threads_max);
+            return bad(format!(
+                "{threads} threads and at most {most}: {backend} takes {threads} to {THREADS_MAX}"
+            ));
+        }
         if !(1..=SHARES_MAX).contains(&self.shares) {
             return bad(format!("{} shares: {backend} takes 1 to {SHARES_MAX}", self.shares));
         }
@@ -94,7 +121,7 @@ impl ReadOptions {
 
     pub(crate) fn check_serial(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         self.check(backend, directory)?;
-        if self.threads > 1 || self.shares > 1 {
+        if self.threads_max > 1 || self.shares > 1 {
             let reason = format!("{backend} reads with one thread; backend split uses several");
             return Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         }

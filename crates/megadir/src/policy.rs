@@ -32,8 +32,8 @@ pub struct Row {
     pub split_from_bytes: Option<u64>,
     /// Shares per thread, if split.
     pub shares_per_thread: usize,
-    /// Useful threads per processor. More than one if threads wait for the disk while they read.
-    pub threads_per_processor: usize,
+    /// Useful threads per processor while the directory is read from the device; one where it is cached.
+    pub uncached_threads_per_processor: usize,
     /// Buffer per system call, bytes.
     pub buffer_bytes: usize,
     /// Reason, one sentence.
@@ -53,7 +53,7 @@ const WHOLE: Row = Row {
     file_system: None,
     split_from_bytes: None,
     shares_per_thread: 1,
-    threads_per_processor: 1,
+    uncached_threads_per_processor: 1,
     buffer_bytes: LOCAL,
     reason: "",
 };
@@ -65,7 +65,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ext4),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 8,
-        threads_per_processor: 4,
+        uncached_threads_per_processor: 4,
         reason: "ext4 orders entries by a uniform hash, so threads can read equal shares; \
                  uncached reads wait for every block, so more threads than processors help",
         ..WHOLE
@@ -74,6 +74,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Xfs),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 16,
+        uncached_threads_per_processor: 4,
         reason: "XFS orders entries by their offset in the directory, so threads can read shares; \
                  shares are uneven, so there are many",
         ..WHOLE
@@ -172,15 +173,31 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_PICKED_MAX)
 }
 
-/// Number of threads worth using for a directory of a file system.
+/// Number of threads worth using for a directory of a file system, if it is not cached.
 pub fn threads(file_system: FileSystem, processors: usize) -> usize {
-    (row(file_system).threads_per_processor * processors.max(1)).min(THREADS_PICKED_MAX)
+    uncached_threads(row(file_system).uncached_threads_per_processor, processors)
+}
+
+pub(crate) fn uncached_threads(per_processor: usize, processors: usize) -> usize {
+    (per_processor * processors.max(1)).min(THREADS_PICKED_MAX)
 }
 
 /// Chooses backend and options for a directory, with at most `threads` threads.
 ///
 /// Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
+    choose_between(directory, threads, threads)
+}
+
+/// The same with as many threads as help: one per processor, or [`threads`] if the directory is not cached.
+///
+/// Errors: as [`choose`].
+pub fn choose_freely(directory: &Dir) -> Result<Choice> {
+    let threads_max = threads(directory.file_system(), processors());
+    choose_between(directory, processors(), threads_max)
+}
+
+pub(crate) fn choose_between(directory: &Dir, threads: usize, threads_max: usize) -> Result<Choice> {
     let file_system = directory.file_system();
     let directory_bytes = directory.size_bytes()?;
     let row = row(file_system);
@@ -197,7 +214,7 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     let Some(split_from_bytes) = row.split_from_bytes else {
         return Ok(choice(getdents, serial, row.reason));
     };
-    if threads < 2 {
+    if threads_max < 2 {
         return Ok(choice(
             getdents,
             serial,
@@ -212,7 +229,7 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
         let reason = "the directory's positions cannot be divided (no index, or no search permission)";
         return Ok(choice(getdents, serial, reason));
     }
-    let options = ReadOptions { threads, shares: threads * row.shares_per_thread, ..serial };
+    let options = ReadOptions { threads, threads_max, shares: threads_max * row.shares_per_thread, ..serial };
     Ok(choice(split, options, row.reason))
 }
 
@@ -230,13 +247,17 @@ fn is_searchable(directory: &Dir) -> bool {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ReadOptions { buffer_bytes, threads, shares, .. } = self.options;
+        let ReadOptions { buffer_bytes, threads, threads_max, shares, .. } = self.options;
         write!(f, "{} on {}", self.backend.name(), self.file_system)?;
         if self.backend.uses_buffer() {
             write!(f, ", buffer {} KiB", buffer_bytes >> 10)?;
         }
         if self.backend.uses_threads() {
-            write!(f, ", {threads} threads, {shares} shares")?;
+            write!(f, ", {threads} threads")?;
+            if threads_max > threads {
+                write!(f, " ({threads_max} if uncached)")?;
+            }
+            write!(f, ", {shares} shares")?;
         }
         write!(f, ", directory of {} bytes: {}", self.directory_bytes, self.reason)
     }

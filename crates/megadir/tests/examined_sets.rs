@@ -7,9 +7,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use megadir::policy::{self, Choice};
-use megadir::{
-    AttributeChoice, Dir, ReadAhead, ReadOptions, STAT_BACKENDS, StatMask, Strategy as Way, backend,
-};
+use megadir::{AttributeChoice, Dir, ReadOptions, STAT_BACKENDS, StatMask, Strategy as Way, backend};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::stat_conformance::FIELDS;
@@ -93,13 +91,7 @@ fn every_strategy(case: &Case, path: &Path, settled: bool) {
     let directory = Dir::open(path).unwrap();
     let picked = policy::choose(&directory, 1).unwrap();
     let listed = |name, threads, shares| {
-        let options = ReadOptions {
-            buffer_bytes: case.buffer_bytes,
-            threads,
-            shares,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions::serial(case.buffer_bytes).divided(threads, shares);
         Choice { backend: backend(name).unwrap(), options, ..picked }
     };
     let threads = case.threads;

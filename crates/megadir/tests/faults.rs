@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-use megadir::{BACKENDS, Dir, ErrorKind, ReadAhead, ReadOptions, backend};
+use megadir::{BACKENDS, Dir, ErrorKind, ReadOptions, backend};
 use megadir_testkit::leaks::{descriptors_below, settled};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
@@ -71,13 +71,8 @@ fn fails_once(path: &Path, all: &[megadir_testkit::seen::Identity]) {
     for backend in BACKENDS {
         let many = [(1, 1), (2, 16), (3, 200)];
         for (threads, shares) in if backend.uses_threads() { &many[..] } else { &many[..1] } {
-            let options = ReadOptions {
-                buffer_bytes: 4096,
-                threads: *threads,
-                shares: *shares,
-                resolve_types: true,
-                read_ahead: ReadAhead::Never,
-            };
+            let options = ReadOptions { resolve_types: true, ..ReadOptions::serial(4096) };
+            let options = options.divided(*threads, *shares);
             let Drained { seen, error, .. } = drain(&mut *backend.open(&directory, &options).unwrap());
             let error =
                 error.unwrap_or_else(|| panic!("{}: a damaged block was passed over", backend.name()));
@@ -125,13 +120,7 @@ fn read_with_few_descriptors(path: &Path) {
         Err(error) => return refused(error),
     };
     for resolve_types in [false, true] {
-        let options = ReadOptions {
-            buffer_bytes: 4096,
-            threads: 16,
-            shares: 64,
-            resolve_types,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions { resolve_types, ..ReadOptions::serial(4096) }.divided(16, 64);
         match backend("split").unwrap().open(&directory, &options) {
             Err(error) => refused(error),
             Ok(mut reader) => {

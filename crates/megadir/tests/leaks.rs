@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir::{
-    AttributeListing, BACKENDS, Batch, Dir, ReadAhead, ReadOptions, StatMask, THREADS_MAX, Walk, WalkOptions,
-    backend,
+    AttributeListing, BACKENDS, Batch, Dir, ReadAhead, ReadOptions, StatMask, THREADS_MAX, Walk, WalkOptions, backend,
 };
 use megadir_testkit::PATIENCE;
 use megadir_testkit::leaks::{descriptors_below, library_threads, settled};
@@ -34,13 +33,7 @@ fn give_up_often(recipe: &Recipe) {
     let rounds = if full() { 5000 } else { 150 };
     for backend in BACKENDS {
         let (threads, shares) = if backend.uses_threads() { (4, 64) } else { (1, 1) };
-        let options = ReadOptions {
-            buffer_bytes: 32 << 10,
-            threads,
-            shares,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions::serial(32 << 10).divided(threads, shares);
         for round in 0..rounds {
             let mut reader = backend.open(&directory, &options).unwrap();
             for _ in 0..[1, 0, 2, 7][round % 4] {
@@ -115,13 +108,7 @@ fn a_reader_moved_to_another_thread_leaves_nothing() {
     let mount = require!(Mount::make(&mount::EXT4));
     let path = Flat::plain(20_000).ensure(&mount.path());
     let directory = Dir::open(&path).unwrap();
-    let options = ReadOptions {
-        buffer_bytes: 4096,
-        threads: THREADS_MAX,
-        shares: 1000,
-        resolve_types: true,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions { resolve_types: true, ..ReadOptions::serial(4096) }.divided(THREADS_MAX, 1000);
     let mut reader = backend("split").unwrap().open(&directory, &options).unwrap();
     reader.next_batch().unwrap().unwrap();
     // A thread gets the library's name only when it runs. Threads may still wait for space in the queue.

@@ -5,9 +5,10 @@
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use megadir::{Dir, ErrorKind, Listing, ReadAhead, block_device, policy};
+use megadir::policy::{self, Choice};
+use megadir::{Dir, ErrorKind, Listing, ReadAhead, ReadOptions, backend, block_device};
 use megadir_sys::page_cache::resident;
-use megadir_testkit::mount::{EXT4, EXT4_LINEAR, Mount, Recipe, XFS};
+use megadir_testkit::mount::{BTRFS, EXT4, EXT4_LINEAR, Mount, Recipe, XFS};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Names};
 use megadir_testkit::unprivileged::unprivileged;
@@ -82,6 +83,46 @@ fn where_it_is_impossible_it_is_refused_only_if_it_was_demanded() {
             open(&directory, ReadAhead::Always, 1).map(|_| ()).unwrap_err()
         });
         assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    }
+}
+
+/// The other tests of this program have at most one thread beside the caller's. A thread is named after it starts.
+fn has_a_fifth_thread(is_expected: bool) -> bool {
+    let is_fifth = |task: std::io::Result<std::fs::DirEntry>| {
+        let name = std::fs::read_to_string(task.unwrap().path().join("comm"));
+        name.is_ok_and(|name| name.trim_end() == "megadir-split-4")
+    };
+    let limit = Duration::from_millis(if is_expected { 5000 } else { 50 });
+    let asked = Instant::now();
+    let mut found = false;
+    while !found && asked.elapsed() < limit {
+        std::thread::sleep(Duration::from_millis(5));
+        found = std::fs::read_dir("/proc/self/task").unwrap().any(is_fifth);
+    }
+    found
+}
+
+#[test]
+fn more_threads_read_an_uncached_directory() {
+    for recipe in [EXT4, XFS, BTRFS] {
+        let mut mount = require!(mounted(&recipe, ENTRIES));
+        for is_cached in [false, true, false] {
+            if !is_cached {
+                mount.remount(|_| Ok(())).unwrap();
+            }
+            let directory = Dir::open(mount.path().join("large")).unwrap();
+            let options =
+                ReadOptions { threads: 2, threads_max: 6, ..ReadOptions::serial(32 << 10).divided(2, 60) };
+            let choice = Choice {
+                backend: backend("split").unwrap(),
+                options,
+                ..policy::choose(&directory, 1).unwrap()
+            };
+            let mut listing = Listing::with_choice(&directory, choice).unwrap();
+            let first = listing.next_batch().unwrap().unwrap().len() as u64;
+            assert_eq!(has_a_fifth_thread(!is_cached), !is_cached, "{}", recipe.kind);
+            assert_eq!(first + count(listing), ENTRIES, "{}", recipe.kind);
+        }
     }
 }
 

@@ -140,13 +140,15 @@ fn random_options(rng: &mut Rng, entries: u64) -> ReadOptions {
         1 => 64,
         _ => rng.within(1, 64),
     };
+    let threads = rng.within(1, 4) as usize;
     ReadOptions {
         buffer_bytes: match rng.within(0, 3) {
             0 => 4 << 10,
             1 => rng.within(4 << 10, 64 << 10) as usize,
             _ => rng.pick(&[8 << 10, 32 << 10, 128 << 10, 1 << 20]),
         },
-        threads: rng.within(1, 4) as usize,
+        threads,
+        threads_max: threads + rng.within(0, 4) as usize,
         shares: shares as usize,
         resolve_types: rng.chance(20),
         read_ahead: ReadAhead::Never,
@@ -227,14 +229,10 @@ fn list_until(
     let mut listings = 0;
     // Without a single change by the writer, the listings prove nothing.
     while listings == 0 || changes.load(Ordering::Relaxed) == 0 || Instant::now() < until {
-        let options = ReadOptions {
-            buffer_bytes: rng.pick(&[4 << 10, 4 << 10, 16 << 10, 64 << 10]),
-            // Shares with one entry or none: both neighbours may take an entry, or neither.
-            shares: rng.pick(&[2, 7, 64, untouched.len(), untouched.len() * 3]).min(2000),
-            threads: rng.within(1, 3) as usize,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let buffer_bytes = rng.pick(&[4 << 10, 4 << 10, 16 << 10, 64 << 10]);
+        // Shares with one entry or none: both neighbours may take an entry, or neither.
+        let shares = rng.pick(&[2, 7, 64, untouched.len(), untouched.len() * 3]).min(2000);
+        let options = ReadOptions::serial(buffer_bytes).divided(rng.within(1, 3) as usize, shares);
         let drained = drain(&mut *backend("split").unwrap().open(&directory, &options).unwrap());
         assert!(drained.error.is_none(), "{options:?}: {:?}", drained.error);
         let mut found = HashSet::new();

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use megadir::{Dir, FileType, ReadAhead, ReadOptions, backend};
+use megadir::{Dir, FileType, ReadOptions, backend};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::rng::Rng;
@@ -115,16 +115,7 @@ fn the_first_batch_may_end_anywhere_among_them() {
         for (buffer_bytes, shares, threads) in
             [(4096, 1, 1), (4096 + 264, 16, 2), (8192, 3, 1), (12_000, 20, 3)]
         {
-            compare(
-                &directory,
-                ReadOptions {
-                    buffer_bytes,
-                    threads,
-                    shares,
-                    resolve_types: false,
-                    read_ahead: ReadAhead::Never,
-                },
-            );
+            compare(&directory, ReadOptions::serial(buffer_bytes).divided(threads, shares));
         }
         std::fs::remove_dir_all(&path).unwrap();
     }
@@ -139,13 +130,9 @@ fn shares_may_end_anywhere_near_them() {
     let mut rng = Rng::new(7);
     let cases = if require::full() { 20_000 } else { 200 };
     for case in 0..cases {
-        let options = ReadOptions {
-            buffer_bytes: rng.within(4096, 20_000) as usize,
-            threads: rng.within(1, 3) as usize,
-            shares: if case < 100 { case + 1 } else { rng.within(1, 3000) as usize },
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let (buffer_bytes, threads) = (rng.within(4096, 20_000) as usize, rng.within(1, 3) as usize);
+        let shares = if case < 100 { case + 1 } else { rng.within(1, 3000) as usize };
+        let options = ReadOptions::serial(buffer_bytes).divided(threads, shares);
         compare(&directory, options);
     }
 }
@@ -169,16 +156,7 @@ fn a_mark_left_over_from_an_index_is_not_believed() {
     assert!(backend("split").unwrap().probe(&directory).is_ok(), "the mark is still there");
     assert_eq!(identities(&serial(&directory)), before);
     for buffer_bytes in [4096, 10_000, 64 << 10] {
-        compare(
-            &directory,
-            ReadOptions {
-                buffer_bytes,
-                threads: 2,
-                shares: 16,
-                resolve_types: false,
-                read_ahead: ReadAhead::Never,
-            },
-        );
+        compare(&directory, ReadOptions::serial(buffer_bytes).divided(2, 16));
     }
 }
 

@@ -35,9 +35,8 @@ struct Way {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
-    let threads = policy::threads(directory.file_system(), policy::processors());
-    let listed = policy::choose(&directory, threads)?;
-    let examined = attribute_policy::choose(&directory, StatMask::ALL, threads)?;
+    let listed = policy::choose_freely(&directory)?;
+    let examined = attribute_policy::choose_freely(&directory, StatMask::ALL)?;
     let refused = |probed: megadir::Result<()>| probed.err().map(|error| error.reason());
     let backends = BACKENDS.iter().map(|backend| Way {
         name: backend.name(),

@@ -68,7 +68,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         CliError::nothing_ran(format!("open {}: {}", quoted(&args.directory), reason(&error)))
     })?;
     redact::machine(&mut machine);
-    let threads = policy::threads(directory.file_system(), policy::processors());
     let findings = Findings {
         v: 1,
         program: Version::of_this_program(),
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         open_files: open_files(),
         backends: BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         stat_backends: STAT_BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
-        reads: policy::choose(&directory, threads)?.to_string(),
+        reads: policy::choose_freely(&directory)?.to_string(),
     };
     if args.json {
         let line = serde_json::to_string(&findings);

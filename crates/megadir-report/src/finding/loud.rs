@@ -34,13 +34,21 @@ fn unequal(arm: &ArmSummary) -> Option<Finding> {
 }
 
 fn of_program(arm: &ArmSummary, mismatch: &Mismatch) -> Finding {
-    let expected = mismatch.entries_expected.map(text::count).unwrap_or_default();
+    let lines = text::count(mismatch.entries);
+    let found = match mismatch.entries_expected {
+        Some(expected) if expected == mismatch.entries => format!(
+            "its {lines} lines or entries were others (for a command that prints times or ages, use --same count or exit-code)"
+        ),
+        Some(expected) => {
+            format!("it had {lines} lines or entries, and {} are expected", text::count(expected))
+        }
+        None => format!("it had {lines} lines or entries"),
+    };
     let text = format!(
-        "`{}` did NOT have the result of the run's first command in {}: in round {} it had {} lines or entries, and {expected} are expected. Its times are not compared with any.",
+        "`{}` did NOT have the result of the run's first command in {}: in round {} {found}. Its times are not compared with any.",
         arm.planned.name,
         text::counted(mismatch.rounds as u64, "round"),
         mismatch.first_round,
-        text::count(mismatch.entries),
     );
     Finding { kind: FindingKind::Work, group: None, loud: true, text }
 }

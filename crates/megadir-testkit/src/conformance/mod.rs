@@ -9,7 +9,7 @@ mod raw;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir::{Backend, Dir, ErrorKind, ReadAhead, ReadOptions};
+use megadir::{Backend, Dir, ErrorKind, ReadOptions};
 
 use crate::seen;
 use crate::seen::{Seen, assert_same};
@@ -76,7 +76,7 @@ pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
 impl Ground {
     pub fn options(&self, buffer_bytes: usize) -> ReadOptions {
         let (threads, shares) = if self.backend.uses_threads() { (2, 13) } else { (1, 1) };
-        ReadOptions { buffer_bytes, threads, shares, resolve_types: true, read_ahead: ReadAhead::Never }
+        ReadOptions { resolve_types: true, ..ReadOptions::serial(buffer_bytes) }.divided(threads, shares)
     }
 
     /// `probe` and `open` must refuse with the same reason.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::policy::Choice;
 use megadir::{
-    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, FileType, ReadAhead, ReadOptions,
-    StatBackend, StatMask, Strategy, backend, policy,
+    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, FileType, ReadOptions, StatBackend,
+    StatMask, Strategy, backend, policy,
 };
 
 use crate::stat_conformance::CASES;
@@ -187,8 +187,7 @@ pub fn ways(
 ) -> Vec<AttributeChoice> {
     let picked = policy::choose(directory, 1).unwrap();
     let listed = |name, threads, shares| {
-        let options =
-            ReadOptions { buffer_bytes, threads, shares, resolve_types: false, read_ahead: ReadAhead::Never };
+        let options = ReadOptions::serial(buffer_bytes).divided(threads, shares);
         Choice { backend: backend(name).unwrap(), options, ..picked }
     };
     let serial = || listed("getdents", 1, 1);

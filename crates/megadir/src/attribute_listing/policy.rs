@@ -6,7 +6,7 @@ use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
 use crate::options::RECORD_BYTES_MAX;
-use crate::policy::{self, Choice};
+use crate::policy::{self, Choice, processors, uncached_threads};
 pub use crate::stat::fresh;
 use crate::stat::{self, StatBackend};
 
@@ -98,6 +98,8 @@ pub const CHUNK_BYTES: usize = 72 << 10;
 /// have work in a directory of some thousand entries, and attributes that came with the names (READDIRPLUS)
 /// are read before they expire.
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
+/// Measured on ext4, XFS and btrfs: `records/2026-11-27-threads.md`.
+const UNCACHED_THREADS_PER_PROCESSOR: usize = 4;
 const CHUNK_ENTRIES_MIN: usize = 256;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
 
@@ -173,27 +175,34 @@ pub fn row(file_system: FileSystem) -> &'static Row {
     policy::row_of(ROWS, |row| row.file_system, file_system)
 }
 
-/// Number of threads worth using for the attributes of a file system.
+/// Threads worth using for attributes and for trees: one per processor, or as many as wait for a server.
 pub fn threads(file_system: FileSystem, processors: usize) -> usize {
-    policy::threads(file_system, processors).max(row(file_system).waiting_threads)
-}
-
-/// Threads worth using for a tree: one per processor, or as many as wait for a server.
-pub fn walk_threads(file_system: FileSystem, processors: usize) -> usize {
     processors.max(row(file_system).waiting_threads)
 }
 
-/// Most threads worth using for a tree while they wait for its device: as many as [`threads`] returns for one
-/// directory.
-pub fn walk_threads_max(file_system: FileSystem, processors: usize) -> usize {
-    threads(file_system, processors).max(walk_threads(file_system, processors))
+/// Most threads worth using while they wait for the device.
+pub fn threads_max(file_system: FileSystem, processors: usize) -> usize {
+    uncached_threads(UNCACHED_THREADS_PER_PROCESSOR, processors).max(threads(file_system, processors))
 }
 
 /// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
 /// Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<AttributeChoice> {
-    let listing = policy::choose(directory, threads)?;
+    choose_for(directory, policy::choose(directory, threads)?, want, threads)
+}
+
+/// The same with as many threads as help: [`threads`], or [`threads_max`] if a directory that can be divided is not cached.
+///
+/// Errors: as [`choose`].
+pub fn choose_freely(directory: &Dir, want: StatMask) -> Result<AttributeChoice> {
+    let (file_system, processors) = (directory.file_system(), processors());
+    let most = uncached_threads(UNCACHED_THREADS_PER_PROCESSOR, processors);
+    let listing = policy::choose_between(directory, processors, most)?;
+    choose_for(directory, listing, want, threads(file_system, processors))
+}
+
+fn choose_for(directory: &Dir, listing: Choice, want: StatMask, threads: usize) -> Result<AttributeChoice> {
     let stat_backend = stat::preferred(directory)?;
     let row = row(listing.file_system);
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
@@ -232,7 +241,7 @@ impl AttributeChoice {
         let listing = &self.listing;
         let threads = match self.strategy {
             Strategy::AtOnce => 1,
-            Strategy::Shares => listing.options.threads,
+            Strategy::Shares => listing.options.threads_max,
             Strategy::Chunks { threads } | Strategy::Windows { threads, .. } => threads,
         };
         let is_large = listing.directory_bytes >= row(listing.file_system).alone_below_bytes;
@@ -258,10 +267,11 @@ fn decide(
         return choice(listing, Strategy::AtOnce, "the listing returns the attributes");
     }
     if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
+        let threads = threads.max(listing.options.threads_max);
         let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
         return choice(listing, strategy, ON_A_DISK);
     }
-    if threads < 2 {
+    if threads.max(listing.options.threads_max) < 2 {
         return choice(listing, Strategy::AtOnce, "only one thread is allowed");
     }
     if row.sharing == Sharing::Never {

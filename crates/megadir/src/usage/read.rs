@@ -113,7 +113,10 @@ fn listing(
 ) -> Result<(ControlFlow<()>, Vec<Vec<u8>>)> {
     let conditions = options.conditions.as_deref();
     let want = options.examine.map_or(StatMask::NOTHING, |examine| examine.1);
-    let mut choice = attribute_policy::choose(root, want, options.threads)?;
+    let mut choice = match options.threads < options.threads_max {
+        true => attribute_policy::choose_freely(root, want)?,
+        false => attribute_policy::choose(root, want, options.threads)?,
+    };
     choice.listing.options.read_ahead = options.read_ahead;
     if let Some((stat_backend, _)) = options.examine {
         let fitting = attribute_policy::fitting(stat_backend, choice.listing.backend)?;

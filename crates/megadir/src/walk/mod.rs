@@ -79,7 +79,7 @@ pub struct WalkOptions {
 impl WalkOptions {
     /// Defaults for most trees: 32 KiB buffers, at most 256 waiting directories, names only, one mount.
     /// [`std::thread::available_parallelism`] up to 8 is a good number of threads;
-    /// [`attribute_policy::walk_threads_max`](crate::attribute_policy::walk_threads_max) knows the most that help
+    /// [`attribute_policy::threads_max`](crate::attribute_policy::threads_max) knows the most that help
     /// where directories are not cached.
     #[must_use]
     pub const fn new(threads: usize) -> Self {

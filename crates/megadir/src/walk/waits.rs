@@ -33,28 +33,7 @@ mod linux {
             let waits = thread_waits();
             // The threads of a walk are new, so that the first look sees their first reads.
             let before = self.last.replace((now, waits)).map_or(NONE, |(_, before)| before);
-            Some(has_waited(before, waits))
-        }
-    }
-
-    /// A lock or an idle queue also makes a thread sleep, and reading ahead alone does not.
-    fn has_waited(before: Waits, now: Waits) -> bool {
-        now.switches > before.switches && now.read_sectors > before.read_sectors
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::{NONE, Waits, has_waited};
-
-        #[test]
-        fn only_sleeping_with_device_reads_is_waiting_for_a_device() {
-            let before = Waits { switches: 5, read_sectors: 80 };
-            let after = |switches, read_sectors| has_waited(before, Waits { switches, read_sectors });
-            assert!(after(6, 88));
-            assert!(!after(6, 80), "a lock");
-            assert!(!after(5, 88), "read ahead");
-            assert!(!after(5, 80));
-            assert!(has_waited(NONE, before));
+            Some(waits.waited_for_device_since(before))
         }
     }
 }

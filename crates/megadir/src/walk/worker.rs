@@ -18,7 +18,7 @@ use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
-use crate::options::{ReadOptions, THREADS_MAX};
+use crate::options::ReadOptions;
 use crate::stat::Examine;
 
 /// Subdirectories that wait before they are entered, in the order of their inodes: the blocks of an uncached directory and
@@ -303,12 +303,8 @@ fn read_options(options: &WalkOptions) -> ReadOptions {
 }
 
 pub(super) fn check(options: &WalkOptions, path: &DirPath) -> Result<()> {
-    ReadOptions { threads: options.threads, ..read_options(options) }.check("walk", path)?;
-    if !(options.threads..=THREADS_MAX).contains(&options.threads_max) {
-        let (threads, most) = (options.threads, options.threads_max);
-        let reason = format!("at most {most} threads: a walk by {threads} takes {threads} to {THREADS_MAX}");
-        return Err(Error::new("walk", path, ErrorKind::BadOption, reason));
-    }
+    let WalkOptions { threads, threads_max, .. } = *options;
+    ReadOptions { threads, threads_max, ..read_options(options) }.check("walk", path)?;
     if options.queue_directories_max == 0 {
         let reason = "a queue of 0 directories: must be at least 1";
         return Err(Error::new("walk", path, ErrorKind::BadOption, reason));

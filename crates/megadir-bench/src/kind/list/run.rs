@@ -2,7 +2,7 @@
 //! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All
 //! arms hash every name (`name_hash`), which proves equal work.
 
-use megadir::{Backend, Batch, Dir, ReadAhead, ReadOptions, Reader};
+use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
 
 use super::format_long::{self, format_long};
@@ -28,13 +28,8 @@ impl Listing {
             let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
             return Err(WorkError::Stage { stage: "list", source });
         };
-        let options = ReadOptions {
-            buffer_bytes: *buffer_bytes as usize,
-            threads: *threads as usize,
-            shares: *shares as usize,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options =
+            ReadOptions::serial(*buffer_bytes as usize).divided(*threads as usize, *shares as usize);
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }
 

@@ -14,29 +14,25 @@ pub(in crate::cmd) const WALK_BUFFER_BYTES: usize = 32 << 10;
 /// Each may hold a descriptor.
 pub(in crate::cmd) const WALK_QUEUE_MAX: usize = 256;
 
-/// As requested, or as many as help on the file system to read names, or attributes too.
-fn threads_for(directory: &Dir, asked: Option<usize>, examines: bool) -> usize {
-    let threads = if examines { attribute_policy::threads } else { policy::threads };
-    asked.unwrap_or_else(|| threads(directory.file_system(), processors()))
-}
-
-/// And the most while reading waits for the device.
+/// As requested, or one per processor, and the most while reading waits for the device.
 pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> (usize, usize) {
     let file_system = root.file_system();
     match asked {
         Some(threads) => (threads, threads),
         None => (
-            attribute_policy::walk_threads(file_system, processors()),
-            attribute_policy::walk_threads_max(file_system, processors()),
+            attribute_policy::threads(file_system, processors()),
+            attribute_policy::threads_max(file_system, processors()),
         ),
     }
 }
 
 pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
-    let threads = threads_for(directory, args.threads, false);
-    let mut choice = policy::choose(directory, threads)?;
+    let mut choice = match args.threads {
+        Some(threads) => policy::choose(directory, threads)?,
+        None => policy::choose_freely(directory)?,
+    };
     if let Some(backend) = args.backend {
-        choice = backend_asked_for(choice, backend, args, threads);
+        choice = backend_asked_for(choice, backend, args.threads);
     }
     let name = choice.backend.name();
     if let Some(buffer_bytes) = args.buffer {
@@ -56,15 +52,17 @@ pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<
     Ok(choice)
 }
 
-fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args, threads: usize) -> Choice {
+fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, asked: Option<usize>) -> Choice {
     let mut options = choice.options;
-    if backend.uses_threads() {
-        options.threads = threads;
-        options.shares = threads * policy::row(choice.file_system).shares_per_thread.max(8);
-    } else {
+    if !backend.uses_threads() {
         // Only 1 passes the option check here; the backend checks again.
-        options.threads = args.threads.unwrap_or(1);
-        options.shares = 1;
+        options = options.divided(asked.unwrap_or(1), 1);
+    } else if options.threads_max == 1 {
+        // The policy would not use this backend here.
+        let most = asked.unwrap_or_else(|| policy::threads(choice.file_system, processors()));
+        let shares = most * policy::row(choice.file_system).shares_per_thread.max(8);
+        options = options.divided(most, shares);
+        options.threads = asked.unwrap_or_else(processors);
     }
     Choice { backend, options, reason: "chosen with --backend", ..choice }
 }
@@ -74,8 +72,14 @@ pub(super) fn choose_examined(
     args: &Args,
     want: StatMask,
 ) -> Result<AttributeChoice, CliError> {
-    let threads = threads_for(directory, args.threads, true);
-    let mut choice = attribute_policy::choose(directory, want, threads)?;
+    let (mut choice, threads) = match args.threads {
+        Some(threads) => (attribute_policy::choose(directory, want, threads)?, threads),
+        None => {
+            let choice = attribute_policy::choose_freely(directory, want)?;
+            let threads = attribute_policy::threads(choice.listing.file_system, processors());
+            (choice, threads)
+        }
+    };
     if args.backend.is_some() || args.buffer.is_some() {
         choice.listing = choose(directory, args, false)?;
         choice.stat_backend = attribute_policy::fitting(choice.stat_backend, choice.listing.backend)?;

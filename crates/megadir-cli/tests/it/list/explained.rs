@@ -55,8 +55,8 @@ fn the_threads_of_a_walk_are_printed() {
         |threads: usize| if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
     for (recipe, file_system) in [(&mount::EXT4, FileSystem::Ext4), (&mount::XFS, FileSystem::Xfs)] {
         let mount = require!(Mount::make(recipe));
-        let most = attribute_policy::walk_threads_max(file_system, processors);
-        assert_eq!(most > processors, file_system == FileSystem::Ext4 && processors < 8);
+        let most = attribute_policy::threads_max(file_system, processors);
+        assert_eq!(most > processors, processors < 8);
         let expected = match most > processors {
             true => {
                 format!("walked by {}, by up to {most} while it waits for the device, ", several(processors))

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use megadir_sys::usage::thread_waits;
 
 use super::buffer::Filled;
 use super::contention::Contention;
@@ -31,6 +32,8 @@ pub(super) struct SplitReader {
     spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
+    /// Threads read attributes far from each other.
+    apart: bool,
     /// For threads not started and the caller; empty if entries are only listed.
     stat_backends: Vec<Box<dyn Examine>>,
     throughput: Option<Throughput>,
@@ -53,18 +56,19 @@ impl SplitReader {
         read_ahead::check(directory, options.read_ahead)?;
         let space = Space::of(directory)?;
         let stat_backends = match examination {
-            Some((stat_backend, want)) => stat_backend.start_threads(directory, want, options.threads + 1)?,
+            Some((stat_backend, want)) => {
+                stat_backend.start_threads(directory, want, options.threads_max + 1)?
+            }
             None => Vec::new(),
         };
         let apart = examination.is_some_and(|(stat_backend, _)| stat_backend.works_apart());
-        let regions = if apart { options.threads } else { 1 };
         let serial = directory.again()?;
         let shared = Shared {
             path: directory.path().to_owned(),
             space,
             bounds: Vec::new(),
             next_share: AtomicU64::new(0),
-            regions,
+            regions: 1,
             left: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
             calls: AtomicU64::new(0),
@@ -75,6 +79,7 @@ impl SplitReader {
             spare: None,
             phase: Phase::First { serial, options: *options },
             threads: Vec::new(),
+            apart,
             stat_backends,
             throughput: None,
         })
@@ -83,9 +88,11 @@ impl SplitReader {
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.touch();
-        let started = Instant::now();
+        let (started, waits) = (Instant::now(), thread_waits());
         first.fill(serial.as_fd(), usize::MAX, &self.shared.path, &self.shared.calls)?;
         let alone = (first.bytes().len(), started.elapsed());
+        let is_cached = !thread_waits().waited_for_device_since(waits);
+        let threads = if is_cached { options.threads } else { options.threads_max };
         let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
         first.keep(&scanned);
         // Space left in the buffer nearly always means the end of the directory.
@@ -98,23 +105,29 @@ impl SplitReader {
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
-        let bounds = space::bounds(start, end, options.shares);
         match Arc::get_mut(&mut self.shared) {
             Some(shared) => {
-                shared.bounds = bounds;
+                shared.bounds = space::bounds(start, end, options.shares_of(threads));
+                shared.regions = if self.apart { threads } else { 1 };
             }
             None => unreachable!("no thread has been started yet"),
         }
         let is_certain = self.shared.space != Space::Numbers || !self.stat_backends.is_empty();
         let measured = (!is_certain).then(|| Throughput::new(alone.0, alone.1));
-        self.start(serial, options, self.throughput.or(measured))
+        self.start(serial, threads, options.buffer_bytes, self.throughput.or(measured))
     }
 
     /// Each reopens the directory: the position belongs to the open file.
-    fn start(&mut self, first: Dir, options: &ReadOptions, throughput: Option<Throughput>) -> Result<()> {
-        let others = options.threads - 1;
+    fn start(
+        &mut self,
+        first: Dir,
+        threads: usize,
+        buffer_bytes: usize,
+        throughput: Option<Throughput>,
+    ) -> Result<()> {
+        let others = threads - 1;
         let (filled_in, filled) = bounded(others * 2);
-        let (empty, empty_out) = bounded(options.threads * 2);
+        let (empty, empty_out) = bounded(threads * 2);
         for index in 0..others {
             let directory = first.again()?;
             let examine = self.stat_backends.pop();
@@ -127,12 +140,12 @@ impl SplitReader {
                 .map_err(|error| Error::io("start a thread to read", &self.shared.path, error))?;
             self.threads.push(thread);
             for _ in 0..2 {
-                let _ = empty.send(Filled::new(options.buffer_bytes));
+                let _ = empty.send(Filled::new(buffer_bytes));
             }
         }
         let examine = self.stat_backends.pop();
         let own = Box::new(ShareReader::new(Arc::clone(&self.shared), first, examine, None));
-        self.spare = Some(Filled::new(options.buffer_bytes));
+        self.spare = Some(Filled::new(buffer_bytes));
         self.phase = Phase::Shares { own, filled, empty };
         Ok(())
     }
@@ -250,7 +263,7 @@ impl Drop for SplitReader {
 mod tests {
     use super::{SplitReader, Throughput};
     use crate::backend::Reader;
-    use crate::{Dir, ReadAhead, ReadOptions};
+    use crate::{Dir, ReadOptions};
     use std::collections::BTreeSet;
     use std::time::Duration;
 
@@ -261,13 +274,7 @@ mod tests {
         for name in &names {
             std::fs::File::create(directory.path().join(crate::names::to_os(name).unwrap())).unwrap();
         }
-        let options = ReadOptions {
-            buffer_bytes: 4096,
-            threads: 4,
-            shares: 5,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions::serial(4096).divided(4, 5);
         let directory = Dir::open(directory.path()).unwrap();
         // Only ext4, XFS and btrfs split directories; elsewhere there is nothing to test.
         let Ok(mut reader) = SplitReader::open(&directory, &options, None) else { return };
