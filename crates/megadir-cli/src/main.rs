@@ -4,17 +4,17 @@
 #[macro_use]
 mod ui;
 mod cmd;
-mod detached;
 mod examples;
-mod parse;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
-use ui::exit;
+use ui::exit::{self, CliError};
+use ui::message::quoted;
 
 /// Measure and work on directories with millions of entries
 ///
@@ -27,7 +27,7 @@ struct Cli {
     command: cmd::Command,
 }
 
-fn program() -> clap::Command {
+fn program() -> Command {
     examples::added(Cli::command())
 }
 
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         _ => error,
     });
     let done = match parsed {
-        _ if let Some(error) = detached::value(&program, &words) => Err(error),
+        _ if let Some(error) = detached_value(&program, &words) => Err(error),
         Ok(cli) => match cli.command.asks_for_help() {
             Some(name) => ui::output::print(&short_help(name)).map(|()| exit::DONE),
             None => cmd::run(cli.command),
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     end(done, &words)
 }
 
-fn end(done: Result<u8, exit::CliError>, words: &[OsString]) -> ExitCode {
+fn end(done: Result<u8, CliError>, words: &[OsString]) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -84,4 +84,47 @@ fn short_help(name: &str) -> String {
     // Only a built command knows what precedes its name.
     program.build();
     program.find_subcommand_mut(name).map_or_else(String::new, |command| command.render_help().to_string())
+}
+
+/// Finds the value of an option that takes one only after `=`, such as `--watch 5m`, where the parser sees a directory;
+/// `None` if the word after such an option is a directory.
+fn detached_value(program: &Command, words: &[OsString]) -> Option<CliError> {
+    let mut command = program;
+    for (index, word) in words.iter().enumerate().skip(1) {
+        if word == "--" {
+            return None;
+        }
+        if let Some(below) = command.find_subcommand(word) {
+            command = below;
+        }
+        let Some(next) = words.get(index + 1) else { continue };
+        if has_optional_value(command, word) && !is_option(next) && !Path::new(next).is_dir() {
+            let mut joined = word.clone();
+            joined.push("=");
+            joined.push(next);
+            let (option, shown) = (word.display(), joined.display());
+            let error = format!(
+                "{} is not a directory; if it is the value of {option}, write {shown}",
+                quoted(Path::new(next))
+            );
+            let corrected = words[..index].iter().chain([&joined]).chain(&words[index + 2..]);
+            // Otherwise it is a mistyped directory.
+            if Cli::try_parse_from(corrected).is_ok() {
+                return Some(CliError::usage(error));
+            }
+        }
+    }
+    None
+}
+
+fn has_optional_value(command: &Command, word: &OsString) -> bool {
+    let Some(name) = word.to_str().and_then(|word| word.strip_prefix("--")) else { return false };
+    command.get_arguments().any(|option| {
+        let is_optional = option.get_num_args().is_some_and(|values| values.min_values() == 0);
+        option.is_require_equals_set() && is_optional && option.get_long() == Some(name)
+    })
+}
+
+fn is_option(word: &OsString) -> bool {
+    word.as_encoded_bytes().starts_with(b"-")
 }

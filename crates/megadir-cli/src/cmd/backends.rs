@@ -7,7 +7,7 @@ use megadir::{BACKENDS, Dir, STAT_BACKENDS, StatMask, attribute_policy, policy};
 
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
-use crate::ui::{escape, output, paragraph};
+use crate::ui::{escape, output, screen};
 
 /// List the methods of reading directories and attributes
 ///
@@ -56,11 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         stat_backends.for_each(|way| json_line(&mut text, "stat_backend", &way));
     } else {
         let path = quoted(&args.directory);
-        let width = if io::stdout().is_terminal() { paragraph::width(true) } else { usize::MAX };
+        let width = if io::stdout().is_terminal() { screen::width(true) } else { usize::MAX };
         let mut screen = String::new();
         lines(&mut screen, width, backends);
         screen.push('\n');
-        paragraph::wrapped(
+        screen::wrapped(
             &mut screen,
             width,
             ("", "  "),
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         lines(&mut screen, width, stat_backends);
         screen.push('\n');
         let sentence = format!("'megadir list --long' queries attributes with {examined}");
-        paragraph::wrapped(&mut screen, width, ("", "  "), &sentence);
+        screen::wrapped(&mut screen, width, ("", "  "), &sentence);
         text = screen.into_bytes();
     }
     output::print(&String::from_utf8_lossy(&text))?;
@@ -84,9 +84,9 @@ fn lines(text: &mut String, line_width: usize, ways: impl Iterator<Item = Way>) 
     for way in ways {
         let state = if way.refused.is_none() { "available" } else { "unavailable" };
         let first = format!("{:<width$} {state:<11}  ", way.name);
-        paragraph::wrapped(text, line_width, (&first, &below), way.about);
+        screen::wrapped(text, line_width, (&first, &below), way.about);
         if let Some(reason) = &way.refused {
-            paragraph::wrapped(text, line_width, (&below, &below), &format!("because {reason}"));
+            screen::wrapped(text, line_width, (&below, &below), &format!("because {reason}"));
         }
     }
 }

@@ -11,8 +11,8 @@ use megadir_inventory::Inventory;
 use super::owners::user_named;
 use super::times::now_s;
 use super::values::file_type;
+use crate::cmd::values;
 use crate::exit::CliError;
-use crate::parse;
 use crate::ui::message::quoted;
 
 pub(in crate::cmd) const IDS: [&str; 11] = [
@@ -60,11 +60,11 @@ pub(in crate::cmd) struct Asked {
     #[arg(allow_negative_numbers = true)]
     pub(in crate::cmd) max_depth: Option<u32>,
     /// Only entries modified longer ago than AGE: 90s, 15m, 12h, 30d, 2w, 1y (365 days)
-    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
+    #[arg(long, value_name = "AGE", value_parser = values::age_s, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     older_than: Option<u64>,
     /// Only entries modified within the last AGE or in the future: 90s, 15m, 12h, 30d, 2w, 1y
-    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
+    #[arg(long, value_name = "AGE", value_parser = values::age_s, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     newer_than: Option<u64>,
     /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation)
@@ -74,11 +74,11 @@ pub(in crate::cmd) struct Asked {
     #[arg(long, value_name = "TIME", value_parser = time, action = ArgAction::Set, help_heading = "Selection")]
     by: Vec<By>,
     /// Only entries larger than SIZE, e.g. 0, 4KiB, 1M (K, M, G: powers of 1024; KB, MB: of 1000)
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     larger_than: Option<u64>,
     /// Only entries smaller than SIZE, e.g. 1, 4KiB, 1M
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     smaller_than: Option<u64>,
     /// Only entries owned by USER, a name or a number
@@ -245,7 +245,7 @@ fn ago(age_s: u64) -> Time {
 }
 
 fn depth(text: &str) -> Result<u32, String> {
-    match parse::count(text).map(u32::try_from) {
+    match values::count(text).map(u32::try_from) {
         Ok(Ok(depth @ 1..)) => Ok(depth),
         _ => Err("write a number from 1: the entries of the directory itself have level 1".into()),
     }

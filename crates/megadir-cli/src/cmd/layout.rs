@@ -1,17 +1,17 @@
 //! `megadir layout`: the layout of a tree by a sample, and the files that do not fit it.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::path::PathBuf;
 
+use megadir::layout::{Layout, PRESETS};
 use megadir::reshard::{self, Detected, Fit, detect, verify};
 use megadir::{Dir, Error, FileType, names};
 
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::limits::amount::{grouped, plural};
-use super::named_layout::Named;
-use super::progress::Progress;
-use super::watcher::watched;
+use super::progress::{Progress, watched};
 use crate::exit::{self, CliError, describe, kind};
 use crate::ui::escape;
 use crate::ui::message::quoted;
@@ -168,4 +168,46 @@ fn object(found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) ->
         );
     }
     String::from_utf8_lossy(&text).into_owned() + &rest + "}\n"
+}
+
+/// Layout with the name that messages use: as the user wrote it, or that of a preset if its text says little.
+#[derive(Clone, Debug)]
+pub(in crate::cmd) struct Named {
+    pub(in crate::cmd) layout: Layout,
+    name: String,
+}
+
+impl Named {
+    pub(in crate::cmd) fn parse(text: &str) -> Result<Self, String> {
+        let layout = text.parse::<Layout>().map_err(|error| error.to_string())?;
+        Ok(Self { layout, name: text.to_owned() })
+    }
+
+    pub(in crate::cmd) fn of(layout: Layout) -> Self {
+        let text = layout.to_string();
+        let preset = PRESETS.iter().find(|preset| preset.layout == layout && text.contains('+'));
+        Self { layout, name: preset.map_or(text, |preset| preset.name.to_owned()) }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Named;
+
+    #[test]
+    fn options_of_a_preset_are_named_by_it() {
+        for (text, name) in
+            [("git", "git"), ("nginx", "suffix:1/2"), ("prefix:2+rest", "git"), ("flat", "flat")]
+        {
+            assert_eq!(Named::of(text.parse().unwrap()).to_string(), name);
+            assert_eq!(Named::parse(text).unwrap().to_string(), text);
+        }
+        assert!(Named::parse("prefx:2").is_err());
+    }
 }

@@ -11,8 +11,8 @@ use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
 use super::interrupt::{Interrupt, interruptible};
 use super::progress::Progress;
+use crate::cmd::values;
 use crate::exit::{self, CliError};
-use crate::parse;
 use crate::ui::escape;
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::print;
@@ -29,16 +29,16 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Number of files, e.g. 1M
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     entries: u64,
     /// Size of each file, e.g. 10 or 4KiB
-    #[arg(long, value_name = "SIZE", default_value = "10", value_parser = parse::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "10", value_parser = values::bytes)]
     size: u64,
     /// Distribution of file sizes: uniform:1KiB-100KiB, lognormal:50kB+sigma=1
-    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = parse::sizes_help(), conflicts_with = "size")]
+    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = values::sizes_help(), conflicts_with = "size")]
     sizes: Option<Sizes>,
     /// Content of the files: pseudorandom, hex-digest or json
-    #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content, long_help = parse::content_help())]
+    #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content, long_help = values::content_help())]
     content: ContentKind,
     /// Naming scheme [default: as the layout requires, else md5]
     #[arg(long, value_enum)]

@@ -6,21 +6,13 @@ use crate::ui::output;
 pub(crate) use bench::launched;
 
 mod advise;
-#[cfg(any(target_os = "linux", windows))]
-mod ask;
 mod backends;
 mod bench;
-#[cfg(any(target_os = "linux", windows))]
-mod body;
-#[cfg(any(target_os = "linux", windows))]
-mod change_options;
 mod changes;
 mod conditions;
 mod doctor;
 pub(crate) mod engine;
 mod error_limiter;
-#[cfg(any(target_os = "linux", windows))]
-mod failure;
 mod generate;
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -36,8 +28,8 @@ mod layout {
 mod limits;
 mod list;
 mod make;
-#[cfg(target_os = "linux")]
-mod named_layout;
+#[cfg(any(target_os = "linux", windows))]
+mod mass_change;
 mod owners;
 mod progress;
 mod prometheus;
@@ -70,8 +62,6 @@ mod unavailable;
 mod usage;
 mod values;
 pub(crate) mod version;
-#[cfg(any(target_os = "linux", windows))]
-mod watcher;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {

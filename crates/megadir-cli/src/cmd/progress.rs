@@ -1,5 +1,5 @@
 //! Progress of a command: one line on standard error, if that is a terminal and the command takes longer than
-//! [`DELAY`]. A thread draws it from a counter, so that the work only adds to a number.
+//! [`DELAY`]. A thread draws it from a counter, so that the work only adds to a number; another one looks at the work.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use megadir::Dir;
 
 use super::limits::amount::{amount, grouped};
+#[cfg(any(target_os = "linux", windows))]
+use crate::exit::CliError;
 use crate::ui::message;
 
 const DELAY: Duration = Duration::from_millis(500);
@@ -105,7 +107,6 @@ impl Progress {
                     std::thread::park_timeout(TICK);
                 }
             });
-            // A guard, because the scope joins the thread even if the work panics.
             let _ends = Ends(&done, copies.thread());
             work()
         })
@@ -135,6 +136,30 @@ pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
     }
 }
 
+/// Calls `look` now and then in a thread beside the work: for interrupts, progress and heartbeats.
+#[cfg(any(target_os = "linux", windows))]
+pub(in crate::cmd) fn watched<R>(
+    mut look: impl FnMut() + Send,
+    work: impl FnOnce() -> R,
+) -> Result<R, CliError> {
+    const LOOK_EVERY: Duration = Duration::from_millis(50);
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = std::thread::Builder::new().name("megadir-progress".to_owned());
+        let watcher = watcher.spawn_scoped(scope, || {
+            while !ended.load(Ordering::Acquire) {
+                std::thread::park_timeout(LOOK_EVERY);
+                look();
+            }
+        });
+        let watcher = watcher
+            .map_err(|error| CliError::nothing_ran(format!("start a thread: {}", message::reason(&error))))?;
+        let _ends = Ends(&ended, watcher.thread());
+        Ok(work())
+    })
+}
+
+/// A guard, because a scope joins its threads even if the work panics.
 struct Ends<'a>(&'a AtomicBool, &'a std::thread::Thread);
 
 impl Drop for Ends<'_> {

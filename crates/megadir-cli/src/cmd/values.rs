@@ -1,4 +1,4 @@
-//! Value parsers for the options of `megadir list`, partly shared with other commands.
+//! Value parsers for options: counts, sizes, ages and interval widths, and values that several commands take.
 
 use std::num::NonZeroU32;
 
@@ -6,13 +6,15 @@ use megadir::{
     BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, ReadAhead, StatBackend, THREADS_MAX,
     attribute_policy,
 };
+use megadir_bench::dataset::{CONTENTS, SIZE_LAWS};
+use megadir_bench::plan::{AgedBy, HalfWidth};
 
-use crate::parse;
+pub(in crate::cmd) use megadir::quantity::{age_s, bytes, count};
 
 const TOP_MAX: u64 = 1_000_000;
 
 pub(in crate::cmd) fn top(text: &str) -> Result<usize, String> {
-    match parse::count(text)? {
+    match count(text)? {
         places @ ..=TOP_MAX => Ok(places as usize),
         _ => Err("too many: each takes its path in memory (write 1M or fewer)".into()),
     }
@@ -20,13 +22,13 @@ pub(in crate::cmd) fn top(text: &str) -> Result<usize, String> {
 
 pub(in crate::cmd) fn rate(text: &str) -> Result<NonZeroU32, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
-    let rate = parse::count(number).ok().map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+    let rate = count(number).ok().map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
     rate.and_then(NonZeroU32::new)
         .ok_or_else(|| "expected entries per second, 1/s or more, such as 500/s or 10k/s".to_owned())
 }
 
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
-    match parse::bytes(text)? {
+    match bytes(text)? {
         bytes if bytes < 1 << 20 => Err("too small (write 1MiB or more)".into()),
         bytes => usize::try_from(bytes).map_err(|_| "more than this machine can address".into()),
     }
@@ -76,7 +78,7 @@ impl ReadAheadOption {
 
 pub(in crate::cmd) fn buffer(text: &str) -> Result<usize, String> {
     let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
-    match parse::bytes(text)? {
+    match bytes(text)? {
         bytes if bytes < BUFFER_BYTES_MIN as u64 => {
             Err(format!("too small ({}; one name of 255 bytes alone takes 280 bytes)", range()))
         }
@@ -120,8 +122,8 @@ pub(in crate::cmd) fn list_limits(text: &str) -> Result<ListLimits, String> {
     let mut limits = ListLimits { entries: None, bytes: None };
     for part in text.split(',') {
         let (limit, parsed) = match part.ends_with('B') {
-            true => (&mut limits.bytes, parse::bytes(part)?),
-            false => (&mut limits.entries, parse::count(part)?),
+            true => (&mut limits.bytes, bytes(part)?),
+            false => (&mut limits.entries, count(part)?),
         };
         if parsed == 0 || limit.replace(parsed).is_some() {
             return Err("expected a number of entries, a size or both, each above 0: 100k,100GB".to_owned());
@@ -143,9 +145,46 @@ pub(in crate::cmd) fn asked_backend(
     if fresh { attribute_policy::fresh().map(Some) } else { Ok(named) }
 }
 
+/// `500k`, or a multiple such as `10x`.
+pub(in crate::cmd) fn aged(text: &str) -> Result<AgedBy, String> {
+    match text.strip_suffix('x') {
+        None => count(text).map(AgedBy::Files),
+        Some(times) => {
+            let times = times.parse().ok().filter(|times| *times > 0);
+            times
+                .map(AgedBy::Times)
+                .ok_or_else(|| format!("'{text}' is not a multiple: write 10x, or a number such as 500k"))
+        }
+    }
+}
+
+/// `1%` of a ratio; `5ns`, `0.2us` or `1ms` of a time difference.
+pub(in crate::cmd) fn width(text: &str) -> Result<HalfWidth, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let value = number.parse::<f64>().ok().filter(|value| *value > 0.0);
+    match (value, unit.trim_start()) {
+        (Some(value), "%") => Ok(HalfWidth::Fraction(value / 100.0)),
+        (Some(value), "ns") => Ok(HalfWidth::Absolute(value)),
+        (Some(value), "us") => Ok(HalfWidth::Absolute(1e3 * value)),
+        (Some(value), "ms") => Ok(HalfWidth::Absolute(1e6 * value)),
+        _ => Err(format!("'{text}' is not a width: write 1% (of a ratio) or 5ns, 0.2us (of a difference)")),
+    }
+}
+
+pub(in crate::cmd) fn sizes_help() -> String {
+    let lines = SIZE_LAWS.iter().map(|(form, about)| format!("{form:<24} {about}"));
+    format!("Distribution of file sizes.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+pub(in crate::cmd) fn content_help() -> String {
+    let lines = CONTENTS.iter().map(|(name, _, about)| format!("{name:<14} {about}"));
+    format!("Content of the files.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{buffer, file_type, threads};
+    use super::{AgedBy, HalfWidth, aged, buffer, file_type, threads, width};
 
     #[test]
     fn values_out_of_range_are_refused() {
@@ -159,5 +198,24 @@ mod tests {
             assert!(threads(text).is_err(), "{text}");
         }
         assert!(file_type("").is_err() && file_type("flie").is_err());
+    }
+
+    #[test]
+    fn ages_are_counts_or_multiples() {
+        assert_eq!(aged("500k"), Ok(AgedBy::Files(500_000)));
+        assert_eq!(aged("10x"), Ok(AgedBy::Times(10)));
+        for text in ["", "x", "0x", "-1x", "1.5x", "many"] {
+            assert!(aged(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn widths_have_a_unit() {
+        assert_eq!(width("0.5%"), Ok(HalfWidth::Fraction(0.005)));
+        assert_eq!(width("5ns"), Ok(HalfWidth::Absolute(5.0)));
+        assert_eq!(width("0.2 us"), Ok(HalfWidth::Absolute(200.0)));
+        for text in ["", "5", "0%", "-1%", "%", "5s", "1.2.3ns"] {
+            assert!(width(text).is_err(), "{text}");
+        }
     }
 }

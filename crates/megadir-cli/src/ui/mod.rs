@@ -1,13 +1,12 @@
 //! Terminal and pipe output: standard output, messages, escaping, exit codes.
 
-pub(crate) mod columns;
 pub(crate) mod escape;
 pub(crate) mod exit;
 #[macro_use]
 pub(crate) mod message;
 pub(crate) mod new_file;
 pub(crate) mod output;
-pub(crate) mod paragraph;
+pub(crate) mod screen;
 pub(crate) use megadir::sizes;
 
 /// By `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and otherwise on terminals.

@@ -1,9 +1,9 @@
 //! `megadir advise`: recommends a layout for very many files on this machine.
 
 mod json;
-mod measuring;
 mod text;
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,13 +12,15 @@ use megadir::Dir;
 use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths};
 use megadir_advise::code::{Language, snippet, transition};
-use megadir_advise::measure::{Run, TIME_MIN};
-use megadir_advise::{Advice, Look, Pattern, Question, advise, candidates, look};
+use megadir_advise::measure::{Outcome, Request, Run, TIME_MIN, measure};
+use megadir_advise::{Advice, Candidate, Look, Pattern, Question, advise, candidates, look};
+use megadir_bench::{Event, Listener, RunError};
 use megadir_report::page::{Conclusion, with_conclusion};
 
+use crate::cmd::bench::{Progress, drawn_seed, program};
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::values;
 use crate::exit::{self, CliError};
-use crate::parse;
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
@@ -52,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "Files")]
     like: Option<PathBuf>,
     /// Size of each file, e.g. 0, 10 or 50kB [default: sampled]
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Files")]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = "Files")]
     size: Option<u64>,
 
     /// Number of threads or processes that create files concurrently [default: 1]
@@ -181,7 +183,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     };
     let ground = megadir_advise::NewDir::of(&look.limits, question.churn);
     let all = candidates(&question, &ground, &look.names);
-    let Some(run) = measuring::measured(args, &question, &look, &all, interrupt)? else { return Ok(None) };
+    let Some(run) = measured(args, &question, &look, &all, interrupt)? else { return Ok(None) };
     let measured = run.as_ref().ok().map(|run| &run.measured);
     let advice = advise(&question, &look.limits, &all, measured, !look.names.is_empty());
     Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
@@ -221,7 +223,7 @@ fn check(args: &Args) -> Result<(), CliError> {
 }
 
 fn files(text: &str) -> Result<u64, String> {
-    match parse::count(text)? {
+    match values::count(text)? {
         0 => Err("expected at least 1 file".into()),
         files => Ok(files),
     }
@@ -234,7 +236,7 @@ fn writers(text: &str) -> Result<u32, String> {
 
 fn time(text: &str) -> Result<Duration, String> {
     let (least, most) = (TIME_MIN.as_secs(), TIME_MAX_S);
-    match parse::age_s(text) {
+    match values::age_s(text) {
         Ok(seconds) if seconds == 0 || (least..=most).contains(&seconds) => Ok(Duration::from_secs(seconds)),
         _ => Err("write 2s to 1h, e.g. 30s or 5m; 0s measures nothing".into()),
     }
@@ -264,4 +266,53 @@ fn language() -> impl clap::builder::TypedValueParser<Value = Language> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     let words = Language::ALL.iter().map(|language| language.word());
     PossibleValuesParser::new(words).try_map(|word| word.parse::<Language>())
+}
+
+/// `None` after an interrupt; the reason if nothing was measured.
+fn measured(
+    args: &Args,
+    question: &Question,
+    look: &Look,
+    candidates: &[Candidate],
+    interrupt: &Interrupt,
+) -> Result<Option<Result<Box<Run>, String>>, CliError> {
+    if args.time.is_zero() {
+        return Ok(Some(Err("--time 0s".into())));
+    }
+    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let request = Request {
+        directory: &args.directory,
+        question,
+        limits: &look.limits,
+        candidates,
+        time: args.time,
+        seed: drawn_seed(),
+        command: arguments.collect(),
+        program: program(),
+        stop: &interrupt.stop,
+        beat: &interrupt.beat,
+    };
+    match measure(&request, &mut Shown("trial: ", None), &mut Shown("", None)) {
+        Ok(Outcome::Measured(run)) => Ok(Some(Ok(run))),
+        Ok(Outcome::Not { why }) => Ok(Some(Err(why))),
+        Ok(Outcome::Interrupted) => Ok(None),
+        Err(RunError::Interrupted) => Ok(None),
+        Err(error) => Err(CliError::nothing_ran(error.to_string())),
+    }
+}
+
+/// Progress on terminals, without the notes of a run: the answer has the relevant ones.
+struct Shown(&'static str, Option<Progress>);
+
+impl Listener for Shown {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let Event::Started(header) = event {
+            self.1 = None;
+            self.1 = Some(Progress::new(&header.plan, true).labelled(self.0));
+        }
+        match (&mut self.1, event) {
+            (Some(progress), event) if !matches!(event, Event::Noted(_)) => progress.event(event),
+            _ => Ok(()),
+        }
+    }
 }

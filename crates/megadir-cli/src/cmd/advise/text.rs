@@ -14,22 +14,22 @@ use super::{Answer, Run};
 use crate::cmd::limits::amount::{amount, interval, percent};
 use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
-use crate::ui::paragraph;
+use crate::ui::screen;
 
 const VALUES_AT: usize = 15;
 const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
 const STANDS: &str = "The machine was overloaded: times are rough, but the limits decide this answer.";
 
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
-    let width = paragraph::width(is_terminal);
+    let width = screen::width(is_terminal);
     let mut lines = String::new();
     for line in opening(answer) {
-        paragraph::wrapped(&mut lines, width, ("", ""), &line);
+        screen::wrapped(&mut lines, width, ("", ""), &line);
     }
     lines.push('\n');
     for (label, value) in rows(answer) {
         let first = format!("  {label:<width$}", width = VALUES_AT - 2);
-        paragraph::wrapped(&mut lines, width, (&first, &" ".repeat(VALUES_AT)), &value);
+        screen::wrapped(&mut lines, width, (&first, &" ".repeat(VALUES_AT)), &value);
     }
     text.extend_from_slice(lines.as_bytes());
 }

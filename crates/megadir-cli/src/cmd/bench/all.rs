@@ -17,8 +17,8 @@ use megadir_record::{DataSource, Plan, Preset};
 use megadir_report::Report;
 
 use super::describe::about;
-use super::open::{open, refuse};
 use super::options::{Args, Asked, Resolved, RunArgs, drawn_seed, resolve};
+use super::record_file::{open, refuse};
 use super::report::{replace, write_page_as};
 use super::run::{Done, check_start, code, resume_run, run_error, run_study};
 use crate::cmd::interrupt::{Interrupt, interruptible};

@@ -9,7 +9,7 @@ use megadir_report::between::{
     render_machines,
 };
 
-use super::open::{Opened, open, refuse};
+use super::record_file::{Opened, open, refuse};
 use super::report::{AT_LENGTH, FIRST_SCREEN, view};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;

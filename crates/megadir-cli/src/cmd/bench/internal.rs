@@ -7,8 +7,8 @@ use std::time::Duration;
 use megadir_bench::WorkerCommand;
 use megadir_bench::measure::{Calibration, null_loop, null_loop_untimed};
 
+use crate::cmd::values;
 use crate::exit::{self, CliError};
-use crate::parse;
 use crate::ui::output::print;
 
 const CALIBRATION: Duration = Duration::from_millis(20);
@@ -17,7 +17,7 @@ const CALIBRATION: Duration = Duration::from_millis(20);
 #[derive(clap::Args)]
 pub(crate) struct NullArgs {
     /// Number of operations
-    #[arg(long, value_name = "N", default_value = "10M", value_parser = parse::count)]
+    #[arg(long, value_name = "N", default_value = "10M", value_parser = values::count)]
     operations: u64,
     /// Use the monotonic clock, as on machines without an invariant cycle counter
     #[arg(long)]

@@ -8,7 +8,7 @@ use megadir_bench::study::{BUILT_IN, Kind, Meta, Study, built_in};
 use crate::exit::{self, CliError};
 use crate::ui::message::counted;
 use crate::ui::output::print;
-use crate::ui::paragraph;
+use crate::ui::screen;
 
 /// List the built-in studies
 #[derive(clap::Args)]
@@ -42,12 +42,12 @@ fn studies() -> impl Iterator<Item = Result<Study, CliError>> {
 }
 
 fn questions() -> Result<String, CliError> {
-    let width = paragraph::width(std::io::stdout().is_terminal());
+    let width = screen::width(std::io::stdout().is_terminal());
     let column = BUILT_IN.iter().map(|entry| entry.name.len() + 2).max().unwrap_or(0);
     let mut text = String::new();
     for study in studies() {
         let Meta { name, question, .. } = study?.meta;
-        paragraph::wrapped(&mut text, width, (&format!("{name:column$}"), &" ".repeat(column)), &question);
+        screen::wrapped(&mut text, width, (&format!("{name:column$}"), &" ".repeat(column)), &question);
     }
     Ok(text)
 }

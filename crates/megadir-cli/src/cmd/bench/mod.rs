@@ -9,7 +9,6 @@ mod filesystems;
 mod internal;
 mod lab;
 mod list;
-mod open;
 mod options;
 mod progress;
 mod record_file;

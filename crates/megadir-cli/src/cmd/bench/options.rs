@@ -18,8 +18,8 @@ use super::volumes;
 use super::work::FileWorkArgs;
 use crate::cmd::engine::{Engine, Shift};
 use crate::cmd::interrupt::Interrupt;
+use crate::cmd::values;
 use crate::exit::CliError;
-use crate::parse;
 use crate::ui::message::reason;
 
 const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the running executable)");
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     backend: Vec<String>,
     /// Buffer sizes to compare, e.g. 32KiB,1MiB
-    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = parse::bytes)]
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = values::bytes)]
     buffer: Vec<u64>,
     /// Numbers of threads to compare
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Start N operations per second [default: back to back]
     ///
     /// For studies of single operations such as lookup. Times are counted from the scheduled start.
-    #[arg(long, value_name = "N", value_parser = parse::count)]
+    #[arg(long, value_name = "N", value_parser = values::count)]
     rate: Option<u64>,
     /// Run the small size: seconds, or up to 30s with several file systems
     #[arg(long)]
@@ -110,13 +110,13 @@ pub(crate) struct RunArgs {
     /// Sizes of the data sets, e.g. 100k or 10k,100k,1M
     ///
     /// The largest is compared; studies of growth use all.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse::count)]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = values::count)]
     entries: Vec<u64>,
     /// Distribution of file sizes: 4KiB, uniform:1KiB-100KiB, lognormal:50kB+sigma=1
-    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = parse::sizes_help())]
+    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = values::sizes_help())]
     sizes: Option<Sizes>,
     /// Content of the files: pseudorandom, hex-digest or json
-    #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = parse::content_help())]
+    #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = values::content_help())]
     content: Option<ContentKind>,
     #[command(flatten)]
     pub(crate) lab: LabArgs,
@@ -131,7 +131,7 @@ pub(crate) struct RunArgs {
     ///
     /// This number of files is created among the directory's own and removed before measuring. Only for studies
     /// of directories.
-    #[arg(long, value_name = "N|Nx", value_parser = parse::aged)]
+    #[arg(long, value_name = "N|Nx", value_parser = values::aged)]
     aged: Option<AgedBy>,
     /// Cache states to measure each arm in: warm, unseen, data-cold, vfs-cold, fs-cold
     ///
@@ -155,7 +155,7 @@ pub(crate) struct RunArgs {
     ///
     /// A percentage limits ratios, a time limits differences. --rounds is the limit [default limit: 10 times
     /// the study's rounds].
-    #[arg(long, value_name = "WIDTH", value_parser = parse::width)]
+    #[arg(long, value_name = "WIDTH", value_parser = values::width)]
     until: Option<HalfWidth>,
     /// Seed of names and orders [default: random, recorded]
     #[arg(long, value_name = "N")]

@@ -1,13 +1,20 @@
 //! File of a record during a run: appears under its name with its synced first line, never over a file, and
 //! has one writer. A run killed before leaves no record, one killed later a record that can be resumed. Linux
-//! locks the file (advisory); on Windows a lock would block readers, so the share mode excludes writers.
+//! locks the file (advisory); on Windows a lock would block readers, so the share mode excludes writers. Reports open
+//! records later, also truncated and damaged ones.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use megadir_bench::Durable;
+use megadir_record::Record;
+use megadir_record::jsonl::{ReadError, read_partly};
+use megadir_report::Report;
+
+use crate::exit::CliError;
+use crate::ui::message::{counted, reason};
 
 const TAKEN: &str = "another run is writing it";
 const PREFIX: &str = ".megadir-record-";
@@ -168,7 +175,7 @@ fn keep(file: File, _path: &Path) -> io::Result<File> {
 #[cfg(windows)]
 fn keep(file: File, path: &Path) -> io::Result<File> {
     drop(file);
-    let mut file = open(path)?;
+    let mut file = reopen(path)?;
     io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
     Ok(file)
 }
@@ -181,7 +188,7 @@ fn sync_directory(path: &Path) {
     }
 }
 
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(super) fn reopen(path: &Path) -> io::Result<File> {
     // Windows cannot truncate a file that is opened for appending only.
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))
 }
@@ -230,4 +237,56 @@ fn alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         Some(SHARING_VIOLATION) => io::Error::other(TAKEN),
         _ => error,
     })
+}
+
+/// Record that was read, perhaps partly.
+pub(crate) struct Opened {
+    pub(crate) report: Report,
+    pub(crate) damaged: bool,
+}
+
+/// Prints a line about missing or damaged parts.
+pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
+    let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
+    let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
+    let input = BufReader::with_capacity(256 << 10, file);
+    let (mut record, damage) = read_partly(input).map_err(|error| refuse(error.to_string()))?;
+    if share {
+        megadir_record::redact::record(&mut record);
+    }
+    warn(path, &record, damage.as_ref());
+    let report = Report::of(record).map_err(|error| refuse(error.to_string()))?;
+    Ok(Opened { report, damaged: damage.is_some() })
+}
+
+pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
+    CliError::nothing_ran(format!("'{}': {reason}", path.display()))
+}
+
+fn warn(path: &Path, record: &Record, damage: Option<&ReadError>) {
+    let (path, blocks) = (path.display(), record.samples.len());
+    if record.chain.is_none() {
+        eprintln!(
+            "megadir: '{path}' is from an older megadir and has no checksums, so changes to it cannot be detected"
+        );
+    }
+    match (damage, record.cut) {
+        (Some(damage), _) => {
+            eprintln!(
+                "megadir: '{path}': {damage}; only the {} before it {} reported",
+                counted(blocks as u64, "block", "blocks"),
+                if blocks == 1 { "is" } else { "are" }
+            );
+        }
+        (None, Some(cut)) => eprintln!(
+            "megadir: '{path}' is truncated in line {} after {} bytes; the complete lines are reported",
+            cut.line, cut.bytes
+        ),
+        (None, None) if record.end.is_none() => {
+            eprintln!(
+                "megadir: '{path}' has no end: the run was killed; the blocks measured until then are reported"
+            );
+        }
+        (None, None) => {}
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use megadir_report::chart::{self, CHARTS, chart_named};
 use megadir_report::{FORMATS, Format, Report, Style, View, format_named};
 
-use super::open::{open, refuse};
+use super::record_file::{open, refuse};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::new_file::NewFile;

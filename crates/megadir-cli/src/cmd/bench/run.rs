@@ -13,13 +13,11 @@ use megadir_record::{CacheState, DataSource, Plan, Record, Work};
 use megadir_report::Report;
 
 use super::describe::{about, describe};
-use super::lab;
-use super::open::{Opened, open};
 use super::options::{self, Args, Asked, Resolved, RunArgs, resolve};
 use super::progress::Progress;
-use super::record_file::RecordFile;
+use super::record_file::{Opened, RecordFile, open};
 use super::report::{self, Wording};
-use super::resume;
+use super::{lab, resume};
 use crate::cmd::engine::{self, Engine};
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};

@@ -8,9 +8,9 @@ use super::Args;
 use super::args::By;
 use super::lines::Lines;
 use crate::cmd::list::summary::text::Look;
-use crate::ui::columns::aligned;
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
+use crate::ui::screen::aligned;
 
 const TOP: usize = 10;
 const TOP_JSON: usize = 1000;

@@ -1,8 +1,7 @@
 //! `megadir limits`: how many more entries fit, which limit comes first, and what to do.
 
 pub(super) mod amount;
-mod json;
-mod metrics;
+mod formats;
 pub(super) mod text;
 
 use std::path::{Path, PathBuf};
@@ -14,8 +13,8 @@ use megadir::{Dir, Time};
 use self::amount::interval;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::prometheus::{Metrics, Prometheus, Textfile};
+use crate::cmd::values;
 use crate::exit::{self, CliError};
-use crate::parse;
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
@@ -43,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "Entries to come")]
     like: Option<PathBuf>,
     /// Content size of each entry to come, e.g. 0, 10 or 50kB [default: sampled]
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Entries to come")]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = "Entries to come")]
     size: Option<u64>,
     /// Assume that names come and go, as in a cache or a mail queue, instead of staying
     #[arg(long, help_heading = "Entries to come")]
@@ -123,7 +122,7 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     for (index, path) in args.directories.iter().enumerate() {
         let Some(limits) = pass.check(path, asked) else { continue };
         if args.json {
-            json::object(&mut output.text, &limits, None);
+            formats::json(&mut output.text, &limits, None);
         } else {
             if index > 0 && pass.seen > 1 {
                 output.text.push(b'\n');
@@ -149,7 +148,7 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
             let Some(output) = &mut output else { continue };
             let time = now();
             if args.json {
-                json::object(&mut output.text, &limits, Some(&time));
+                formats::json(&mut output.text, &limits, Some(&time));
             } else {
                 output.text.extend_from_slice(line(&time, &limits).as_bytes());
             }
@@ -212,7 +211,7 @@ impl Pass {
     fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
         let checked = Dir::open(path).and_then(|directory| limits(&directory, asked));
         if let Some((_, metrics)) = &mut self.metrics {
-            metrics::add(metrics, path, checked.as_ref().ok(), self.warn_at);
+            formats::add_to(metrics, path, checked.as_ref().ok(), self.warn_at);
         }
         match checked {
             Ok(limits) => {
@@ -261,7 +260,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn interval_s(text: &str) -> Result<u64, String> {
-    match parse::age_s(text) {
+    match values::age_s(text) {
         Ok(0) | Err(_) => Err("expected an interval such as 10s, 5m or 1h".into()),
         seconds => seconds,
     }

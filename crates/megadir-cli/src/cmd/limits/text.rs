@@ -5,7 +5,7 @@ use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits, Trap};
 
 use super::amount::{amount, interval, percent};
 use crate::ui::message::quoted;
-use crate::ui::{paragraph, sizes};
+use crate::ui::{screen, sizes};
 
 const VALUES_AT: usize = 17;
 /// On narrower terminals the rows are paragraphs.
@@ -26,7 +26,7 @@ pub(super) struct Look {
 impl Look {
     pub(super) fn new(is_terminal: bool, is_verbose: bool) -> Self {
         let lines_max = if is_terminal && !is_verbose { SCREEN_LINES } else { usize::MAX };
-        Self { width: paragraph::width(is_terminal), lines_max }
+        Self { width: screen::width(is_terminal), lines_max }
     }
 
     pub(super) fn report(self, text: &mut Vec<u8>, limits: &Limits, churn: bool) {
@@ -277,6 +277,6 @@ impl Report {
     }
 
     fn wrapped(&mut self, first: &str, rest: &str, paragraph: &str) {
-        paragraph::wrapped(&mut self.text, self.width, (first, rest), paragraph);
+        screen::wrapped(&mut self.text, self.width, (first, rest), paragraph);
     }
 }

@@ -6,9 +6,8 @@ use megadir::{Backend, StatBackend};
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::prometheus::Prometheus;
-use crate::cmd::values::{ReadAheadOption, backend, buffer, memory, stat_backend, threads, top};
+use crate::cmd::values::{self, ReadAheadOption, backend, buffer, memory, stat_backend, threads, top};
 use crate::exit::{self, CliError};
-use crate::parse;
 
 /// List the entries of directories of any size in bounded memory
 ///
@@ -32,7 +31,7 @@ pub(crate) struct Args {
     pub(super) directories: Vec<PathBuf>,
 
     /// Stop after N entries of all directories together, e.g. 100 or 10k
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, help_heading = "Selection")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::count, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     pub(super) limit: Option<u64>,
     /// List subdirectories too; symbolic links are never followed

@@ -8,7 +8,7 @@ use megadir::{Batch, DirPath, Entry, FileType, names};
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 #[cfg(target_os = "linux")]
-use crate::ui::paragraph;
+use crate::ui::screen;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -217,7 +217,7 @@ impl Lines {
         match String::from_utf8(line) {
             Ok(line) if self.escape => {
                 let mut wrapped = String::new();
-                paragraph::wrapped(&mut wrapped, paragraph::width(true), ("", "  "), &line);
+                screen::wrapped(&mut wrapped, screen::width(true), ("", "  "), &line);
                 text.extend_from_slice(wrapped.as_bytes());
             }
             Ok(line) => text.extend_from_slice(format!("{line}\n").as_bytes()),

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use megadir::FileType;
 
-use crate::cmd::change_options::ChangeOptions;
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
+use crate::cmd::mass_change::ChangeOptions;
 use crate::cmd::values::{self, threads};
 use crate::exit::CliError;
-use crate::parse;
 
 /// Remove files and directory trees of any size
 ///
@@ -182,7 +181,7 @@ pub(super) enum Rate {
 }
 
 fn newest(text: &str) -> Result<NonZeroUsize, String> {
-    match parse::count(text)? {
+    match values::count(text)? {
         count @ 1..=NEWEST_MAX => Ok(NonZeroUsize::new(count as usize).unwrap_or(NonZeroUsize::MIN)),
         _ => Err("write a number from 1 to 1M".into()),
     }

@@ -7,7 +7,7 @@ use megadir::remove::{Progress, RemoveOptions, remove_contents, remove_tree};
 use megadir::{Dir, Error, ErrorKind};
 
 use super::args::Args;
-use crate::cmd::body::body;
+use crate::cmd::mass_change::size_kept;
 use crate::ui::message::quoted;
 
 pub(super) fn remove(
@@ -93,6 +93,6 @@ fn one(
 
 /// It stays large after its entries are gone.
 pub(super) fn advise_renew(directory: &Dir) -> Option<String> {
-    let size = body(directory)?;
+    let size = size_kept(directory)?;
     Some(format!("{} {size}; --contents --renew replaces it", quoted(directory.path())))
 }

@@ -12,8 +12,8 @@ use megadir::{
 };
 
 use super::args::Args;
-use crate::cmd::ask::{self, UNASKED_MAX};
 use crate::cmd::limits::amount::amount;
+use crate::cmd::mass_change::{UNASKED_MAX, ask};
 use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, quoted_bytes, reason};
@@ -209,7 +209,7 @@ impl Counted {
         if !self.is_many() {
             return Ok(true);
         }
-        ask::yes(&self.what(paths, args.has_conditions(), args.contents), UNASKED)
+        ask(&self.what(paths, args.has_conditions(), args.contents), UNASKED)
     }
 }
 
@@ -223,7 +223,8 @@ mod tests {
 
     use megadir::{Attributes, BatchBuilder, Error, FileType, Globs, Time};
 
-    use super::{Conditions, Counted, ask};
+    use super::{Conditions, Counted};
+    use crate::cmd::mass_change::question;
     use megadir::remove::target::{NoTarget, Refusal};
 
     #[test]
@@ -231,19 +232,19 @@ mod tests {
         let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
-            ask::question(&many(None).what(&paths, false, false)),
+            question(&many(None).what(&paths, false, false)),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            ask::question(&many(Some(1_234_567)).what(&paths[..1], false, false)),
+            question(&many(Some(1_234_567)).what(&paths[..1], false, false)),
             "megadir: remove 'a' (about 1.23 M entries, more if it has subdirectories)? [y/N] "
         );
         assert_eq!(
-            ask::question(&many(Some(7)).what(&paths[..1], true, false)),
+            question(&many(Some(7)).what(&paths[..1], true, false)),
             "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
         );
         assert_eq!(
-            ask::question(&many(None).what(&paths[..1], false, true)),
+            question(&many(None).what(&paths[..1], false, true)),
             "megadir: remove the contents of 'a' (more than 1000 entries)? [y/N] "
         );
     }
@@ -283,7 +284,7 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
-        let question = ask::question(&counted.what(&[path], false, false));
+        let question = question(&counted.what(&[path], false, false));
         let begins =
             "megadir: remove 'a\\n' (an unknown number of entries, because counting failed: open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");

@@ -16,10 +16,10 @@ use super::log::Log;
 use super::source::{BadPath, Source};
 use super::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
-use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
+use crate::cmd::mass_change::Failure;
+use crate::cmd::progress::watched;
 use crate::cmd::progress::{Progress, estimate};
-use crate::cmd::watcher::watched;
 use crate::exit::{CliError, describe};
 
 struct Results {

@@ -7,8 +7,8 @@ use megadir::remove::Counts;
 use megadir_tasks::Removal;
 
 use super::args::{Args, Rate};
-use crate::cmd::failure::{self, Failure, KEPT_MAX};
 use crate::cmd::limits::amount::{amount, grouped, plural, seconds};
+use crate::cmd::mass_change::{Failure, KEPT_MAX, list_failures};
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
 use crate::ui::sizes;
@@ -165,7 +165,7 @@ impl Summary {
             self.elapsed.as_secs_f64(),
         );
         text.extend_from_slice(numbers.as_bytes());
-        failure::list(&mut text, &self.kept);
+        list_failures(&mut text, &self.kept);
         let left_out = self.failures - self.kept.len() as u64;
         text.extend_from_slice(format!("],\"failed_left_out\":{left_out}}}\n").as_bytes());
         String::from_utf8_lossy(&text).into_owned()

@@ -4,11 +4,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cmd::change_options::ChangeOptions;
-use crate::cmd::named_layout::Named;
+use crate::cmd::layout::Named;
+use crate::cmd::mass_change::ChangeOptions;
 use crate::cmd::values;
 use crate::exit::{self, CliError};
-use crate::parse;
 
 /// Move the files of a directory to another layout
 ///
@@ -97,7 +96,7 @@ impl Args {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
-    match parse::age_s(text)? {
+    match values::age_s(text)? {
         0 => Err("write 1s or more, e.g. 10m".into()),
         seconds => Ok(Duration::from_secs(seconds)),
     }

@@ -1,14 +1,17 @@
-//! Result of a dry run as text.
+//! Result of a dry run as text, with the capacity for the files.
 
 use std::io::IsTerminal;
 use std::num::NonZeroU32;
 
 use megadir::FileSystem;
+use megadir::limits::{Asked, Limits, Span, limits};
 use megadir::reshard::Survey;
+use megadir_advise::{Capacity, NewDir};
 
-use super::capacity::Room;
+use super::Work;
 use crate::cmd::limits::amount::{grouped, interval, plural, seconds};
-use crate::ui::paragraph;
+use crate::cmd::limits::text::headline;
+use crate::ui::screen;
 
 const VALUES_AT: usize = 10;
 
@@ -68,9 +71,9 @@ impl Expected {
 
     /// `stay` names the entries that stay.
     pub(super) fn text(&self, headline: &str, stay: &[String]) -> String {
-        let width = paragraph::width(std::io::stdout().is_terminal());
+        let width = screen::width(std::io::stdout().is_terminal());
         let mut text = String::new();
-        paragraph::wrapped(&mut text, width, ("", ""), headline);
+        screen::wrapped(&mut text, width, ("", ""), headline);
         let mut rows = Vec::new();
         if self.survey.to_move > 0 {
             rows.push(("into", self.targets()));
@@ -86,8 +89,38 @@ impl Expected {
             let shown = if label == last { "" } else { label };
             last = label;
             let first = format!("  {shown:<width$}", width = VALUES_AT - 2);
-            paragraph::wrapped(&mut text, width, (&first, &" ".repeat(VALUES_AT)), &value);
+            screen::wrapped(&mut text, width, (&first, &" ".repeat(VALUES_AT)), &value);
         }
         text
+    }
+}
+
+/// Capacity for the files: of the directories named, and of a new directory in the one that receives the files.
+/// Unknown limits are no failure: the dry run still counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Room {
+    /// The old directory first.
+    pub(super) sentences: Vec<String>,
+    /// Entries that the receiving directory takes before a create fails.
+    pub(super) here: Option<Span>,
+    pub(super) new: Option<Span>,
+}
+
+impl Room {
+    pub(super) fn look(work: &Work) -> Self {
+        let mut room = Self::default();
+        for directory in [Some(&work.directory), work.into.as_ref()].into_iter().flatten() {
+            let Ok(limits) = limits(directory, &Asked::MORE_OF_THE_SAME) else { continue };
+            room.sentences.push(headline(&limits, false));
+            (room.here, room.new) = (limits.entries_until_full(), of_new(&limits));
+        }
+        room
+    }
+}
+
+fn of_new(limits: &Limits) -> Option<Span> {
+    match NewDir::of(limits, false).capacity {
+        Capacity::Bounded { full, .. } => Some(full),
+        Capacity::Unbounded | Capacity::Unknown | Capacity::Linear => None,
     }
 }

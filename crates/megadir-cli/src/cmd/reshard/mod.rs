@@ -1,9 +1,7 @@
 //! `megadir reshard`: asks and reports; the library moves.
 
 mod args;
-mod capacity;
 mod expected;
-mod renewal;
 mod run;
 mod summary;
 
@@ -14,16 +12,14 @@ use megadir::reshard::{Progress, ReshardOptions, Survey, detect, survey};
 use megadir::{Dir, Error, Globs};
 
 pub(crate) use self::args::Args;
-use self::capacity::Room;
-use self::expected::Expected;
-use self::renewal::Renewal;
+use self::expected::{Expected, Room};
+use self::run::Renewal;
 use self::summary::Summary;
-use crate::cmd::ask::{self, UNASKED_MAX};
 use crate::cmd::error_limiter::ErrorLimiter;
-use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{Interrupt, interruptible};
-use crate::cmd::named_layout::Named;
-use crate::cmd::watcher::watched;
+use crate::cmd::layout::Named;
+use crate::cmd::mass_change::{Failure, UNASKED_MAX, ask};
+use crate::cmd::progress::watched;
 use crate::exit::{self, CliError, describe, kind};
 use crate::ui::message::quoted;
 
@@ -157,7 +153,7 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
         true => format!(", and replace {} with a small copy", quoted(&args.directory)),
         false => String::new(),
     };
-    ask::yes(&format!("move {number} of {}{renewal}", work.what(args)), UNASKED)
+    ask(&format!("move {number} of {}{renewal}", work.what(args)), UNASKED)
 }
 
 fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {

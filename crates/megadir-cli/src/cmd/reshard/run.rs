@@ -1,19 +1,18 @@
-//! Calls the library, once or until the directory is quiet.
+//! Calls the library, once or until the directory is quiet, and replaces the directory (`--renew`).
 
+use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
-use megadir::Error;
 use megadir::layout::Layout;
-use megadir::reshard::{self, Counts, ReshardOptions};
+use megadir::reshard::{self, Counts, ReshardOptions, complete_renewal};
+use megadir::{Dir, Error, ErrorKind};
 
 use super::args::Args;
-use super::renewal::Renewal;
 use super::{Results, Work};
-use crate::cmd::body::body;
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::source::raise_descriptor_limit;
-use crate::cmd::progress::{Progress, estimate};
-use crate::cmd::watcher::watched;
+use crate::cmd::mass_change::size_kept;
+use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 
@@ -61,7 +60,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     }
     if work.from.layout.depths().contains(&0)
         && counts.moved > 0
-        && let Some(size) = body(&work.directory).filter(|_| !args.change.quiet)
+        && let Some(size) = size_kept(&work.directory).filter(|_| !args.change.quiet)
     {
         eprintln!("megadir: {} {size}; --renew replaces it", quoted(&args.directory));
     }
@@ -126,5 +125,30 @@ fn follow(
         if progress.is_cancelled() {
             return Ok(sum);
         }
+    }
+}
+
+/// The directory by its name in its parent, to be replaced (`--renew`).
+#[derive(Debug)]
+pub(super) struct Renewal {
+    parent: Dir,
+    name: Vec<u8>,
+}
+
+impl Renewal {
+    pub(super) fn begin(path: &Path) -> Result<Self, Error> {
+        let Some(Component::Normal(name)) = path.components().next_back() else {
+            let reason = "it cannot be replaced by this path; give it as PARENT/NAME";
+            return Err(Error::new("renew", path, ErrorKind::BadOption, reason));
+        };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = Dir::open(parent.unwrap_or(Path::new(".")))?;
+        let renewal = Self { parent, name: name.as_encoded_bytes().to_vec() };
+        complete_renewal(&renewal.parent, &renewal.name)?;
+        Ok(renewal)
+    }
+
+    fn finish(&self, layout: &Layout) -> Result<(), Error> {
+        reshard::renew(&self.parent, &self.name, layout)
     }
 }

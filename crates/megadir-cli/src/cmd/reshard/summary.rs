@@ -10,8 +10,8 @@ use megadir::reshard::Counts;
 use super::Work;
 use super::args::Args;
 use super::expected::Expected;
-use crate::cmd::failure::{self, Failure, KEPT_MAX};
 use crate::cmd::limits::amount::{amount, plural, seconds};
+use crate::cmd::mass_change::{Failure, KEPT_MAX, list_failures};
 use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
@@ -199,7 +199,7 @@ impl Summary {
             self.elapsed.as_secs_f64()
         );
         text.extend_from_slice(rest.as_bytes());
-        failure::list(&mut text, &self.kept);
+        list_failures(&mut text, &self.kept);
         let left_out = self.reported - self.kept.len() as u64;
         text.extend_from_slice(format!("],\"failed_left_out\":{left_out}}}\n").as_bytes());
         String::from_utf8_lossy(&text).into_owned()

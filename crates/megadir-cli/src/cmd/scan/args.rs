@@ -7,7 +7,7 @@ use std::sync::Arc;
 use megadir::{BUFFER_BYTES_MIN, Conditions, Dir, StatBackend};
 use megadir_inventory::{Excluded, ScanOptions};
 
-use super::merge;
+use super::merged_roots;
 use crate::cmd::conditions::{self, Asked, refuse_lacking};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
@@ -134,7 +134,7 @@ impl Args {
     /// Absolute paths of the trees.
     pub(super) fn roots(&self) -> Result<Vec<Vec<u8>>, CliError> {
         match &self.merge {
-            Some(folder) => Ok(merge::roots(folder)?),
+            Some(folder) => Ok(merged_roots(folder)?),
             None => {
                 let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
                 self.paths.iter().map(root).collect()

@@ -3,7 +3,6 @@
 pub(super) mod args;
 #[cfg(unix)]
 mod lists;
-mod merge;
 pub(super) mod progress;
 mod text;
 
@@ -15,11 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use megadir::{Conditions, Dir};
+use megadir::{Conditions, Dir, TreeEvent};
 use megadir_bench::control::WRITING_BACK;
 use megadir_inventory::changes::Hashing;
-use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
-
+use megadir_inventory::{
+    GROUP_ROWS, Inventory, Metadata, Row, Rows, ScanOptions, ScanWatch, Sink, WriteOptions, Writer, scan,
+};
 use megadir_tasks::{Kind, Request, finish_folder};
 
 use self::progress::Watched;
@@ -238,13 +238,13 @@ fn timed(
         return (Err(error.into()), Instant::now());
     }
     let mut progress = Watched::new(args.all_errors);
-    let mut watch = |event: megadir::TreeEvent<'_>| {
+    let mut watch = |event: TreeEvent<'_>| {
         interrupt.beats();
         progress.tell(&event);
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let scanned = match &args.merge {
-        Some(folder) => merge::rows(folder, &mut watch, sink),
+        Some(folder) => merge(folder, &mut watch, sink),
         None => scan(&args.paths, options, &mut watch, sink),
     };
     let scanned = scanned.map_err(CliError::from);
@@ -317,4 +317,34 @@ fn concluded(args: &Args, found: &Found, elapsed: Duration, written: Option<Stri
     }
     eprintln!("megadir: incomplete: {}", lacking.join(", "));
     exit::SOME_FAILED
+}
+
+/// Rows of parts between two looks at an interrupt.
+const WATCH_ROWS: u64 = 1 << 14;
+
+/// Roots of a folder of parts (`--merge`).
+fn merged_roots(folder: &Path) -> megadir::Result<Vec<Vec<u8>>> {
+    Ok(open_parts(folder)?.metadata().roots.iter().map(|root| root.path.clone()).collect())
+}
+
+/// Reads one inventory from a folder of parts (`--merge`); `None` if `watch` requested a stop.
+fn merge(folder: &Path, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> megadir::Result<Option<Metadata>> {
+    let mut parts = open_parts(folder)?;
+    let mut read = 0;
+    while let Some(row) = parts.next_row()? {
+        sink.add(&row)?;
+        read += 1;
+        if read % WATCH_ROWS == 0 && watch(TreeEvent::Read(read)).is_break() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(parts.metadata().clone()))
+}
+
+fn open_parts(folder: &Path) -> megadir::Result<Inventory> {
+    let parts = Inventory::open(folder)?;
+    match parts.unfinished() {
+        Some(error) => Err(error),
+        None => Ok(parts),
+    }
 }

@@ -1,9 +1,7 @@
 //! `megadir usage`: which directories hold the entries and the space, of a tree or of an inventory.
 
 mod args;
-mod csv;
-mod json;
-mod metrics;
+mod formats;
 mod page;
 mod text;
 
@@ -14,7 +12,7 @@ use std::time::Instant;
 
 pub(crate) use self::args::Args;
 use self::args::DEPTH_DIVIDED;
-use self::metrics::Tree;
+use self::formats::Tree;
 use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
@@ -62,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     };
     let output = written(&answer)?;
     if let Some(textfile) = textfile {
-        textfile.write(&metrics::metrics(&answer))?;
+        textfile.write(&formats::metrics(&answer))?;
     }
     if let Some(page) = page {
         page.write(&page::document(&answer))?;
@@ -73,8 +71,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 fn written(answer: &Answer<'_>) -> Result<Output, CliError> {
     let mut output = Output::new()?;
     match (answer.args.json, answer.args.csv) {
-        (true, _) => json::write(&mut output.text, answer),
-        (_, true) => csv::write(&mut output.text, answer),
+        (true, _) => formats::json(&mut output.text, answer),
+        (_, true) => formats::csv(&mut output.text, answer),
         _ => {
             let is_terminal = output.is_terminal();
             text::write(&mut output.text, answer, is_terminal);

@@ -6,11 +6,11 @@ use megadir::usage::{Amount, By, Directory, Extension, Report, Sum};
 
 use super::Answer;
 use crate::cmd::limits::amount::{amount, percent};
-use crate::cmd::list::summary::bars::bar;
 use crate::cmd::list::summary::text::{Look, age_label, size_label};
 use crate::cmd::owners::user_name;
 use crate::cmd::times::TimeStyle;
-use crate::ui::{escape, paragraph, sizes};
+use crate::ui::screen::bar;
+use crate::ui::{escape, screen, sizes};
 
 const BAR: usize = 12;
 const BAR_TERMINAL: usize = 64;
@@ -20,7 +20,7 @@ pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) 
     let look = Look::new(is_terminal, is_terminal);
     let (mut answered, sentence) = (String::new(), sentence(answer, is_terminal));
     match look.terminal {
-        Some(terminal) => paragraph::wrapped(&mut answered, terminal.width, ("", ""), &sentence),
+        Some(terminal) => screen::wrapped(&mut answered, terminal.width, ("", ""), &sentence),
         None => answered = sentence,
     }
     push(text, &format!("{}\n\n", answered.trim_end()));

@@ -1,7 +1,5 @@
 //! `megadir list --summary`: options and output of the library's statistics.
 
-pub(in crate::cmd) mod bars;
-mod directories;
 mod json;
 pub(in crate::cmd) mod text;
 
@@ -143,7 +141,7 @@ impl Summarizing {
                 let directories = Directories { rows: all.finish(), all: *all };
                 match is_json {
                     true => json::directories(text, &self.how, &directories, &gaps, path),
-                    false => directories::write(text, &self.how, &directories, &gaps, path),
+                    false => text::write_directories(text, &self.how, &directories, &gaps, path),
                 }
             }
         }

@@ -1,14 +1,14 @@
-//! Summary as text: tables of types, sizes and ages, and notable entries.
+//! Summary as text: tables of types, sizes and ages, notable entries, and the directories with the most entries.
 
 use std::path::Path;
 
 use megadir::Time;
 use megadir::summary::{Ranked, Sizes, Summary, Total};
 
-use super::bars::bar;
-use super::{Gaps, How};
+use super::{Directories, Gaps, How};
 use crate::cmd::list::lines::Lines;
 use crate::cmd::times::Named;
+use crate::ui::screen::{aligned, bar};
 use crate::ui::{is_unicode, sizes};
 
 const BAR_MAX: usize = 30;
@@ -111,12 +111,12 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     write_notes(text, &notes);
 }
 
-pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path) {
+fn heading(text: &mut Vec<u8>, how: &How, path: &Path) {
     how.lines.path(text, path);
     push(text, if how.recursive { " and below\n  " } else { "\n  " });
 }
 
-pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
+fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
     if !notes.is_empty() {
         text.push(b'\n');
     }
@@ -296,6 +296,53 @@ fn age_bound(age_s: i64) -> String {
 
 pub(super) fn push(text: &mut Vec<u8>, more: &str) {
     text.extend_from_slice(more.as_bytes());
+}
+
+const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
+
+/// Table of the directories with the most entries.
+pub(super) fn write_directories(
+    text: &mut Vec<u8>,
+    how: &How,
+    directories: &Directories,
+    gaps: &Gaps,
+    path: &Path,
+) {
+    let (look, Directories { rows, all }) = (how.look, directories);
+    heading(text, how, path);
+    let entries = look.counted(all.total().entries, "entry", "entries");
+    let count = look.counted(all.directories(), "directory", "directories");
+    let bytes = look.bytes_and_unit(all.total().bytes);
+    push(text, &format!("{entries} in {count}, {bytes} (apparent size)\n"));
+    let unknown = || "-".to_owned();
+    let cells: Vec<[String; 4]> = rows
+        .iter()
+        .map(|row| {
+            [
+                look.number(row.totals.total.entries),
+                look.bytes(row.totals.total.bytes),
+                row.totals.largest_bytes.map_or_else(unknown, |bytes| look.bytes(bytes)),
+                row.totals.newest.map_or_else(unknown, |time| how.time(time)),
+            ]
+        })
+        .collect();
+    let figures = aligned(HEADINGS, &cells);
+    if !rows.is_empty() {
+        push(text, &format!("\n  {}  directory\n", figures[0]));
+    }
+    for (of, line) in rows.iter().zip(&figures[1..]) {
+        push(text, &format!("  {line}  "));
+        how.lines.path(text, &of.path);
+        text.push(b'\n');
+    }
+    let (others, total) = directories.others();
+    if others > 0 && !rows.is_empty() {
+        let more = look.number(others);
+        let entries = look.counted(total.entries, "entry", "entries");
+        let bytes = look.bytes_and_unit(total.bytes);
+        push(text, &format!("  and {more} more with {entries}, {bytes}\n"));
+    }
+    write_notes(text, &gaps.notes(look));
 }
 
 #[cfg(test)]

@@ -1,11 +1,16 @@
-//! JSON output, one object per line; numbers are exact, each with its basis.
+//! Limits for programs: JSON, one object per line, with exact numbers and the basis of each; metrics.
 
-use megadir::limits::{Basis, Ceiling, Details, Fact, Limits, Span, Trap};
+use std::collections::HashMap;
+use std::path::Path;
+
+use megadir::limits::{Basis, Ceiling, Details, Fact, Limit, Limits, Span, Trap};
 use megadir::names;
 
+use crate::cmd::prometheus::{Labels, Metrics};
+use crate::cmd::times::now_s;
 use crate::ui::escape;
 
-pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
+pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     let facts = &limits.facts;
     let mut object = Object::begin(text, "{\"v\":1,");
     escape::json_member(object.text, "dir", names::from_os(facts.path.as_os_str()));
@@ -48,7 +53,7 @@ pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     });
     object
         .nullable("entries_until_full", limits.entries_until_full().as_ref(), |part, more| span(part, *more));
-    object.optional("runs_out_first", limits.runs_out_first().map(megadir::limits::Limit::name));
+    object.optional("runs_out_first", limits.runs_out_first().map(Limit::name));
     object.list("limits", &limits.ceilings, ceiling);
     object.list("traps", &limits.judgement.traps, trap);
     text.extend_from_slice(b"}\n");
@@ -179,5 +184,60 @@ impl<'a> Object<'a> {
         self.text.push(b'{');
         write(&mut Object { text: self.text, begun: false });
         self.text.push(b'}');
+    }
+}
+
+type Name = (&'static str, &'static str);
+
+const CHECKED: Name = ("megadir_limits_success", "1 if the directory could be checked, otherwise 0.");
+const TIME: Name = ("megadir_limits_check_timestamp_seconds", "Time of the check.");
+const SIZE: Name = ("megadir_limits_directory_size_bytes", "Size of the directory itself.");
+const ENTRIES: [Name; 3] = [
+    ("megadir_limits_entries", "Number of entries in the directory, estimated."),
+    ("megadir_limits_entries_low", "Lower bound of the number of entries in the directory."),
+    ("megadir_limits_entries_high", "Upper bound of the number of entries in the directory."),
+];
+const UNTIL_FULL: [Name; 3] = [
+    ("megadir_limits_entries_until_full", "Number of entries that can be created before one is refused."),
+    ("megadir_limits_entries_until_full_low", "Lower bound of the number of entries until one is refused."),
+    ("megadir_limits_entries_until_full_high", "Upper bound of the number of entries until one is refused."),
+];
+const LEFT: Name = ("megadir_limits_left_entries", "Number of entries until this limit refuses one.");
+const USED: Name = ("megadir_limits_used_ratio", "Used share of the limit, 0 to 1.");
+const WARN: Name = ("megadir_limits_warning_ratio", "Share from which --warn-at warns, 0 to 1.");
+const WARNS: Name = ("megadir_limits_warning", "1 if a limit has reached --warn-at, otherwise 0.");
+
+pub(super) fn add_to(metrics: &mut Metrics, path: &Path, limits: Option<&Limits>, warn_at: Option<f64>) {
+    let labels = Labels::default().with_path("directory", names::from_os(path.as_os_str()));
+    metrics.gauge(CHECKED, &labels, u8::from(limits.is_some()));
+    let Some(limits) = limits else { return };
+    metrics.gauge(TIME, &labels, now_s());
+    metrics.gauge(SIZE, &labels, limits.facts.directory_bytes);
+    let entries = limits.facts.entries.as_ref().map(|fact| fact.value);
+    for (names, span) in [(ENTRIES, entries), (UNTIL_FULL, limits.entries_until_full())] {
+        let Some(span) = span else { continue };
+        for (name, value) in names.into_iter().zip([span.likely, span.low, span.high]) {
+            metrics.gauge(name, &labels, value);
+        }
+    }
+    // Several quotas of one owner, e.g. of inodes and of blocks, are one limit here: the nearest.
+    let mut used: HashMap<String, f64> = HashMap::new();
+    for ceiling in &limits.ceilings {
+        let most = used.entry(ceiling.limit.to_string()).or_default();
+        *most = most.max(ceiling.used);
+    }
+    for ceiling in &limits.ceilings {
+        let of = match ceiling.limit {
+            Limit::Quota(of) => of.to_string(),
+            _ => String::new(),
+        };
+        let labels = labels.clone().with("limit", ceiling.limit.name()).with("of", &of);
+        metrics.gauge(LEFT, &labels, ceiling.more.likely);
+        metrics.gauge(USED, &labels, used.get(&ceiling.limit.to_string()).copied().unwrap_or(ceiling.used));
+    }
+    if let Some(warn_at) = warn_at {
+        let reached = limits.most_used().is_some_and(|most| most.used >= warn_at);
+        metrics.gauge(WARN, &labels, warn_at);
+        metrics.gauge(WARNS, &labels, u8::from(reached));
     }
 }

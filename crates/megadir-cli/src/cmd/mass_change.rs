@@ -1,0 +1,106 @@
+//! Commands that change many entries (`remove`, `reshard`): the same options of confirmation and output with the
+//! same help, the question, failures for JSON, and the size that a directory keeps.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use megadir::{Dir, Error, FileSystem, names};
+
+use crate::exit::{self, CliError};
+use crate::ui::{escape, sizes};
+
+/// Options as given.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(in crate::cmd) struct ChangeOptions {
+    /// Do not ask for confirmation
+    ///
+    /// Without it, changing more than 1000 entries, or an unknown number, needs a confirmation, and fails if
+    /// there is no terminal.
+    #[arg(short = 'y', long, help_heading = "Confirmation and output")]
+    pub(in crate::cmd) yes: bool,
+    /// Print every error (default: the first ten of each kind, then a count)
+    #[arg(long, help_heading = "Confirmation and output")]
+    pub(in crate::cmd) all_errors: bool,
+    /// Print only errors
+    #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Confirmation and output")]
+    pub(in crate::cmd) quiet: bool,
+    /// Print a JSON object with the result
+    // The command adds its fields.
+    #[arg(long, help_heading = "Confirmation and output")]
+    pub(in crate::cmd) json: bool,
+}
+
+/// Most entries that are changed without a question.
+pub(in crate::cmd) const UNASKED_MAX: u64 = 1000;
+
+pub(in crate::cmd) fn question(what: &str) -> String {
+    format!("megadir: {what}? [y/N] ")
+}
+
+/// `true` for yes. Fails without a terminal; `unasked` says how to do without.
+pub(in crate::cmd) fn ask(what: &str, unasked: &str) -> Result<bool, CliError> {
+    let mut stderr = io::stderr();
+    if !(io::stdin().is_terminal() && stderr.is_terminal()) {
+        return Err(CliError::usage(format!("{what}: there is no terminal to ask on {unasked}")));
+    }
+    if stderr.write_all(question(what).as_bytes()).is_err() {
+        return Ok(false);
+    }
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    Ok(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Most failures in JSON.
+pub(in crate::cmd) const KEPT_MAX: usize = 1000;
+
+/// Failure at an entry, for JSON.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(in crate::cmd) struct Failure {
+    path: Option<Vec<u8>>,
+    reason: String,
+}
+
+impl Failure {
+    pub(in crate::cmd) fn of(error: &Error) -> Self {
+        let path = names::from_os(error.path().as_os_str()).to_vec();
+        Self { path: (!path.is_empty()).then_some(path), reason: exit::kind(error) }
+    }
+
+    pub(in crate::cmd) fn at(path: &[u8], reason: String) -> Self {
+        Self { path: Some(path.to_vec()), reason }
+    }
+
+    pub(in crate::cmd) fn of_message(message: &str) -> Self {
+        Self { path: None, reason: message.to_owned() }
+    }
+
+    pub(in crate::cmd) fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+pub(in crate::cmd) fn list_failures(text: &mut Vec<u8>, failures: &[Failure]) {
+    for (index, failure) in failures.iter().enumerate() {
+        text.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+        if let Some(path) = &failure.path {
+            escape::json_member(text, "path", path);
+            text.push(b',');
+        }
+        text.extend_from_slice(b"\"reason\":");
+        escape::json_string(text, &failure.reason);
+        text.push(b'}');
+    }
+}
+
+/// Size that a directory keeps after its entries are gone; listing reads all of it.
+const LARGE_BYTES: u64 = 1 << 20;
+
+/// Rest of a message that begins with the directory's name; `None` if it does not matter.
+pub(in crate::cmd) fn size_kept(directory: &Dir) -> Option<String> {
+    if directory.file_system() != FileSystem::Ext4 {
+        return None;
+    }
+    let size_bytes = directory.size_bytes().ok().filter(|size| *size >= LARGE_BYTES)?;
+    let size = sizes::text(size_bytes);
+    Some(format!("keeps its size of {size} because ext4 directories never shrink, so listing it stays slow"))
+}
