@@ -12,7 +12,6 @@
 
 mod block;
 pub mod changes;
-mod common;
 mod file;
 mod metadata;
 mod packed;

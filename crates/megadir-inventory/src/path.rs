@@ -1,7 +1,8 @@
-//! Sort key of a directory.
+//! Sort key of a directory; parts and common beginnings of paths.
 
 pub use megadir::TreePath;
 
+/// Index of a root, and a path below it.
 pub(crate) type Place = (u32, TreePath);
 
 pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
@@ -9,4 +10,38 @@ pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (&[], path),
     }
+}
+
+const PAGE_BYTES: usize = 4096;
+const LINE_BYTES: usize = 256;
+
+#[inline]
+pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
+    let most = one.len().min(other.len());
+    let mut at = if most < LINE_BYTES { 0 } else { common_chunks_bytes(one, other) };
+    while let (Some(Ok(left)), Some(Ok(right))) =
+        (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
+    {
+        let differ = u64::from_le_bytes(left) ^ u64::from_le_bytes(right);
+        if differ != 0 {
+            return at + differ.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while at < most && one[at] == other[at] {
+        at += 1;
+    }
+    at
+}
+
+/// Out of line, to keep the code for names small.
+#[cold]
+#[inline(never)]
+fn common_chunks_bytes(one: &[u8], other: &[u8]) -> usize {
+    let equal = |one: &[u8], other: &[u8], chunk_bytes: usize| {
+        let chunks = one.chunks_exact(chunk_bytes).zip(other.chunks_exact(chunk_bytes));
+        chunk_bytes * chunks.take_while(|(one, other)| one == other).count()
+    };
+    let pages = equal(one, other, PAGE_BYTES);
+    pages + equal(&one[pages..], &other[pages..], LINE_BYTES)
 }

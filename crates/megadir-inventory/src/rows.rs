@@ -5,9 +5,9 @@ use std::sync::Arc;
 use megadir::{Conditions, Result};
 
 use crate::block::{Block, BlockBuilder};
-use crate::common::common_bytes;
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
+use crate::path::common_bytes;
 use crate::path::{Place, TreePath};
 use crate::row::{Facts, Key, OwnedRow, Row};
 

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use crate::common::common_bytes;
+use crate::path::common_bytes;
 
 const PLACE_BYTES: usize = size_of::<Place>();
 /// Each run of a merge needs a descriptor and a buffer.

@@ -17,7 +17,6 @@ mod prepare;
 mod publish;
 mod reach;
 mod remove;
-mod run;
 mod scan;
 mod schedule;
 mod usage;
@@ -29,5 +28,29 @@ pub use journal::{JOURNAL, Journal};
 pub use prepare::{Request, prepare};
 pub use publish::{check_folder, finish_folder};
 pub use reach::check_roots;
-pub use run::run;
 pub use schedule::{Assigned, Progress, Schedule};
+
+use std::sync::atomic::AtomicBool;
+
+use megadir::{Error, ErrorKind};
+
+use job::VERSION;
+
+/// Runs a task on the caller's thread, until its directories are visited or its budget is spent.
+///
+/// Errors: [`TaskError::Stopped`] if `stop` was set; a root or the folder of the parts cannot be used. Failures below a root are
+/// parts of the outcome. The task may be run again after any error.
+pub fn run(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
+    if task.job.version != VERSION {
+        let reason = format!(
+            "a task of version {}, but this program runs version {VERSION}: use the same version everywhere",
+            task.job.version
+        );
+        return Err(Error::new("run", "".as_ref(), ErrorKind::Unavailable, reason).into());
+    }
+    match task.job.kind {
+        Kind::Scan => scan::scan(task, stop),
+        Kind::Usage => usage::usage(task, stop),
+        Kind::Remove => remove::remove(task, stop),
+    }
+}

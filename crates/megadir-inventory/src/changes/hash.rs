@@ -6,7 +6,7 @@ use std::path::Path;
 use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
 use sha2::{Digest, Sha256};
 
-use super::racy::Racy;
+use super::proof::Racy;
 use super::{Change, ChangeKind, Compared, Fields};
 use crate::packed::PackedRows;
 use crate::row::{Facts, Row};

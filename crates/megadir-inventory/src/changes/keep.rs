@@ -7,14 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use megadir::Result;
 
+use super::proof::Racy;
 use crate::block::Block;
 use crate::packed::Numbers;
 use crate::path::TreePath;
 use crate::row::Facts;
 use crate::scan::{Collector, DirRows, Shared, spill_error};
 use crate::sorter::Sorter;
-
-use super::racy::Racy;
 
 /// On Unix EIO; on Windows `ERROR_ACCESS_DENIED`.
 const NOT_EXAMINED: i32 = 5;

@@ -7,7 +7,6 @@
 //! ```
 
 pub(crate) mod compare;
-mod current;
 pub(crate) mod engine;
 mod fields;
 mod gains;
@@ -15,14 +14,12 @@ mod hash;
 mod keep;
 mod only;
 mod proof;
-mod racy;
 mod refresh;
 pub(crate) mod settle;
 pub(crate) mod source;
 mod two;
 
-pub use compare::{CompareOptions, Compared, Watch, check_first_root, compare};
-pub use current::Kept;
+pub use compare::{CompareOptions, Compared, Kept, Watch, check_first_root, compare};
 pub use fields::Fields;
 pub use gains::{Counted, Gain, Gains};
 pub use hash::{Hashing, verify};

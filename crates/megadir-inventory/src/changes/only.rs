@@ -8,8 +8,7 @@ use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType
 use super::compare::{CompareOptions, Compared, Watch, open, proofs, stat_backend};
 use super::engine::{Found, Tree};
 use super::hash::open_directory;
-use super::proof::Proof;
-use super::racy::Racy;
+use super::proof::{Proof, Racy};
 use super::settle::Entry;
 use super::{Change, ChangeKind, fields};
 use crate::metadata::Metadata;

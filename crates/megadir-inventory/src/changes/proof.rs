@@ -1,6 +1,8 @@
 //! Evidence that inode numbers and times of a file system give.
 
-use megadir::FileSystem;
+use megadir::{FileSystem, FileType};
+
+use crate::row::Facts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
@@ -21,5 +23,140 @@ impl Proof {
     pub(crate) fn of(file_system: FileSystem) -> Self {
         let unique_numbers = cfg!(windows) && file_system == FileSystem::Ntfs;
         Self { unique_numbers, stubs: file_system == FileSystem::Btrfs, ..Self::COMMON }
+    }
+}
+
+/// Ticks of 10 ms, up to ten of them late.
+const TICKS_NS: i64 = 100_000_000;
+const SECOND_NS: i64 = 1_000_000_000;
+/// For a server's clock of unknown precision.
+const UNKNOWN_NS: i64 = 2 * SECOND_NS;
+
+/// The racy rule: equal times prove nothing within one clock tick of the start of the scan, because a file
+/// written right after its examination keeps its time. See git's `Documentation/technical/racy-git.txt`.
+///
+/// The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted
+/// machine, and the stored precision (up to two seconds on FAT). If a server's clock stamps the files (NFS,
+/// SMB), it counts from the newest time in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Racy {
+    from_ns: i64,
+}
+
+impl Racy {
+    /// `started_ns` is by this machine's clock. Without a granule, the newest change in the tree counts.
+    pub(crate) fn new(started_ns: i64, granule_ns: Option<u64>, newest_ns: Option<i64>) -> Self {
+        let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
+        let from_ns = match granule_ns {
+            Some(ns) => started_ns.saturating_sub(granule(ns)),
+            None => newest_ns.map_or(i64::MIN, |newest| newest.min(started_ns).saturating_sub(UNKNOWN_NS)),
+        };
+        Self { from_ns }
+    }
+
+    /// A later change may have left the times equal.
+    pub(crate) fn is_racy(self, facts: &Facts) -> bool {
+        // A write sets both, and ctime cannot be set back.
+        self.is_racy_at(facts.changed_ns.or(facts.modified_ns))
+    }
+
+    #[inline]
+    pub(crate) fn is_racy_at(self, time_ns: Option<i64>) -> bool {
+        match time_ns {
+            Some(time_ns) => time_ns.saturating_add(stored_granule_ns(time_ns)) >= self.from_ns,
+            None => true,
+        }
+    }
+
+    pub(crate) fn is_suspect(self, facts: &Facts) -> bool {
+        has_contents(facts) && self.is_racy(facts)
+    }
+}
+
+fn has_contents(facts: &Facts) -> bool {
+    match facts.kind {
+        FileType::File => facts.size_bytes != Some(0),
+        FileType::Symlink | FileType::BlockDevice | FileType::CharDevice | FileType::Unknown => true,
+        FileType::Directory | FileType::Fifo | FileType::Socket | FileType::Whiteout => false,
+    }
+}
+
+fn stored_granule_ns(time_ns: i64) -> i64 {
+    match (time_ns % SECOND_NS, time_ns / SECOND_NS % 2) {
+        (0, 0) => 2 * SECOND_NS,
+        (0, _) => SECOND_NS,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(changed_ns: i64) -> Facts {
+        let kind = FileType::File;
+        Facts {
+            kind,
+            size_bytes: Some(1),
+            changed_ns: Some(changed_ns),
+            modified_ns: Some(0),
+            ..Facts::NOTHING
+        }
+    }
+
+    #[test]
+    fn what_was_changed_within_a_granule_of_the_scan_or_after_it_is_suspect() {
+        let start = 50 * SECOND_NS + 500_000_000;
+        let racy = Racy::new(start, Some(4_000_000), None);
+        for (time, suspect) in [
+            (start + SECOND_NS, true),
+            (start, true),
+            (start - TICKS_NS, true),
+            (start - TICKS_NS - 1, false),
+            (start - 20 * SECOND_NS, false),
+            // No nanoseconds: possibly truncated, by up to two seconds if the second is even.
+            (50 * SECOND_NS, true),
+            (49 * SECOND_NS, false),
+            (48 * SECOND_NS, false),
+        ] {
+            assert_eq!(racy.is_suspect(&file(time)), suspect, "{time}");
+        }
+        let seconds = Racy::new(start, Some(SECOND_NS as u64), None);
+        assert!(seconds.is_suspect(&file(49 * SECOND_NS + 500_000_000)));
+        assert!(seconds.is_suspect(&file(49 * SECOND_NS)));
+        assert!(!seconds.is_suspect(&file(47 * SECOND_NS)));
+    }
+
+    #[test]
+    fn another_machines_clock_is_read_from_the_newest_change() {
+        // One server's clock is an hour slow, another's is fast.
+        let start = 7200 * SECOND_NS + 5;
+        for newest in [3600 * SECOND_NS + 5, 9000 * SECOND_NS + 5] {
+            let racy = Racy::new(start, None, Some(newest));
+            assert!(racy.is_suspect(&file(newest)));
+            assert!(racy.is_suspect(&file(newest.min(start) - UNKNOWN_NS)));
+            assert!(!racy.is_suspect(&file(newest.min(start) - UNKNOWN_NS - 1)));
+        }
+        assert!(Racy::new(start, None, None).is_suspect(&file(1)));
+    }
+
+    #[test]
+    fn what_has_no_contents_hides_no_change() {
+        let racy = Racy::new(0, Some(1), None);
+        assert!(racy.is_suspect(&file(1)));
+        assert!(!racy.is_suspect(&Facts { size_bytes: Some(0), ..file(1) }));
+        for (kind, suspect) in [
+            (FileType::Directory, false),
+            (FileType::Fifo, false),
+            (FileType::Socket, false),
+            (FileType::Symlink, true),
+            (FileType::CharDevice, true),
+        ] {
+            assert_eq!(racy.is_suspect(&Facts { kind, ..file(1) }), suspect, "{kind:?}");
+        }
+        // The entries of a directory may still have changed.
+        assert!(racy.is_racy(&Facts { kind: FileType::Directory, ..file(1) }));
+        let without = Facts { changed_ns: None, modified_ns: None, ..file(1) };
+        assert!(racy.is_suspect(&without), "no time proves nothing");
     }
 }

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use super::encoding::runs::{self, Run};
 use super::schema::{COLUMNS, NUMBERS_AT, Stored};
-use crate::common::common_bytes as common;
+use crate::path::common_bytes as common;
 use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 
 /// Larger dictionaries use a hash table.

@@ -4,7 +4,7 @@
 use megadir::{FileType, names};
 
 use crate::block::{PlainRows, Whole};
-use crate::common::common_bytes as common;
+use crate::path::common_bytes as common;
 use crate::path::split_bytes as split;
 use crate::row::{Facts, Key, Row};
 

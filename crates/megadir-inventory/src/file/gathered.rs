@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::common::common_bytes as common;
 use crate::packed::{Numbers, PackedRows, pack};
+use crate::path::common_bytes as common;
 use crate::row::{Key, Row};
 
 #[derive(Default)]

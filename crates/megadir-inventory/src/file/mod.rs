@@ -15,9 +15,7 @@ mod hostile;
 mod inventory;
 #[cfg(test)]
 mod long;
-mod note;
 mod open;
-mod read;
 mod schema;
 mod whole;
 mod window;
@@ -27,9 +25,8 @@ mod write;
 pub use self::fuzz::fuzz;
 pub use folder::PARTS_FILE;
 pub use inventory::Inventory;
-pub use note::note;
 pub use schema::named_numbers;
-pub use write::{GROUP_ROWS, WriteOptions, Writer};
+pub use write::{GROUP_ROWS, WriteOptions, Writer, note};
 
 /// XXH64 of each row group's bytes, 16 hex digits each, in order.
 const CHECKSUMS_KEY: &str = "megadir.checksums";

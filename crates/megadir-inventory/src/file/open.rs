@@ -13,7 +13,7 @@ use parquet::file::serialized_reader::ReadOptionsBuilder;
 use twox_hash::XxHash64 as Hasher;
 
 use super::contained::Contained;
-use super::read::Batch;
+use super::decode::Batch;
 use super::schema::{ACCESSED, COLUMNS};
 use super::window::{Held, Window};
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};

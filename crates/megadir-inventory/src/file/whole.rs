@@ -1,8 +1,8 @@
 //! Adds all rows of a directory at once; most columns are constant within a directory.
 
 use super::columns::{Columns, Numbers, Paths, StoredNumbers};
-use crate::common::common_bytes as common;
 use crate::packed::columns::{Column, Columns as Rows};
+use crate::path::common_bytes as common;
 
 impl Columns {
     /// Without errors and hashes, after [`Columns::directory`].

@@ -1,5 +1,6 @@
 //! Writes an inventory: threads encode row groups, and the complete file atomically replaces the old one.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -7,7 +8,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir::{Error, ErrorKind, Result};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::writer::SerializedFileWriter;
 
 use super::encode::{Encoder, Group};
@@ -124,7 +125,7 @@ impl Writer {
         self.file.inner().excluded()
     }
 
-    /// Keeps a text in the file's metadata, for [`note`](super::note()). Other programs ignore it.
+    /// Keeps a text in the file's metadata, for [`note`]. Other programs ignore it.
     pub fn add_note(&mut self, key: &str, text: String) {
         self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
     }
@@ -300,4 +301,16 @@ fn failed(path: &Path, error: ParquetError) -> Error {
         },
         other => Error::new("write", path, ErrorKind::Io, other.to_string()),
     }
+}
+
+/// Reads what [`Writer::add_note`] wrote; `None` without a note of this key.
+///
+/// Errors: the file cannot be opened, or [`ErrorKind::Malformed`] if it is no Parquet file.
+pub fn note(path: &Path, key: &str) -> Result<Option<String>> {
+    let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let read = ParquetMetaDataReader::new().parse_and_finish(&file);
+    let metadata = read.map_err(|error| Error::new("read", path, ErrorKind::Malformed, error.to_string()))?;
+    let values = metadata.file_metadata().key_value_metadata();
+    let found = values.into_iter().flatten().find(|value| value.key == key);
+    Ok(found.and_then(|found| found.value.clone()))
 }

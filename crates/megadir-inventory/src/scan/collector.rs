@@ -15,10 +15,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::deep::Cursor;
 use super::shared::{ItemKey, Shared};
-use crate::common::common_bytes;
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::TreePath;
+use crate::path::common_bytes;
 use crate::row::Facts;
 
 pub(super) const ERROR: u8 = 0;

@@ -9,8 +9,8 @@ use megadir::{Result, TreeEvent};
 
 use super::collector::{self, Item};
 use super::{ScanWatch, spill_error};
-use crate::common::common_bytes;
 use crate::metadata::Metadata;
+use crate::path::common_bytes;
 use crate::row::{Facts, Key, Row};
 use crate::rows::Sink;
 use crate::sorter::Sorter;
@@ -138,8 +138,7 @@ mod tests {
     use megadir::{Attributes, BatchBuilder, FileType, Time};
 
     use super::super::collector::Collector;
-    use super::super::gather::Gather;
-    use super::super::rowless::Rowless;
+    use super::super::gather::{Gather, Rowless};
     use super::super::shared::Shared;
     use super::emit;
     use crate::file::{GROUP_ROWS, WriteOptions, Writer};

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, StatMask};
 
 use super::Excluded;
 use super::collector::{Collector, DirRows};
-use super::rowless::Rowless;
 use crate::packed::Numbers;
 use crate::path::{TreePath, split_bytes};
 use crate::row::Facts;
@@ -213,6 +214,34 @@ fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
         return rest[start..].iter().map(slash).collect::<Vec<_>>().into();
     }
     rest[start..].into()
+}
+
+/// Directories that changed between listing and examination: their row is missing or outdated because they vanished, or
+/// were replaced and came back. Their entries are left out.
+#[derive(Default)]
+pub(super) struct Rowless {
+    paths: Mutex<Vec<Vec<u8>>>,
+    any: AtomicBool,
+}
+
+impl Rowless {
+    fn add(&self, directory: &TreePath, name: &[u8]) {
+        let path = directory.join(name).to_vec();
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+        self.any.store(true, Ordering::Release);
+    }
+
+    fn has(&self, directory: &TreePath) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let directory = directory.to_vec();
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| {
+            directory
+                .strip_prefix(&path[..])
+                .is_some_and(|rest| rest.first().is_none_or(|&byte| byte == b'/'))
+        })
+    }
 }
 
 #[cfg(test)]

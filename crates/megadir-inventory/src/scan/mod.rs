@@ -7,7 +7,6 @@ mod emit;
 mod gather;
 mod part;
 mod read;
-mod rowless;
 mod shared;
 
 use std::collections::BTreeMap;
@@ -27,7 +26,7 @@ use megadir::{
 pub(crate) use self::clock::granule_ns;
 pub(crate) use self::collector::{Collector, DirRows};
 pub(crate) use self::emit::emit;
-use self::gather::Gather;
+use self::gather::{Gather, Rowless};
 pub use self::part::{PartScan, PartTree, TreeEnd};
 pub(crate) use self::shared::Shared;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
@@ -153,7 +152,7 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
 struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<Shared>,
-    rowless: rowless::Rowless,
+    rowless: Rowless,
     pace: Option<Arc<Pace>>,
     metadata: Metadata,
     volumes: BTreeMap<String, u64>,
@@ -182,7 +181,7 @@ impl<'o> Run<'o> {
             volumes: None,
         };
         let shared = Mutex::new(Shared::new(options.memory_bytes, options.spill_directory.clone()));
-        let (rowless, volumes) = (rowless::Rowless::default(), BTreeMap::new());
+        let (rowless, volumes) = (Rowless::default(), BTreeMap::new());
         let pace = options.entries_per_second_max.map(|rate| Arc::new(Pace::new(rate)));
         Self { options, shared, rowless, pace, metadata, volumes, read: 0 }
     }

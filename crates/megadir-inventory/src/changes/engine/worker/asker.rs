@@ -5,7 +5,7 @@ use std::ops::Range;
 use megadir::{Attributes, BatchBuilder, Error, ErrorKind, Examine, Result};
 
 use super::super::directory::Task;
-use crate::changes::racy::Racy;
+use crate::changes::proof::Racy;
 use crate::row::device_number;
 
 pub(super) struct Asker {

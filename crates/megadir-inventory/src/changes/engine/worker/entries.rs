@@ -10,7 +10,7 @@ use super::super::directory::{At, Live, Names, Task};
 use super::super::table::Fate;
 use super::{BATCH_NAMES, Worker};
 use crate::block::Block;
-use crate::changes::racy::Racy;
+use crate::changes::proof::Racy;
 use crate::changes::settle::Entry;
 use crate::changes::source::Source;
 use crate::changes::{Change, ChangeKind, Fields, fields};
