@@ -40,7 +40,6 @@
 
 mod component;
 mod count;
-mod directory;
 mod place;
 mod presets;
 mod text;

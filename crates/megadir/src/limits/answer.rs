@@ -2,8 +2,7 @@
 
 use super::basis::Span;
 use super::facts::Facts;
-use super::limit::{Ceiling, Limit};
-use super::model::{Judgement, Model};
+use super::model::{Ceiling, Judgement, Limit, Model};
 use super::name_lengths::NameLengths;
 use super::room;
 use super::stated::Stated;
@@ -78,4 +77,11 @@ impl Asked<'_> {
     /// More entries like those present.
     pub const MORE_OF_THE_SAME: Self =
         Self { names: None, like: None, contents_bytes: None, churn: false, count: false, stated: None };
+}
+
+/// Always fails with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable): not supported on this system.
+#[cfg(not(any(target_os = "linux", windows)))]
+pub fn limits(directory: &Dir, _asked: &Asked<'_>) -> crate::Result<Limits> {
+    let reason = "not available on this system";
+    Err(crate::Error::new("limits", directory.path(), crate::ErrorKind::Unavailable, reason))
 }

@@ -28,8 +28,7 @@ use traps::traps;
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::{Ext4, Facts};
-use super::limit::{Ceiling, Gauge, Limit};
-use super::model::{Judgement, Model, Plan};
+use super::model::{Ceiling, Gauge, Judgement, Limit, Model, Plan};
 use super::name_lengths::NameLengths;
 use crate::file_system::FileSystem;
 

@@ -6,8 +6,7 @@
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::Facts;
-use super::limit::{Ceiling, Gauge, Limit};
-use super::model::{Judgement, Model};
+use super::model::{Ceiling, Gauge, Judgement, Limit, Model};
 use crate::file_system::FileSystem;
 
 const RECORD_BYTES: u64 = 32;

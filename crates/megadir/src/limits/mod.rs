@@ -16,7 +16,6 @@
 
 mod answer;
 mod basis;
-mod btrfs;
 mod cure;
 #[cfg(target_os = "linux")]
 mod detect;
@@ -27,7 +26,6 @@ mod explain;
 mod ext4;
 mod facts;
 mod fat;
-mod limit;
 mod model;
 mod name_lengths;
 mod others;
@@ -37,27 +35,22 @@ mod sample;
 mod stated;
 #[cfg(test)]
 pub(crate) mod tests;
-#[cfg(not(any(target_os = "linux", windows)))]
-mod unavailable;
 mod xfs;
 
-pub use answer::Asked;
-pub use answer::Limits;
+#[cfg(not(any(target_os = "linux", windows)))]
+pub use answer::limits;
+pub use answer::{Asked, Limits};
 pub use basis::{Basis, Fact, Known, Span};
-pub use cure::Cure;
-pub use cure::Trap;
+pub use cure::{Cure, Trap};
 #[cfg(any(target_os = "linux", windows))]
 pub use detect::{facts, limits};
 pub use explain::{Explanation, Refusal, Step, decide};
 #[cfg(any(target_os = "linux", windows))]
 pub use explain::{explain, explain_at};
 pub use facts::{BtrfsSpace, Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
-pub use limit::{Ceiling, Gauge, Limit};
-pub use model::{Judgement, Model, Plan};
+pub use model::{Ceiling, Gauge, Judgement, Limit, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
 pub use stated::Stated;
-#[cfg(not(any(target_os = "linux", windows)))]
-pub use unavailable::limits;
 
 use crate::file_system::FileSystem;
 
@@ -65,7 +58,7 @@ use crate::file_system::FileSystem;
 pub static MODELS: &[&dyn Model] = &[
     &ext4::Ext4Model,
     &xfs::Xfs,
-    &btrfs::Btrfs,
+    &others::Btrfs,
     &others::Tmpfs,
     &fat::ExFat,
     &fat::Fat,

@@ -1,10 +1,9 @@
 //! Free inodes, blocks and quotas of the file system, the same for every model.
 
 use super::basis::{Basis, Fact, Known, Span};
-use super::cure;
-use super::cure::Trap;
+use super::cure::{self, Trap};
 use super::facts::{BtrfsSpace, Details, Facts, Quota, Space};
-use super::limit::{Ceiling, Limit};
+use super::model::{Ceiling, Limit};
 use crate::file_system::FileSystem;
 
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
@@ -94,7 +93,7 @@ const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
 /// are mixed. Both are taken from unallocated space.
 fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     let contents = &facts.contents.value;
-    let entry_bytes = super::btrfs::entry_bytes(facts);
+    let entry_bytes = super::others::btrfs_entry_bytes(facts);
     let in_metadata = btrfs.is_mixed || contents.high_bytes <= facts.space.packed_bytes_max as f64;
     let (metadata_free, all) = (btrfs.metadata_free_bytes as f64, btrfs.unallocated_bytes as f64);
     let data_free = btrfs.data_free_bytes as f64;

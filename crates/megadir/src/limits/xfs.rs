@@ -3,8 +3,7 @@
 
 use super::basis::{Basis, Fact, Span};
 use super::facts::{Details, Facts};
-use super::limit::{Ceiling, Gauge, Limit};
-use super::model::{Judgement, Model};
+use super::model::{Ceiling, Gauge, Judgement, Limit, Model};
 use crate::file_system::FileSystem;
 
 /// `XFS_DIR2_SPACE_SIZE`.

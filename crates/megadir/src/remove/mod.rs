@@ -42,7 +42,6 @@
 pub mod aside;
 #[cfg(any(target_os = "linux", windows))]
 mod back_off;
-mod conditions;
 #[cfg(any(target_os = "linux", windows))]
 mod engine;
 pub mod policy;
@@ -53,20 +52,26 @@ pub mod target;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 
-pub use self::conditions::NameCondition;
 #[cfg(any(target_os = "linux", windows))]
 pub use self::engine::{remove_contents, remove_tree};
 pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use self::unavailable::{remove_contents, remove_tree};
+#[cfg(any(target_os = "linux", windows))]
+use crate::attributes::{Attributes, StatMask};
 use crate::conditions::Conditions;
+#[cfg(any(target_os = "linux", windows))]
+use crate::conditions::{Place, TimeKind};
 use crate::error::Error;
 use crate::file_type::FileType;
 pub use progress::Failures;
 
 /// Callback with the path and type of an entry, see [`RemoveOptions::on_removal`].
 pub type RemovalObserver<'a> = &'a (dyn Fn(&Path, FileType) -> bool + Sync);
+
+/// Predicate on an entry's name.
+pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
 /// Maximum number of workers.
 pub const WORKERS_MAX: usize = 256;
@@ -134,6 +139,54 @@ impl<'a> RemoveOptions<'a> {
             on_removal: None,
             on_failure,
         }
+    }
+}
+
+/// Selects the entries to remove.
+#[cfg(any(target_os = "linux", windows))]
+impl RemoveOptions<'_> {
+    fn removes_all(&self) -> bool {
+        self.name.is_none() && self.keep_newest.is_none() && self.conditions.is_none_or(Conditions::is_none)
+    }
+
+    fn accepts_name(&self, place: &Place, name: &[u8]) -> bool {
+        self.conditions.is_none_or(|conditions| conditions.accepts_name(place, name))
+            && self.name.is_none_or(|accepts| accepts(name))
+    }
+
+    fn accepts_type(&self, kind: FileType) -> bool {
+        self.conditions.is_none_or(|conditions| conditions.accepts_type(kind))
+    }
+
+    fn want(&self) -> StatMask {
+        let newest = if self.keep_newest.is_some() { self.by().want() } else { StatMask::NOTHING };
+        newest | self.conditions.map_or(StatMask::NOTHING, Conditions::want)
+    }
+
+    fn by(&self) -> TimeKind {
+        self.conditions.map_or_else(TimeKind::default, |conditions| conditions.by)
+    }
+
+    /// An attribute or the type is queried just before the removal.
+    fn needs_look(&self) -> bool {
+        self.want() != StatMask::NOTHING
+            || self.conditions.is_some_and(|conditions| !conditions.types.is_empty())
+    }
+
+    /// Unknown attributes are not accepted.
+    fn accepts_facts(&self, facts: &Attributes) -> bool {
+        self.conditions.is_none_or(|conditions| {
+            conditions.accepts_type(facts.kind) && conditions.accepts_attributes(facts)
+        })
+    }
+
+    fn sees_below(&self, place: &Place) -> bool {
+        self.conditions.is_none_or(|conditions| !conditions.hides_all(place))
+    }
+
+    /// At the greatest depth only to see if the directory is empty.
+    fn opens(&self, place: &Place, name: &[u8]) -> bool {
+        self.conditions.is_none_or(|conditions| conditions.sees(place, name))
     }
 }
 

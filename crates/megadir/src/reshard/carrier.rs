@@ -7,10 +7,9 @@ use std::thread::{Builder, Scope};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::ReshardOptions;
-use super::progress::Progress;
 use super::relink::{Done, Relinker, is_same, rename};
 use super::window::{Group, Waiting};
+use super::{Progress, ReshardOptions};
 use crate::dir::Dir;
 use crate::pace::Pace;
 

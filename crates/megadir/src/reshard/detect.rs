@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::progress::Progress;
+use super::Progress;
 use super::tree::{self, At, READ, Visit};
 use crate::backend;
 use crate::dir::Dir;

@@ -24,7 +24,6 @@ mod carrier;
 mod detect;
 mod judge;
 mod mover;
-mod progress;
 mod relink;
 mod renew;
 mod route;
@@ -35,19 +34,20 @@ mod window;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-pub use self::detect::{Detected, Fit, detect, verify};
-pub use self::judge::Counts;
 use self::mover::Mover;
-pub use self::progress::Progress;
-pub use self::renew::{complete as complete_renewal, renew};
-pub use self::route::{Route, Way};
-pub use self::survey::{Survey, survey};
 use self::targets::Targets;
 use crate::conditions::Globs;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
+
+pub use self::detect::{Detected, Fit, detect, verify};
+pub use self::judge::Counts;
+pub use self::renew::{complete as complete_renewal, renew};
+pub use self::route::{Route, Way};
+pub use self::survey::{Survey, survey};
 
 /// About 200 000 files with names of 32 bytes.
 pub const WINDOW_BYTES: usize = 16 << 20;
@@ -175,5 +175,38 @@ fn lock(directory: &Dir) -> Result<()> {
             Err(Error::new("reshard", directory.path(), ErrorKind::Unavailable, reason))
         }
         _ => Ok(()),
+    }
+}
+
+/// Number of files moved so far, and the flag that cancels the work.
+#[derive(Debug, Default)]
+pub struct Progress {
+    moved: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    /// Starts with 0 files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the number of files moved so far.
+    pub fn moved(&self) -> u64 {
+        self.moved.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the work before the next file. Only sets a flag, so a signal handler may call it.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// `true` if the work was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    fn more(&self, files: u64) {
+        self.moved.fetch_add(files, Ordering::Relaxed);
     }
 }

@@ -6,14 +6,13 @@ use std::thread::Scope;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::ReshardOptions;
 use super::carrier::{Carrier, Job, Outcome, Refusal};
 use super::judge::{Counts, Judge};
-use super::progress::Progress;
 use super::route::Route;
 use super::targets::Targets;
 use super::tree::{At, Visit};
 use super::window::Window;
+use super::{Progress, ReshardOptions};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;

@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use super::ReshardOptions;
 use super::judge::{Counts, Judge};
-use super::progress::Progress;
 use super::route::{Route, Way};
 use super::tree::{self, At, Visit};
+use super::{Progress, ReshardOptions};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;

@@ -6,17 +6,17 @@ mod windows;
 
 use std::fmt;
 
+use super::answer::Limits;
+use super::cure::{self, Cure};
+use super::facts::{Details, Facts, QuotaOf};
+use super::model::Limit;
+use crate::file_system::FileSystem;
+use crate::sizes;
+
 #[cfg(target_os = "linux")]
 pub use gather::{explain, explain_at};
 #[cfg(windows)]
 pub use windows::{explain, explain_at};
-
-use super::answer::Limits;
-use super::cure::{self, Cure};
-use super::facts::{Details, Facts, QuotaOf};
-use super::limit::Limit;
-use crate::file_system::FileSystem;
-use crate::sizes;
 
 /// The operation that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
