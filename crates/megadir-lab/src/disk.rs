@@ -2,14 +2,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
-use rustix::fs::{Advice, Mode, OFlags};
+use rustix::fs::{Advice, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 /// For direct I/O, which needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
@@ -103,4 +104,27 @@ impl Disk {
 pub struct Left {
     pub device_pages: u64,
     pub image_pages: u64,
+}
+
+/// Makes an image: an unnamed sparse file, freed with its last descriptor.
+pub fn make_image(directory: impl AsFd, bytes: u64) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let opened = rustix::fs::openat(directory.as_fd(), ".", flags | OFlags::TMPFILE, mode);
+    let file = match opened {
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => named(directory, mode)?,
+        opened => opened?,
+    };
+    let file = File::from(file);
+    file.set_len(bytes)?;
+    Ok(file)
+}
+
+/// If the process is killed before it unlinks the file, the marker of the directory identifies it.
+fn named(directory: impl AsFd, mode: Mode) -> Result<OwnedFd, Errno> {
+    const NAME: &str = "image";
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(directory.as_fd(), NAME, flags, mode)?;
+    rustix::fs::unlinkat(directory.as_fd(), NAME, AtFlags::empty())?;
+    Ok(file)
 }

@@ -11,13 +11,9 @@ pub mod device;
 mod disk;
 mod error;
 #[cfg(target_os = "linux")]
-pub mod image;
-#[cfg(target_os = "linux")]
 pub mod mount;
 #[cfg(target_os = "linux")]
 mod mounted;
-#[cfg(target_os = "linux")]
-pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod program;
 mod spec;
@@ -25,7 +21,7 @@ mod table;
 
 pub use control::RunControl;
 #[cfg(target_os = "linux")]
-pub use disk::Disk;
+pub use disk::{Disk, make_image};
 pub use error::LabError;
 #[cfg(target_os = "linux")]
 pub use mounted::{Cold, Mounted};

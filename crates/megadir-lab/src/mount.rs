@@ -1,12 +1,17 @@
-//! Mounting with the options of mount(8), and unmounting what other processes hold for a moment.
+//! Mounting with the options of mount(8) in a mount namespace of its own, and unmounting what other processes hold
+//! for a moment.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change};
+use rustix::thread::{CapabilitySet, capabilities};
+
+use crate::LabError;
 
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -63,6 +68,30 @@ fn split(options: &[String]) -> (MountFlags, CString) {
         }
     }
     (flags, CString::new(others.join(",")).unwrap_or_default())
+}
+
+thread_local! {
+    static ENTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+pub fn may_mount() -> bool {
+    capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// Enters the run's own mount namespace, once in each thread that opens a lab. Later mounts are invisible to other processes and not kept alive by them.
+pub fn enter_namespace() -> Result<(), LabError> {
+    if ENTERED.get() {
+        return Ok(());
+    }
+    if !may_mount() {
+        return Err(LabError::Privileges);
+    }
+    megadir_sys::unshare::own_mounts().map_err(LabError::failed("enter a mount namespace"))?;
+    // Shared propagation would also mount everything in the parent namespace.
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).map_err(LabError::failed("make the mount namespace private"))?;
+    ENTERED.set(true);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,13 +10,9 @@ pub mod child;
 pub mod clock;
 pub mod cpp_filesystem;
 #[cfg(target_os = "linux")]
-pub mod descriptors;
-#[cfg(target_os = "linux")]
 pub mod directory_on;
 #[cfg(target_os = "linux")]
-pub mod ext4_features;
-#[cfg(target_os = "linux")]
-pub mod ext4_uuid;
+pub mod ext4;
 #[cfg(target_os = "linux")]
 pub mod extents;
 #[cfg(target_os = "linux")]
@@ -27,8 +23,6 @@ pub mod kernel_calls;
 pub mod loop_device;
 #[cfg(target_os = "linux")]
 pub mod mapping;
-#[cfg(target_os = "linux")]
-pub mod mount_namespace;
 #[cfg(target_os = "linux")]
 pub mod mpi;
 #[cfg(target_os = "linux")]
@@ -44,6 +38,8 @@ pub mod resident;
 pub mod signals;
 #[cfg(all(target_os = "linux", feature = "standard-streams"))]
 pub mod standard_streams;
+#[cfg(target_os = "linux")]
+pub mod unshare;
 pub mod usage;
 #[cfg(windows)]
 pub mod windows;

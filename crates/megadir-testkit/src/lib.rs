@@ -9,8 +9,6 @@ pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
 pub mod conformance;
 pub mod faulty;
 #[cfg(target_os = "linux")]
-pub mod hanging;
-#[cfg(target_os = "linux")]
 pub mod killed;
 #[cfg(any(target_os = "linux", windows))]
 pub mod leaks;
@@ -24,8 +22,6 @@ pub mod output;
 pub mod require;
 pub mod rng;
 pub mod seen;
-#[cfg(target_os = "linux")]
-mod servers;
 #[cfg(target_os = "linux")]
 pub mod slurm;
 #[cfg(target_os = "linux")]

@@ -1,14 +1,16 @@
-//! Private file systems for one test, on loop devices over sparse images (root, Linux). Dropping the value
-//! unmounts.
+//! Private file systems for one test, on loop devices over sparse images, and one that never answers (root, Linux).
+//! Dropping the value unmounts.
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use megadir_lab::{Disk, FILE_SYSTEMS, RunControl, mount as lab, program};
 use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
 use tempfile::TempDir;
 
 use crate::PATIENCE;
@@ -241,6 +243,48 @@ pub fn run(command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{program}: {} ({})", String::from_utf8_lossy(&output.stderr).trim(), output.status))
+}
+
+/// A mount that never answers: every call on it blocks until a signal ends it.
+#[derive(Debug)]
+pub struct Hanging {
+    /// Closing it ends the connection and wakes all blocked callers.
+    connection: Option<File>,
+    path: PathBuf,
+    _scratch: TempDir,
+}
+
+impl Hanging {
+    pub fn make() -> Result<Self, String> {
+        let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path = scratch.path().join("hanging");
+        std::fs::create_dir(&path).map_err(|error| error.to_string())?;
+        let connection = File::options().read(true).write(true).open("/dev/fuse");
+        let connection = connection.map_err(|error| format!("/dev/fuse: {error}"))?;
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", connection.as_raw_fd());
+        let options = CString::new(options).map_err(|error| error.to_string())?;
+        rustix::mount::mount(
+            "megadir-test",
+            &path,
+            "fuse",
+            MountFlags::NODEV | MountFlags::NOSUID,
+            options.as_c_str(),
+        )
+        .map_err(|error| format!("mount: {error}"))?;
+        Ok(Self { connection: Some(connection), path, _scratch: scratch })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        // Blocked callers wake when the connection ends.
+        let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);
+        self.connection = None;
+    }
 }
 
 #[cfg(test)]

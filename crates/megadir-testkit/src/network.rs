@@ -9,8 +9,7 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 use crate::mount::{Mount, TMPFS, run};
-use crate::namespace::{ADDRESS, Namespace};
-use crate::servers::{end, missing, write};
+use crate::namespace::{ADDRESS, Namespace, end, missing, write};
 
 #[derive(Debug)]
 pub struct NetworkMount {

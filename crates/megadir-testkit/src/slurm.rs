@@ -8,8 +8,7 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 use crate::mount::run;
-use crate::namespace::{ADDRESS, Namespace};
-use crate::servers::{end, missing, write};
+use crate::namespace::{ADDRESS, Namespace, end, missing, write};
 
 const KEY_BYTES: usize = 1024;
 

@@ -4,10 +4,10 @@
 //!
 //! | made | removed because |
 //! |---|---|
-//! | mount | it is in the run's own mount namespace (`megadir_lab::namespace`) |
+//! | mount | it is in the run's own mount namespace (`megadir_lab::mount`) |
 //! | processes that would hold it | the kernel kills workers and mkfs with the thread that started them, a keeper kills FUSE servers (`server` of `megadir_lab`) |
 //! | loop device | detaches itself with its last opener (`megadir_lab::Disk`) |
-//! | image | it has no name (`O_TMPFILE`), or loses its name at once (`megadir_lab::image`) |
+//! | image | it has no name (`O_TMPFILE`), or loses its name at once (`megadir_lab::make_image`) |
 //! | mount points | they are in a directory with the marker of `workspace`, which the next run removes |
 //!
 //! A user's device is written to only after `megadir_lab::device` has accepted it. The mounts are visible only to

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, image, missing, namespace, tool};
+use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, make_image, missing, mount, tool};
 use megadir_record::FsId;
 
 use super::{Fact, Survey};
@@ -32,7 +32,7 @@ impl Lab {
     /// Errors: [`LabError::Privileges`] if the caller may not mount, [`LabError::Failed`] if the directory is
     /// unusable.
     pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
-        namespace::enter()?;
+        mount::enter_namespace()?;
         let doing = || format!("use '{}'", directory.display());
         let path = directory.canonicalize().map_err(LabError::failed(doing()))?;
         let leftovers = remove_leftovers(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
@@ -82,7 +82,7 @@ impl Lab {
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
                 let may_grow = others.map(|(image, most)| unwritten_bytes(&image, most)).sum();
                 for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
-                let image = image::make(workspace, *bytes).map_err(LabError::failed("create an image"))?;
+                let image = make_image(workspace, *bytes).map_err(LabError::failed("create an image"))?;
                 let image = Arc::new(image);
                 images.push((Arc::downgrade(&image), *written_bytes));
                 let attached = Disk::attach(image, spec.takes_large_sectors());
@@ -95,7 +95,7 @@ impl Lab {
     /// Checks that [`Lab::open`] and [`Lab::make`] could make these file systems in this order; writes
     /// nothing.
     pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
-        if !namespace::may_mount() {
+        if !mount::may_mount() {
             return Err(LabError::Privileges);
         }
         let failed = LabError::failed(format!("use '{}'", directory.display()));

@@ -6,7 +6,6 @@ mod broken;
 mod changing;
 mod fresh;
 mod ground;
-mod mounts;
 pub mod trees;
 mod values;
 mod walk;
@@ -28,7 +27,7 @@ pub static CASES: &[Case] = &[
     Case { name: "returns times from before 1970 to after 2262", run: values::times },
     Case { name: "returns sizes beyond 2^53", run: values::sizes_extremes },
     Case { name: "returns the same values for every request, and no others", run: values::subsets },
-    Case { name: "reports the mounted root, not the hidden entry", run: mounts::mounts },
+    Case { name: "reports the mounted root, not the hidden entry", run: values::mounts },
     Case { name: "sees changes that are not on disk yet", run: fresh::fresh },
     Case { name: "examines a tree", run: walk::tree },
     Case { name: "respects permissions", run: broken::permissions },

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use megadir_sys::btrfs_search::BtrfsDirectory;
 use megadir_sys::btrfs_search::file_system_identifier;
-use megadir_sys::ext4_features::Ext4Directory;
+use megadir_sys::ext4::Ext4Directory;
 use megadir_sys::xfs_bulkstat::XfsDirectory;
-use megadir_sys::{ext4_features, xfs_bulkstat};
+use megadir_sys::{ext4, xfs_bulkstat};
 
 const DEPTH_MAX: usize = 8;
 
@@ -141,7 +141,7 @@ const XFS: &[(u32, &str)] = &[
 
 pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     if let Ok(directory) = Ext4Directory::check(directory) {
-        let masks = ext4_features::features(directory).ok()?;
+        let masks = ext4::features(directory).ok()?;
         let words =
             [(masks.compat, EXT4_COMPAT), (masks.incompat, EXT4_INCOMPAT), (masks.ro_compat, EXT4_RO_COMPAT)];
         return Some(words.into_iter().flat_map(|(mask, names)| named(mask, names)).collect());

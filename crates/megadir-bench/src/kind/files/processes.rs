@@ -187,7 +187,7 @@ fn directory(data: Owned) -> Dir {
 }
 
 #[cfg(target_os = "linux")]
-use megadir_sys::descriptors::own_table;
+use megadir_sys::unshare::own_descriptors;
 
 pub(crate) fn prepare(
     mut tasks: Vec<Task>,
@@ -267,7 +267,7 @@ pub(crate) fn work_threads(
             started.push(std::thread::Builder::new().spawn_scoped(scope, move || {
                 let arrival = Arrival(gate);
                 // The run has already noted if this is not permitted.
-                let _ = own_table();
+                let _ = own_descriptors();
                 let report = worker.work(data, &mut stopwatch, || arrival.wait(), control)?;
                 Ok((report, stopwatch))
             }));
@@ -289,13 +289,13 @@ pub(crate) fn work_threads(
 }
 
 pub(crate) fn shares_descriptors() -> Option<io::Error> {
-    std::thread::spawn(|| own_table().err()).join().ok().flatten()
+    std::thread::spawn(|| own_descriptors().err()).join().ok().flatten()
 }
 
 /// Windows has one handle table per process, without a lock that every open takes.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "not allowed in some sandboxes")]
-fn own_table() -> io::Result<()> {
+fn own_descriptors() -> io::Result<()> {
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use megadir_testkit::PATIENCE;
-use megadir_testkit::hanging::Hanging;
+use megadir_testkit::mount::Hanging;
 use megadir_testkit::require;
 use rustix::process::{Pid, Signal, kill_process};
 

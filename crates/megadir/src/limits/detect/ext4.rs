@@ -4,7 +4,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 
-use megadir_sys::ext4_features::{Ext4Directory, Features, features};
+use megadir_sys::ext4::{Ext4Directory, Features, features};
 
 use crate::block_device;
 use crate::dir::Dir;

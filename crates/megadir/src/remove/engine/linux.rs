@@ -240,5 +240,5 @@ pub(super) fn handles_max() -> usize {
 }
 
 fn own_table() {
-    let _ = megadir_sys::descriptors::own_table();
+    let _ = megadir_sys::unshare::own_descriptors();
 }

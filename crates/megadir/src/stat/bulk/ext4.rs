@@ -13,8 +13,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use megadir_sys::ext4_features::Ext4Directory;
-use megadir_sys::ext4_uuid::uuid;
+use megadir_sys::ext4::{Ext4Directory, uuid};
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{ReadWriteFlags, preadv2};
 use rustix::thread::{CapabilitySet, capabilities};

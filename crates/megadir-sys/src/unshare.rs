@@ -1,17 +1,28 @@
-//! Descriptor table of one thread (`CLONE_FILES`). Opening or closing a file locks the table, which threads
-//! of a process share; threads that stand for separate programs must not wait for each other there.
+//! Descriptor table (`CLONE_FILES`) and mount namespace of one thread: unshare(2).
 
 use std::io;
 
-/// Copies the table for the calling thread. What the thread opens afterwards it must close itself and pass to
-/// no other. Descriptors closed elsewhere stay open in the copy until the thread ends.
-pub fn own_table() -> io::Result<()> {
+/// Copies the descriptor table for the calling thread. Opening or closing a file locks the table, which threads
+/// of a process share; threads that stand for separate programs must not wait for each other there. What the thread
+/// opens afterwards it must close itself and pass to no other. Descriptors closed elsewhere stay open in the copy until
+/// the thread ends.
+pub fn own_descriptors() -> io::Result<()> {
     // SAFETY: the call has no pointer; it gives this thread another table with the same contents, so every
     // number in use stays valid here and everywhere else.
     match unsafe { libc::unshare(libc::CLONE_FILES) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Moves the calling thread and its later children to its own mount namespace (mount_namespaces(7)), working directory
+/// and root; the mounts go with the last member. Existing mounts propagate changes until they are made private. Fails
+/// with `EPERM` without `CAP_SYS_ADMIN`.
+pub fn own_mounts() -> io::Result<()> {
+    // SAFETY: takes no pointer. Unlike with CLONE_FILES, descriptors stay shared with all threads; only the
+    // meaning of paths may differ between threads afterwards.
+    let status = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -24,7 +35,7 @@ mod tests {
         let number = shared.as_raw_fd();
         let link = |number: i32| std::fs::read_link(format!("/proc/thread-self/fd/{number}"));
         let own = std::thread::spawn(move || {
-            super::own_table().unwrap();
+            super::own_descriptors().unwrap();
             assert_eq!(link(number).unwrap(), std::path::Path::new("/"));
             let opened = std::fs::File::open("/proc/self/cmdline").unwrap();
             assert!(link(opened.as_raw_fd()).is_ok());
