@@ -3,11 +3,10 @@
 use megadir::limits::{Asked, Ceiling, Limit, Limits, Span, limits};
 use megadir::{Dir, FileType, Listing};
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Question};
 use crate::crossover::{Change, changes};
 use crate::measured::Measured;
 use crate::new_dir::{NewDir, ready};
-use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
 
 #[derive(Clone, Debug)]

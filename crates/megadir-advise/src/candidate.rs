@@ -1,9 +1,8 @@
-//! Candidate layouts: one directory, one hashed level, two hashed levels, and layouts of known programs.
+//! Question, and candidate layouts for it: one directory, one hashed level, two hashed levels, and layouts of known programs.
 
 use megadir::layout::{Layout, PRESETS, PathBuffer, Preset, Shape, Source};
 
 use crate::new_dir::{Capacity, NewDir};
-use crate::question::Question;
 
 /// Listing, sorting or removing this many takes moments and a few megabytes.
 pub const AIM: u64 = 50_000;
@@ -158,4 +157,38 @@ fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     let squares: f64 = directories.values().map(|count| (*count as f64 - mean).powi(2)).sum();
     let chi_square = (squares + empty * mean * mean) / mean;
     chi_square <= (kinds - 1.0) + SPREAD_DEVIATIONS * (2.0 * (kinds - 1.0)).sqrt()
+}
+
+/// How many files, how many writers, and which operations. The limits hold the names' lengths and the files' sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub files: u64,
+    pub writers: u32,
+    pub churn: bool,
+    pub pattern: Pattern,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    Read,
+    Write,
+    Walk,
+    Mixed,
+}
+
+impl Pattern {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Walk => "walk",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Mixed)
+    }
 }

@@ -2,10 +2,9 @@
 
 use megadir::limits::Span;
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Question};
 use crate::measured::Measured;
 use crate::new_dir::{Capacity, NewDir};
-use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
 
 const FILES_MAX: u64 = 1_000_000_000_000;

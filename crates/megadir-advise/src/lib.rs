@@ -16,14 +16,12 @@ pub mod crossover;
 pub mod measure;
 pub mod measured;
 pub mod new_dir;
-pub mod question;
 pub mod rule;
 
 pub use crate::advise::{Look, Shortage, look};
 pub use advise::{Advice, advise};
-pub use candidate::{Candidate, candidates};
+pub use candidate::{Candidate, Pattern, Question, candidates};
 pub use crossover::Change;
 pub use measured::{Contrast, Measured, Phase, Undecided};
 pub use new_dir::{Capacity, NewDir};
-pub use question::{Pattern, Question};
 pub use rule::{RULES, Recommendation, Rule};

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use megadir::layout::Layout;
-use megadir_report::{Interval, summary::Verdict};
+use megadir_report::Interval;
+use megadir_report::summary::Verdict;
 
-use crate::question::Pattern;
+use crate::candidate::Pattern;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {

@@ -1,9 +1,8 @@
 //! The rule: a table in which the first row that applies decides. `docs/advice.md` explains the reasons.
 
-use crate::candidate::{self, Candidate};
+use crate::candidate::{self, Candidate, Question};
 use crate::measured::{Measured, Relation};
 use crate::new_dir::{Capacity, NewDir};
-use crate::question::Question;
 
 /// If the capacity is unknown: ext4 with blocks of 1 KiB is full at 160 000 names of 32 characters.
 const UNKNOWN_MAX: u64 = 100_000;
@@ -146,8 +145,8 @@ mod tests {
     use megadir_report::summary::Verdict;
 
     use super::*;
+    use crate::candidate::Pattern;
     use crate::measured::{Contrast, Phase};
-    use crate::question::Pattern;
 
     const FASTER: Verdict = Verdict::Faster { negligible: false };
     const SLOWER: Verdict = Verdict::Slower { negligible: false };

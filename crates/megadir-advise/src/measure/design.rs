@@ -9,8 +9,7 @@ use megadir_record::{MakeDirectories, NAME_LENGTHS, NameScheme, Preset, SizeLaw}
 
 use super::Request;
 use super::clock::Pace;
-use crate::candidate::Candidate;
-use crate::question::Pattern;
+use crate::candidate::{Candidate, Pattern};
 
 /// Decide a family of three by signed ranks, with a margin.
 const ROUNDS: u32 = 12;

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clock::{Clock, Pace};
+use design::{Cost, Design, Sizing, TooSmall};
 use megadir::limits::Limits;
 use megadir_bench::{Durable, Listener, Program, Recorder, RunError, RunRequest};
 use megadir_record::Note;
@@ -18,11 +20,8 @@ use megadir_record::jsonl::read_partly;
 use megadir_report::Report;
 use megadir_report::summary::{Difference, GroupReading, Outcome as Judged, PairRow, Summary};
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Question};
 use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
-use crate::question::Question;
-use clock::{Clock, Pace};
-use design::{Cost, Design, Sizing, TooSmall};
 
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 

@@ -7,11 +7,10 @@ use serde::Deserialize;
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
+use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
 use crate::kind::stat_all::{ascending, baseline, work_of};
-use crate::kind::traits::Traits;
-use crate::kind::traits::cost::{ASK_NS, BLOCK_NS};
-use crate::kind::{BlockKey, Workload};
+use crate::kind::{BlockKey, Traits, Workload};
 use crate::measure::Stopwatch;
 use crate::method::method_named;
 use crate::note::NoteKind;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use megadir_record::{Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, When, Work};
 
 use super::trees;
+use crate::kind::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
 use crate::kind::traits;
-use crate::kind::traits::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {

@@ -9,27 +9,26 @@ mod estimate;
 mod file_systems;
 mod prune;
 mod stopping;
-mod trees;
 
-use megadir_record::{Data, DataId, DataSource, Order, Plan, Rules, When, Work};
+use megadir_record::{Data, DataId, DataSource, Order, Plan, Rules, Sharing, When, Work};
+
+use crate::dataset::{Files, FilesError, write_spread};
+use crate::kind::arms::Arms;
+use crate::kind::files::workers_max;
+use crate::kind::{Kind, command, fill, layout, list, lookup, remove, small_files, stat_all, stat_some};
+use crate::request::backend_fact;
+use crate::study::{SizeSpec, Study};
+use stopping::{check_epochs, check_until, set_rate, stopping};
 
 pub use estimate::{Estimate, estimate};
 pub(crate) use estimate::{Room, estimate_on, room_on};
 pub(crate) use file_systems::without;
 pub(crate) use prune::prune;
-pub(crate) use trees::{in_one_directory, trees};
 
 pub use crate::request::{
     AgedBy, BackendFact, Backing, CacheFact, FileSystemFact, FoundFileSystem, HalfWidth, PlanError, Planned,
     Request, Target,
 };
-
-use crate::dataset::write_spread;
-use crate::kind::arms::Arms;
-use crate::kind::{Kind, command, fill, layout, list, lookup, remove, small_files, stat_all, stat_some};
-use crate::request::backend_fact;
-use crate::study::{SizeSpec, Study};
-use stopping::{check_epochs, check_until, set_rate, stopping};
 
 pub const ENTRIES_MAX: u64 = 100_000_000;
 pub const ROUNDS_MAX: u32 = 100_000;
@@ -346,3 +345,37 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
 
 #[cfg(test)]
 mod tests;
+
+/// Trees of a data set, each with its subdirectory (`None`: the data set's own directory). Existing data have
+/// none. If several workers share one tree, it has the data set's number of files for each of them.
+pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
+    let Some(made) = data.source.made() else { return Ok(Vec::new()) };
+    let most = |sharing| workers_max(plan, data, sharing);
+    match (most(Sharing::Own), most(Sharing::Same)) {
+        (Some(_), Some(_)) => Err(FilesError::Contradiction(
+            "workers with their own files and workers that share files cannot use the same data set".into(),
+        )),
+        (Some(own), None) => {
+            let files = Files::new(made, plan.seed, data.entries)?;
+            let of = |worker| (Some(Files::worker_directory(worker)), files.of_worker(worker));
+            Ok((0..own).map(of).collect())
+        }
+        (None, shared) => {
+            let entries = data.entries.saturating_mul(u64::from(shared.unwrap_or(1)));
+            Ok(vec![(None, Files::new(made, plan.seed, entries)?)])
+        }
+    }
+}
+
+/// All files are in the top directory before the first block.
+pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
+    match data.source.made() {
+        None => true,
+        Some(made) => {
+            let flat = |trees: Vec<(Option<String>, Files)>| {
+                trees.iter().all(|(below, files)| below.is_none() && files.is_flat())
+            };
+            made.when == When::BeforeRun && trees(plan, data).is_ok_and(flat)
+        }
+    }
+}

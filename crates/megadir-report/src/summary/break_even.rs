@@ -8,8 +8,7 @@ use megadir_record::{ArmId, BreakEvenArms, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Evidence;
-use super::{Figure, Threshold};
+use super::{Evidence, Figure, Threshold};
 use crate::text::distinct;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

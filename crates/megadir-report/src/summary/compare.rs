@@ -6,8 +6,7 @@
 use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
 
-use crate::summary::evidence::Evidence;
-use crate::summary::{Figure, Interval, Verdict};
+use crate::summary::{Evidence, Figure, Interval, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

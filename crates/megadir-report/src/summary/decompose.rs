@@ -14,8 +14,7 @@
 use megadir_record::{ArmId, Stage, Work};
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
-use super::evidence::Evidence;
+use super::{Evidence, Figure};
 use crate::text::distinct;
 
 /// Times are nanoseconds an entry.

@@ -4,9 +4,8 @@
 use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
 
-use crate::summary::Figure;
 use crate::summary::compare::{Outcome, contrast, contrasts};
-use crate::summary::evidence::Evidence;
+use crate::summary::{Evidence, Figure};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -5,7 +5,6 @@ mod break_even;
 mod compare;
 mod decompose;
 mod equal_work;
-mod evidence;
 mod fillings;
 mod operations;
 mod overview;
@@ -16,7 +15,7 @@ mod self_check;
 mod whole;
 
 use megadir_record::{Arm, ArmId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
-use megadir_stats::Looks;
+use megadir_stats::{Judging, Looks};
 
 use rounds::{histogram, times_of};
 
@@ -27,7 +26,6 @@ pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs};
 pub(crate) use compare::{Says, judged};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
-pub use evidence::looks;
 pub use fillings::{Bucket, Fill, Growth, Point, Refusal, Series, Shape, Step};
 pub use megadir_stats::{Interval, Verdict};
 pub(crate) use operations::together;
@@ -139,4 +137,34 @@ fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
     let refuse =
         |sample: &Sample, reason| SummaryError::Sample { arm: name(sample), round: sample.round, reason };
     record.samples.iter().map(|sample| decode(sample).map_err(|reason| refuse(sample, reason))).collect()
+}
+
+/// Input of the rules: the plan, the samples by round, and the arms that may be compared; no results, so that no rule
+/// can lean on another's.
+pub(crate) struct Evidence<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) rounds: &'a Rounds<'a>,
+    pub(crate) checks: &'a [WorkCheck],
+}
+
+impl Evidence<'_> {
+    /// The arm did the same work as the others on its data.
+    pub(crate) fn is_equal(&self, arm: ArmId) -> bool {
+        self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
+    }
+
+    pub(crate) fn judging(&self) -> Judging {
+        Judging { band: self.plan.rules.equivalence_band, looks: looks(&self.plan.rules) }
+    }
+
+    pub(crate) fn confidence(&self) -> f64 {
+        self.plan.rules.confidence
+    }
+}
+
+/// The error level is divided by the number of looks at which a run might have stopped.
+#[must_use]
+pub fn looks(rules: &Rules) -> u32 {
+    let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));
+    looks.map_or(1, |looks| looks.count())
 }

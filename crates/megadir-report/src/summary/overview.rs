@@ -6,13 +6,12 @@ mod rows;
 use std::collections::BTreeMap;
 
 use megadir_record::{ArmId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, Pair, Place, Plan};
+use rows::{RowArms, arms_by_row, named};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, outcome};
-use super::evidence::Evidence;
-use super::{Figure, Interval, Verdict};
+use super::{Evidence, Figure, Interval, Verdict};
 use crate::summary::compare::read_file_systems;
-use rows::{RowArms, arms_by_row, named};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

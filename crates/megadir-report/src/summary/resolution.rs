@@ -4,8 +4,7 @@ use megadir_record::{Arm, ArmId, GroupRule, Plan, Role};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, contrast};
-use super::evidence::Evidence;
-use super::{Figure, Interval, Verdict};
+use super::{Evidence, Figure, Interval, Verdict};
 
 /// The same work twice in each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

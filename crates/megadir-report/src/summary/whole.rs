@@ -9,18 +9,16 @@ use megadir_record::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::SummaryError;
 use super::arm::arms;
 use super::break_even::break_even;
 use super::compare::compare;
 use super::decompose::{Programs, decompose};
-use super::evidence::Evidence;
 use super::overview::{Overview, comparable, overview};
 use super::resolution::resolutions;
 use super::self_check::{judge, withhold_quantiles};
 use super::{
-    ArmSummary, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution,
-    Rounds, SelfChecked, equal_work,
+    ArmSummary, BreakEven, Comparison, DataCheck, Decomposition, Evidence, Fill, Growth, Pairs, Refusal,
+    Resolution, Rounds, SelfChecked, SummaryError, equal_work,
 };
 use crate::summary::compare::{read_file_systems, read_pairs};
 use crate::summary::fillings::{fill, grow, refusal};

@@ -3,10 +3,9 @@
 //!
 //! Files are reproducible from the same commit, compiler and folder: times are the commit's.
 
-mod programs;
-mod source;
+mod parts;
 
-pub(crate) use programs::lacking_to_link;
+pub(crate) use parts::lacking_to_link;
 
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -72,15 +71,15 @@ impl<'a> Release<'a> {
     }
 
     pub(crate) fn has_tools(&self) -> bool {
-        programs::CARGO_DEB.is_installed(&self.tools())
+        parts::CARGO_DEB.is_installed(&self.tools())
     }
 
     /// Tools are not optimised: compiling them takes longer than running them.
     pub(crate) fn install_tools(&self, components: bool) -> Result<(), String> {
         let tools = self.tools();
-        programs::CARGO_DEB.install(&tools, &["--debug"])?;
+        parts::CARGO_DEB.install(&tools, &["--debug"])?;
         if components {
-            source::CYCLONEDX.install(&tools, &["--debug"])?;
+            parts::CYCLONEDX.install(&tools, &["--debug"])?;
         }
         Ok(())
     }

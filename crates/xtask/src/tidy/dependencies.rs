@@ -1,4 +1,6 @@
-//! Every dependency has its reason as a comment in `Cargo.toml`.
+//! Dependencies: each has its reason as a comment in `Cargo.toml`, and crates of the workspace use only those of a table.
+
+use serde_json::Value;
 
 use super::source::{Finding, Source};
 
@@ -62,8 +64,92 @@ fn comment_at(line: &str) -> Option<usize> {
     })
 }
 
+/// Crates that a crate may use; the table is checked against `cargo metadata`.
+struct Allowed {
+    name: &'static str,
+    uses: &'static [&'static str],
+}
+
+const fn allowed(name: &'static str, uses: &'static [&'static str]) -> Allowed {
+    Allowed { name, uses }
+}
+
+static ALLOWED: &[Allowed] = &[
+    allowed("megadir-sys", &[]),
+    allowed("megadir-stats", &[]),
+    allowed("megadir-record", &[]),
+    allowed("megadir", &["megadir-sys"]),
+    allowed("megadir-inventory", &["megadir"]),
+    allowed("megadir-lab", &["megadir-sys", "megadir", "megadir-record"]),
+    allowed("megadir-mpi", &["megadir-sys"]),
+    allowed("megadir-tasks", &["megadir", "megadir-inventory"]),
+    allowed(
+        "megadir-bench",
+        &["megadir-sys", "megadir", "megadir-lab", "megadir-mpi", "megadir-stats", "megadir-record"],
+    ),
+    allowed("megadir-report", &["megadir-stats", "megadir-record"]),
+    allowed("megadir-advise", &["megadir", "megadir-record", "megadir-bench", "megadir-report"]),
+    allowed(
+        "megadir-cli",
+        &[
+            "megadir",
+            "megadir-advise",
+            "megadir-inventory",
+            "megadir-mpi",
+            "megadir-bench",
+            "megadir-report",
+            "megadir-record",
+            "megadir-tasks",
+        ],
+    ),
+    allowed(TESTKIT, &["megadir", "megadir-lab"]),
+    allowed("xtask", &[]),
+];
+
+/// For tests only.
+const TESTKIT: &str = "megadir-testkit";
+
+pub(crate) fn find_edges(metadata: &Value) -> Vec<Finding> {
+    let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
+    let ours: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    packages.iter().flat_map(|package| edges_of(package, &ours)).collect()
+}
+
+fn edges_of(package: &Value, ours: &[&str]) -> Vec<Finding> {
+    let name = package["name"].as_str().unwrap_or_default();
+    let finding = |message: String| Finding {
+        path: format!("crates/{name}/Cargo.toml"),
+        line: 0,
+        message,
+        fails: true,
+    };
+    let Some(allowed) = ALLOWED.iter().find(|allowed| allowed.name == name) else {
+        return vec![finding(format!("`{name}` is new: say in the table of crate edges what it may use"))];
+    };
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let wrong = dependencies.filter_map(|dependency| {
+        let used = dependency["name"].as_str().filter(|used| ours.contains(used))?;
+        let for_tests = dependency["kind"].as_str() == Some("dev");
+        let fine = allowed.uses.contains(&used) || (used == TESTKIT && for_tests);
+        (!fine).then_some((used, for_tests))
+    });
+    wrong.map(|(used, for_tests)| finding(complaint(name, used, for_tests))).collect()
+}
+
+fn complaint(name: &str, used: &str, for_tests: bool) -> String {
+    match (used, for_tests) {
+        (TESTKIT, _) => format!("`{name}` uses `{TESTKIT}` outside tests: make it a dev-dependency"),
+        (_, true) => {
+            format!("`{name}` may not use `{used}`, in tests neither: go through a crate between them")
+        }
+        (_, false) => format!("`{name}` may not use `{used}`: go through a crate between them"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
@@ -88,5 +174,34 @@ mod tests {
         assert!(lines("[dependencies]\nmegadir-sys.workspace = true\n").is_empty());
         assert!(lines("[package]\nname = \"a\"\n[features]\nall = []\n").is_empty());
         assert!(find(&[Source::new("Cargo.toml", "[workspace.dependencies]\nlibc = \"0.2\"\n")]).is_empty());
+    }
+
+    fn messages(name: &str, used: &str, kind: Option<&str>) -> Vec<String> {
+        let metadata = json!({"packages": [
+            {"name": name, "dependencies": [{"name": used, "kind": kind}, {"name": "libc", "kind": null}]},
+            {"name": used, "dependencies": []},
+        ]});
+        find_edges(&metadata).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn edges_of_the_table_pass() {
+        for allowed in ALLOWED {
+            for used in allowed.uses {
+                assert!(messages(allowed.name, used, None).is_empty());
+                assert!(messages(allowed.name, used, Some("dev")).is_empty());
+            }
+        }
+        assert!(messages("megadir-sys", TESTKIT, Some("dev")).is_empty());
+    }
+
+    #[test]
+    fn other_edges_fail() {
+        assert_eq!(messages("megadir", "megadir-record", None).len(), 1);
+        assert_eq!(messages("megadir-cli", "megadir-sys", None).len(), 1);
+        assert_eq!(messages("megadir-stats", "megadir", Some("dev")).len(), 1);
+        assert_eq!(messages("megadir", TESTKIT, None).len(), 1);
+        assert_eq!(messages("megadir", TESTKIT, Some("build")).len(), 1);
+        assert!(messages("megadir-new", "libc", None)[0].contains("is new"));
     }
 }

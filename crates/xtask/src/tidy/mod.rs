@@ -3,7 +3,6 @@
 
 mod circles;
 mod dependencies;
-mod edges;
 mod language;
 mod modules;
 mod source;
@@ -19,7 +18,7 @@ use crate::workspace::Workspace;
 
 type Check = fn(&[Source]) -> Vec<Finding>;
 
-/// The check of crate edges needs `cargo metadata` and is separate, in [`edges`].
+/// The check of crate edges needs `cargo metadata` and is separate, in [`dependencies`].
 static CHECKS: &[Check] = &[
     find_sizes,
     modules::find_names,
@@ -45,7 +44,7 @@ pub(crate) fn run(_: &Args) -> Result<(), String> {
 pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     let sources = sources(&workspace.root)?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|find| find(&sources)).collect();
-    findings.extend(edges::find(&workspace.metadata));
+    findings.extend(dependencies::find_edges(&workspace.metadata));
     findings.sort();
     for finding in &findings {
         println!("{finding}{}", if finding.fails { "" } else { " (hint)" });

@@ -18,8 +18,8 @@ use megadir::nearest::choices;
 use megadir_record::{CommandWork, OutputTo, SameWork};
 use serde::Deserialize;
 
-use crate::kind::traits::Traits;
-use crate::kind::traits::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
+use crate::kind::Traits;
+use crate::kind::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
 
 pub(crate) use fingerprint::{Fingerprint, fingerprint};
 #[cfg(target_os = "linux")]

@@ -38,13 +38,11 @@ use worker::{Report, Worker};
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
-use crate::kind::traits::Traits;
-use crate::kind::traits::cost::{BLOCK_NS, MAKE_NS};
-use crate::kind::{BlockKey, BlockUsage, WorkerSource, Workload};
+use crate::kind::cost::{BLOCK_NS, MAKE_NS};
+use crate::kind::{BlockKey, BlockUsage, Traits, WorkerSource, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
-use crate::os;
-use crate::os::{At, Borrowed};
+use crate::os::{self, At, Borrowed};
 
 #[cfg(test)]
 mod tests;

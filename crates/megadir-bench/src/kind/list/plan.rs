@@ -3,10 +3,10 @@
 
 use megadir_record::{ArmId, DataId, Group, GroupRule, Stage, Work};
 
+use crate::kind::Traits;
 use crate::kind::arms::Arms;
+use crate::kind::cost::BLOCK_NS;
 use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, StepSpec};
-use crate::kind::traits::Traits;
-use crate::kind::traits::cost::BLOCK_NS;
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request, backend_fact, check_reading};
 

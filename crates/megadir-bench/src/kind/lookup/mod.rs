@@ -6,9 +6,9 @@ use megadir_record::axes::{call_words, grouped, keys_words};
 use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 use serde::Deserialize;
 
+use crate::kind::Traits;
 use crate::kind::arms::Arms;
-use crate::kind::traits::Traits;
-use crate::kind::traits::cost::BLOCK_NS;
+use crate::kind::cost::BLOCK_NS;
 use crate::note::NoteKind;
 
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};

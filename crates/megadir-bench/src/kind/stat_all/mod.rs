@@ -6,9 +6,9 @@ use megadir_record::axes::grouped;
 use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Work};
 use serde::Deserialize;
 
+use crate::kind::Traits;
 use crate::kind::arms::Arms;
-use crate::kind::traits::Traits;
-use crate::kind::traits::cost::{ASK_NS, BLOCK_NS};
+use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};

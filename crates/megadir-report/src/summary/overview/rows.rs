@@ -6,7 +6,7 @@ use megadir_record::{
 };
 use megadir_stats::Beyond;
 
-use crate::summary::evidence::Evidence;
+use crate::summary::Evidence;
 use crate::summary::overview::{Overview, OverviewRow, common, mean_log_ratios};
 use crate::text;
 
