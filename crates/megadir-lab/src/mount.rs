@@ -78,7 +78,8 @@ pub fn may_mount() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Enters the run's own mount namespace, once in each thread that opens a lab. Later mounts are invisible to other processes and not kept alive by them.
+/// Enters the run's own mount namespace, once in each thread that opens a lab. Later mounts are invisible to other
+/// processes and not kept alive by them.
 pub fn enter_namespace() -> Result<(), LabError> {
     if ENTERED.get() {
         return Ok(());

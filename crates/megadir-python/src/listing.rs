@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use megadir::policy::processors;
 use megadir::{
     AttributeListing, Attributes, Batch, Conditions, Dir, Entry, Listing, Place, StatMask, Walk, WalkItem,
     attribute_policy, policy,

@@ -1,4 +1,5 @@
-//! Network namespaces for the servers of one test, isolated both ways, or for two hosts, and the servers' programs. Needs root.
+//! Network namespaces for the servers of one test, isolated both ways, or for two hosts, and the servers' programs.
+//! Needs root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -24,10 +24,10 @@ pub struct ReadOptions {
     pub buffer_bytes: usize,
     /// Number of threads that read, including the caller's: 1 starts none.
     pub threads: usize,
-    /// The same if reading the first batch waits for the device; at least `threads`.
+    /// Number of threads if reading the first batch waits for the device; at least `threads`.
     pub threads_max: usize,
-    /// Number of shares that `threads_max` threads split the directory into, fewer threads into proportionally fewer; 1 for
-    /// backends that do not split.
+    /// Number of shares that `threads_max` threads split the directory into, and fewer threads into
+    /// proportionally fewer; 1 for backends that do not split.
     pub shares: usize,
     /// Read a type from the inode if the directory does not store it.
     pub resolve_types: bool,
@@ -102,7 +102,7 @@ impl ReadOptions {
         if !(self.threads..=THREADS_MAX).contains(&self.threads_max) {
             let (threads, most) = (self.threads, self.threads_max);
             return bad(format!(
-                "{threads} threads and at most {most}: {backend} takes {threads} to {THREADS_MAX}"
+                "at most {most} threads, but {threads} to begin with: {backend} takes {threads} to {THREADS_MAX}"
             ));
         }
         if !(1..=SHARES_MAX).contains(&self.shares) {
@@ -135,5 +135,17 @@ pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
         if let Err(panic) = thread.join() {
             std::panic::resume_unwind(panic);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReadOptions;
+
+    #[test]
+    fn fewer_threads_have_fewer_shares() {
+        let options = ReadOptions { threads: 2, ..ReadOptions::serial(4096).divided(8, 128) };
+        assert_eq!([1, 2, 8].map(|threads| options.shares_of(threads)), [16, 32, 128]);
+        assert_eq!(ReadOptions::serial(4096).divided(8, 1).shares_of(1), 1);
     }
 }

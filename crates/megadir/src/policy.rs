@@ -189,7 +189,8 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     choose_between(directory, threads, threads)
 }
 
-/// The same with as many threads as help: one per processor, or [`threads`] if the directory is not cached.
+/// Chooses backend and options for a directory, with one thread per processor, or [`threads`] if reading the first batch waits
+/// for the device.
 ///
 /// Errors: as [`choose`].
 pub fn choose_freely(directory: &Dir) -> Result<Choice> {
@@ -253,11 +254,12 @@ impl fmt::Display for Choice {
             write!(f, ", buffer {} KiB", buffer_bytes >> 10)?;
         }
         if self.backend.uses_threads() {
-            write!(f, ", {threads} threads")?;
-            if threads_max > threads {
+            let (word, most) = (if threads == 1 { "thread" } else { "threads" }, threads_max > threads);
+            write!(f, ", {threads} {word}")?;
+            if most {
                 write!(f, " ({threads_max} if uncached)")?;
             }
-            write!(f, ", {shares} shares")?;
+            write!(f, ", {}{shares} shares", if most { "up to " } else { "" })?;
         }
         write!(f, ", directory of {} bytes: {}", self.directory_bytes, self.reason)
     }

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir::{
-    AttributeListing, BACKENDS, Batch, Dir, ReadAhead, ReadOptions, StatMask, THREADS_MAX, Walk, WalkOptions, backend,
+    AttributeListing, BACKENDS, Batch, Dir, ReadAhead, ReadOptions, StatMask, THREADS_MAX, Walk, WalkOptions,
+    backend,
 };
 use megadir_testkit::PATIENCE;
 use megadir_testkit::leaks::{descriptors_below, library_threads, settled};

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use megadir::policy::{Choice, choose};
+use megadir::policy::{Choice, choose, choose_freely, processors, threads};
 use megadir::{Dir, Listing};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
@@ -31,6 +31,13 @@ fn is_split(mount: &Mount, shares: usize) {
     assert_eq!(choice.backend.name(), "split", "{choice}");
     assert_eq!((choice.options.threads, choice.options.shares), (2, shares), "{choice}");
     assert!(choice.reason.contains("threads can read"), "{choice}");
+    let directory = Dir::open(LARGE.ensure(&mount.path())).unwrap();
+    let (freely, processors) = (choose_freely(&directory).unwrap(), processors());
+    let most = threads(freely.file_system, processors);
+    if most > 1 {
+        assert_eq!((freely.options.threads, freely.options.threads_max), (processors, most), "{freely}");
+        assert_eq!(freely.to_string().contains(" if uncached), up to "), most > processors, "{freely}");
+    }
     let choice = chosen(&mount.path(), LARGE, 1);
     assert_eq!(choice.backend.name(), "getdents", "{choice}");
     assert!(choice.reason.contains("only one thread is allowed"), "{choice}");

@@ -6,7 +6,10 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use megadir::policy::{self, Choice};
-use megadir::{Dir, ErrorKind, Listing, ReadAhead, ReadOptions, backend, block_device};
+use megadir::{
+    AttributeListing, Dir, ErrorKind, Listing, ReadAhead, ReadOptions, StatMask, Strategy, attribute_policy,
+    backend, block_device,
+};
 use megadir_sys::page_cache::resident;
 use megadir_testkit::mount::{BTRFS, EXT4, EXT4_LINEAR, Mount, Recipe, XFS};
 use megadir_testkit::require;
@@ -123,6 +126,17 @@ fn more_threads_read_an_uncached_directory() {
             assert_eq!(has_a_fifth_thread(!is_cached), !is_cached, "{}", recipe.kind);
             assert_eq!(first + count(listing), ENTRIES, "{}", recipe.kind);
         }
+        mount.remount(|_| Ok(())).unwrap();
+        let directory = Dir::open(mount.path().join("large")).unwrap();
+        let choice = attribute_policy::choose_freely(&directory, StatMask::SIZE).unwrap();
+        assert_eq!(choice.strategy, Strategy::Shares, "{choice}");
+        let mut listing = AttributeListing::with_choice(directory, choice).unwrap();
+        let mut entries = 0;
+        while let Some(batch) = listing.next_batch().unwrap() {
+            assert!(batch.entries().all(|(_, row)| row.have == StatMask::SIZE && row.error == 0));
+            entries += batch.len() as u64;
+        }
+        assert_eq!(entries, ENTRIES, "{}", recipe.kind);
     }
 }
 

@@ -72,5 +72,8 @@ fn a_largest_number_below_the_number_at_first_is_refused() {
     let options = WalkOptions { threads_max: 1, ..WalkOptions::new(2) };
     let refused = Walk::new(Dir::open(".").unwrap(), &options).unwrap_err();
     assert_eq!(refused.kind(), megadir::ErrorKind::BadOption);
-    assert!(refused.to_string().contains("2 threads and at most 1: walk takes 2 to 256"), "{refused}");
+    assert!(
+        refused.to_string().contains("at most 1 threads, but 2 to begin with: walk takes 2 to 256"),
+        "{refused}"
+    );
 }

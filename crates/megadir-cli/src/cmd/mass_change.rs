@@ -92,10 +92,11 @@ pub(in crate::cmd) fn list_failures(text: &mut Vec<u8>, failures: &[Failure]) {
     }
 }
 
-/// Size that a directory keeps after its entries are gone; listing reads all of it.
+/// Smaller directories are not mentioned: listing reads all of a directory's size.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// Rest of a message that begins with the directory's name; `None` if it does not matter.
+/// Size that a directory keeps after its entries are gone: the rest of a message that begins with its name; `None` if it
+/// does not matter.
 pub(in crate::cmd) fn size_kept(directory: &Dir) -> Option<String> {
     if directory.file_system() != FileSystem::Ext4 {
         return None;

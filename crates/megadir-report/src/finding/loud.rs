@@ -37,7 +37,7 @@ fn of_program(arm: &ArmSummary, mismatch: &Mismatch) -> Finding {
     let lines = text::count(mismatch.entries);
     let found = match mismatch.entries_expected {
         Some(expected) if expected == mismatch.entries => format!(
-            "its {lines} lines or entries were others (for a command that prints times or ages, use --same count or exit-code)"
+            "it had {lines} lines or entries as expected, but different ones (if the command prints times or ages, use --same count or --same exit-code)"
         ),
         Some(expected) => {
             format!("it had {lines} lines or entries, and {} are expected", text::count(expected))

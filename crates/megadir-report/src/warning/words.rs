@@ -104,7 +104,7 @@ fn samples(options: Options, phrase: &str) -> String {
 fn fixed_advice(warning: &Warning) -> &'static str {
     match warning {
         Warning::UnequalWork { .. } => {
-            "Make sure that nothing changes the directory, and that commands print the same at any time; if so, the backend or the program loses or repeats entries: report it."
+            "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
         }
         Warning::DiffersFromItself { .. } => {
             "One comparison in twenty does this by chance. Take no smaller difference seriously, or run again."

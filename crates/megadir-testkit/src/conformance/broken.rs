@@ -100,12 +100,15 @@ pub(super) fn options(ground: &Ground) {
         ReadOptions { buffer_bytes: BUFFER_BYTES_MIN - 1, ..good },
         ReadOptions { buffer_bytes: BUFFER_BYTES_MAX + 1, ..good },
         ReadOptions { threads: 0, ..good },
-        ReadOptions { threads: THREADS_MAX + 1, ..good },
+        ReadOptions { threads: THREADS_MAX + 1, threads_max: THREADS_MAX + 1, ..good },
+        ReadOptions { threads_max: 0, ..good },
+        ReadOptions { threads_max: THREADS_MAX + 1, ..good },
         ReadOptions { shares: 0, ..good },
         ReadOptions { shares: SHARES_MAX + 1, ..good },
     ];
     if !ground.backend.uses_threads() {
-        bad.push(ReadOptions { threads: 2, ..good });
+        bad.push(good.divided(2, 1));
+        bad.push(ReadOptions { threads_max: 2, ..good });
         bad.push(ReadOptions { shares: 2, ..good });
     }
     for options in bad {

@@ -73,6 +73,8 @@ pub struct Row {
     pub chunk_bytes: usize,
     /// Threads worth having even on fewer processors, because they wait for a server; else 0.
     pub waiting_threads: usize,
+    /// Useful threads per processor while they wait for the device.
+    pub uncached_threads_per_processor: usize,
     /// Reason, one sentence.
     pub reason: &'static str,
 }
@@ -98,8 +100,6 @@ pub const CHUNK_BYTES: usize = 72 << 10;
 /// have work in a directory of some thousand entries, and attributes that came with the names (READDIRPLUS)
 /// are read before they expire.
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
-/// Measured on ext4, XFS and btrfs: `records/2026-11-27-threads.md`.
-const UNCACHED_THREADS_PER_PROCESSOR: usize = 4;
 const CHUNK_ENTRIES_MIN: usize = 256;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
 
@@ -111,6 +111,7 @@ const CHUNKS: Row = Row {
     inode_order_on_disks: false,
     chunk_bytes: CHUNK_BYTES,
     waiting_threads: 0,
+    uncached_threads_per_processor: 1,
     reason: "",
 };
 
@@ -120,12 +121,14 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ext4),
         sharing: Sharing::Shares,
         inode_order_on_disks: true,
+        uncached_threads_per_processor: 4,
         reason: "each thread reads attributes in the share that it lists, while the names are in its cache",
         ..CHUNKS
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         sharing: Sharing::Shares,
+        uncached_threads_per_processor: 4,
         reason: "shares of the directory are also shares of its inodes, so threads do not contend",
         ..CHUNKS
     },
@@ -133,6 +136,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Btrfs),
         sharing: Sharing::Shares,
         alone_below_bytes: 0,
+        uncached_threads_per_processor: 4,
         reason: "entries are listed in order of creation, which is inode order",
         ..CHUNKS
     },
@@ -175,38 +179,47 @@ pub fn row(file_system: FileSystem) -> &'static Row {
     policy::row_of(ROWS, |row| row.file_system, file_system)
 }
 
-/// Threads worth using for attributes and for trees: one per processor, or as many as wait for a server.
+/// Number of threads worth using for attributes and for trees: one per processor, or as many as wait for a server.
 pub fn threads(file_system: FileSystem, processors: usize) -> usize {
     processors.max(row(file_system).waiting_threads)
 }
 
-/// Most threads worth using while they wait for the device.
+/// Most threads worth using while they wait for the device. Only Linux tells that they do.
 pub fn threads_max(file_system: FileSystem, processors: usize) -> usize {
-    uncached_threads(UNCACHED_THREADS_PER_PROCESSOR, processors).max(threads(file_system, processors))
+    let per_processor =
+        if cfg!(target_os = "linux") { row(file_system).uncached_threads_per_processor } else { 1 };
+    uncached_threads(per_processor, processors).max(threads(file_system, processors))
 }
 
 /// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
 /// Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<AttributeChoice> {
-    choose_for(directory, policy::choose(directory, threads)?, want, threads)
+    choose_between(directory, want, threads, threads)
 }
 
-/// The same with as many threads as help: [`threads`], or [`threads_max`] if a directory that can be divided is not cached.
+/// Chooses how to list a directory and read attributes, with [`threads`] threads, or [`threads_max`] where they wait for the
+/// device.
 ///
 /// Errors: as [`choose`].
 pub fn choose_freely(directory: &Dir, want: StatMask) -> Result<AttributeChoice> {
     let (file_system, processors) = (directory.file_system(), processors());
-    let most = uncached_threads(UNCACHED_THREADS_PER_PROCESSOR, processors);
-    let listing = policy::choose_between(directory, processors, most)?;
-    choose_for(directory, listing, want, threads(file_system, processors))
+    choose_between(directory, want, threads(file_system, processors), threads_max(file_system, processors))
 }
 
-fn choose_for(directory: &Dir, listing: Choice, want: StatMask, threads: usize) -> Result<AttributeChoice> {
+pub(crate) fn choose_between(
+    directory: &Dir,
+    want: StatMask,
+    threads: usize,
+    threads_max: usize,
+) -> Result<AttributeChoice> {
+    let listing = policy::choose_between(directory, threads, threads_max)?;
     let stat_backend = stat::preferred(directory)?;
     let row = row(listing.file_system);
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
     let in_inode_order = row.inode_order_on_disks && is_large && is_rotating(directory);
+    // Chunks do not notice whether they wait. Where the listing is not in inode order, each uncached inode may be waited for.
+    let threads = if row.inode_order_on_disks { threads_max } else { threads };
     Ok(decide(row, listing, stat_backend, want, threads, in_inode_order))
 }
 
@@ -267,7 +280,6 @@ fn decide(
         return choice(listing, Strategy::AtOnce, "the listing returns the attributes");
     }
     if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
-        let threads = threads.max(listing.options.threads_max);
         let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
         return choice(listing, strategy, ON_A_DISK);
     }

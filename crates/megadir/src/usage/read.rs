@@ -102,7 +102,8 @@ pub fn read(
 /// A walk would use one thread for a directory without subdirectories.
 fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
     let links = root.attributes(StatMask::LINKS);
-    options.threads > 1 && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
+    options.threads_max > 1
+        && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
 }
 
 fn listing(
@@ -113,10 +114,7 @@ fn listing(
 ) -> Result<(ControlFlow<()>, Vec<Vec<u8>>)> {
     let conditions = options.conditions.as_deref();
     let want = options.examine.map_or(StatMask::NOTHING, |examine| examine.1);
-    let mut choice = match options.threads < options.threads_max {
-        true => attribute_policy::choose_freely(root, want)?,
-        false => attribute_policy::choose(root, want, options.threads)?,
-    };
+    let mut choice = attribute_policy::choose_between(root, want, options.threads, options.threads_max)?;
     choice.listing.options.read_ahead = options.read_ahead;
     if let Some((stat_backend, _)) = options.examine {
         let fitting = attribute_policy::fitting(stat_backend, choice.listing.backend)?;

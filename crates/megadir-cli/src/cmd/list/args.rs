@@ -142,8 +142,8 @@ pub(crate) struct Args {
     pub(super) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: by file system, up to 8; 32 on FUSE]
     ///
-    /// By default, --recursive reads with one thread per processor, and on ext4 with up to 8 (4 per processor) while
-    /// directories and inodes are not cached. --explain prints the numbers.
+    /// By default, one thread per processor reads a tree, or a large directory, and on ext4, XFS and btrfs up to 8 (4 per
+    /// processor) while it is not cached. --explain prints the numbers.
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     #[arg(allow_negative_numbers = true)]
     pub(super) threads: Option<usize>,

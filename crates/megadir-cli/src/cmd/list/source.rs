@@ -27,10 +27,14 @@ pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> (usize, 
 }
 
 pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
-    let mut choice = match args.threads {
+    let choice = match args.threads {
         Some(threads) => policy::choose(directory, threads)?,
         None => policy::choose_freely(directory)?,
     };
+    overridden(choice, args, needs_types)
+}
+
+fn overridden(mut choice: Choice, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
     if let Some(backend) = args.backend {
         choice = backend_asked_for(choice, backend, args.threads);
     }
@@ -72,16 +76,13 @@ pub(super) fn choose_examined(
     args: &Args,
     want: StatMask,
 ) -> Result<AttributeChoice, CliError> {
-    let (mut choice, threads) = match args.threads {
-        Some(threads) => (attribute_policy::choose(directory, want, threads)?, threads),
-        None => {
-            let choice = attribute_policy::choose_freely(directory, want)?;
-            let threads = attribute_policy::threads(choice.listing.file_system, processors());
-            (choice, threads)
-        }
+    let mut choice = match args.threads {
+        Some(threads) => attribute_policy::choose(directory, want, threads)?,
+        None => attribute_policy::choose_freely(directory, want)?,
     };
+    let threads = choice.listing.options.threads_max;
     if args.backend.is_some() || args.buffer.is_some() {
-        choice.listing = choose(directory, args, false)?;
+        choice.listing = overridden(choice.listing, args, false)?;
         choice.stat_backend = attribute_policy::fitting(choice.stat_backend, choice.listing.backend)?;
         choice.strategy = match (choice.listing.backend.name(), choice.strategy) {
             ("split", _) => Strategy::Shares,

@@ -169,7 +169,7 @@ pub(in crate::cmd) struct Reading {
     pub(in crate::cmd) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
     ///
-    /// By default, up to 8 threads scan an ext4 tree (4 per processor) while its directories and inodes are not cached.
+    /// By default, up to 8 threads (4 per processor) scan a tree on ext4, XFS or btrfs while it is not cached.
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(in crate::cmd) threads: Option<usize>,
     /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]

@@ -376,7 +376,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/inventory.md",
         "A step is at least 100 ms (ticks take 10 ms or less but may come late)",
-        Text("crates/megadir-inventory/src/changes/racy.rs", "const TICKS_NS: i64 = 100_000_000;"),
+        Text("crates/megadir-inventory/src/changes/proof.rs", "const TICKS_NS: i64 = 100_000_000;"),
     ),
     (
         "docs/inventory.md",

@@ -100,8 +100,12 @@ impl SplitReader {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
-        // Names of equal hash share a position: leave all of them to the first share.
         read_ahead::start(serial.as_fd(), options.read_ahead);
+        if threads < options.threads_max && threads == 1 {
+            self.phase = Phase::Serial { directory: serial };
+            return Ok(());
+        }
+        // Names of equal hash share a position: leave all of them to the first share.
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
