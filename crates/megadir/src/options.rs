@@ -79,6 +79,7 @@ impl ReadOptions {
     }
 
     /// Number of shares for no more than `threads_max` threads.
+    #[cfg(target_os = "linux")]
     pub(crate) fn shares_of(&self, threads: usize) -> usize {
         (self.shares * threads / self.threads_max).max(1)
     }
@@ -138,7 +139,7 @@ pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::ReadOptions;
 
