@@ -254,12 +254,11 @@ impl fmt::Display for Choice {
             write!(f, ", buffer {} KiB", buffer_bytes >> 10)?;
         }
         if self.backend.uses_threads() {
-            let (word, most) = (if threads == 1 { "thread" } else { "threads" }, threads_max > threads);
-            write!(f, ", {threads} {word}")?;
-            if most {
-                write!(f, " ({threads_max} if uncached)")?;
+            write!(f, ", {threads} {}", if threads == 1 { "thread" } else { "threads" })?;
+            match threads_max > threads {
+                true => write!(f, " ({threads_max} if uncached), up to {shares} shares")?,
+                false => write!(f, ", {shares} shares")?,
             }
-            write!(f, ", {}{shares} shares", if most { "up to " } else { "" })?;
         }
         write!(f, ", directory of {} bytes: {}", self.directory_bytes, self.reason)
     }

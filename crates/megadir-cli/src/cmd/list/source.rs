@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use megadir::policy::{self, Choice, processors};
-use megadir::{AttributeChoice, Backend, Conditions, Dir, StatMask, Strategy, WalkOptions, attribute_policy};
+use megadir::{
+    AttributeChoice, Backend, Conditions, Dir, ReadOptions, StatMask, Strategy, WalkOptions, attribute_policy,
+};
 
 use super::Args;
 use super::args::Of;
@@ -65,8 +67,7 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, asked: Optio
         // The policy would not use this backend here.
         let most = asked.unwrap_or_else(|| policy::threads(choice.file_system, processors()));
         let shares = most * policy::row(choice.file_system).shares_per_thread.max(8);
-        options = options.divided(most, shares);
-        options.threads = asked.unwrap_or_else(processors);
+        options = ReadOptions { threads: asked.unwrap_or_else(processors), ..options.divided(most, shares) };
     }
     Choice { backend, options, reason: "chosen with --backend", ..choice }
 }

@@ -44,14 +44,7 @@ pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
     });
     for (key, rows) in [("modified", report.modified()), ("accessed", report.accessed())] {
         escape::json_list(text, key, &rows, |text, row: &AgeRow| {
-            push(
-                text,
-                &format!(
-                    "\"from_s\":{},\"to_s\":{}",
-                    escape::json_or_null(row.from_s),
-                    escape::json_or_null(row.to_s)
-                ),
-            );
+            escape::json_ages(text, row.from_s, row.to_s);
             amount(text, &row.amount, has_allocated);
         });
     }

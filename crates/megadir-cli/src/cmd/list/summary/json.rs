@@ -21,14 +21,7 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     });
     sizes(text, summary.sizes());
     escape::json_list(text, "ages", &summary.ages().buckets(), |text, bucket| {
-        push(
-            text,
-            &format!(
-                "\"from_s\":{},\"to_s\":{}",
-                escape::json_or_null(bucket.from_s),
-                escape::json_or_null(bucket.to_s)
-            ),
-        );
+        escape::json_ages(text, bucket.from_s, bucket.to_s);
         total(text, bucket.total);
     });
     named(text, "largest", "size", &summary.largest(), |text, bytes| push(text, &bytes.to_string()));
