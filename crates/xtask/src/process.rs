@@ -47,7 +47,8 @@ pub(crate) fn wait_at_most(
     }
 }
 
-/// Status and combined output. Output goes to a file: a background process would keep a pipe open.
+/// Status and output, with the lines of both streams in order. Output goes to a file: a background process
+/// would keep a pipe open.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     println!("$ {}", show(command));
     let streams = || -> std::io::Result<_> {
@@ -66,18 +67,6 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
         Ok(status) => Ok((status, text)),
         Err(message) => Err(format!("{message}\n{text}")),
     }
-}
-
-/// Status and output, with the lines of both streams in order.
-pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), String> {
-    let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
-    let (mut reader, twin, writer) = pipe.map_err(|error| cannot("run", command, &error))?;
-    let mut child = start(command.stdin(Stdio::null()).stdout(twin).stderr(writer))?;
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes).map_err(|error| cannot("read the output of", command, &error))?;
-    let status = child.wait().map_err(|error| cannot("wait for", command, &error))?;
-    Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 pub(crate) struct CratesIo {
@@ -156,16 +145,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_streams_are_kept_and_the_end_is_told() {
-        let (status, text) =
-            run_at_most(&mut shell("echo a; echo b >&2; exit 3"), Duration::from_secs(60)).unwrap();
-        assert_eq!((status.code(), text.as_str()), (Some(3), "a\nb\n"));
-    }
-
-    #[test]
-    fn lines_of_both_streams_keep_their_order() {
-        let (status, text) = merged(&mut shell("echo a; echo b >&2; echo c; exit 101")).unwrap();
-        assert_eq!((status.code(), text.as_str()), (Some(101), "a\nb\nc\n"));
+    fn lines_of_both_streams_keep_their_order_and_the_end_is_told() {
+        let mut command = shell("echo a; echo b >&2; echo c; exit 3");
+        let (status, text) = run_at_most(&mut command, Duration::from_secs(60)).unwrap();
+        assert_eq!((status.code(), text.as_str()), (Some(3), "a\nb\nc\n"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -30,6 +30,8 @@ pub(super) struct Suite {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) command: Command,
+    /// Arguments before those that select tests: the program, if another one runs it.
+    fixed: usize,
 }
 
 /// `command` is a `cargo test` that ends with the words that select tests.
@@ -61,34 +63,46 @@ fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
     );
     let mut command = Command::new(&program);
     command.args(filters).current_dir(&package).env("CARGO_MANIFEST_DIR", &package);
-    Some(Suite { name: target["name"].as_str()?.to_owned(), title, command })
+    Some(Suite { name: target["name"].as_str()?.to_owned(), title, command, fixed: 0 })
 }
 
 impl Suite {
+    pub(super) fn run_by(&mut self, runner: &str) {
+        let mut command = Command::new(runner);
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        copy_surroundings(&self.command, &mut command);
+        self.command = command;
+        self.fixed = 1;
+    }
+
     fn failed_tests(&self, output: &str) -> Vec<String> {
         let is_whole = output.lines().any(|line| line.starts_with("test result: FAILED. "));
         if self.name == DOC || !is_whole {
             return Vec::new();
         }
-        let name = |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(FAILED)?.to_owned());
-        output.lines().filter_map(name).collect()
+        output.lines().filter_map(name_of_failed).map(str::to_owned).collect()
     }
 
     fn only(&self, tests: &[String]) -> Command {
         let mut command = Command::new(self.command.get_program());
+        command.args(self.command.get_args().take(self.fixed));
         command.args(tests).args(["--exact", "--test-threads=1"]);
-        if let Some(folder) = self.command.get_current_dir() {
-            command.current_dir(folder);
-        }
-        command.envs(self.command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        copy_surroundings(&self.command, &mut command);
         command
     }
 }
 
+fn copy_surroundings(from: &Command, to: &mut Command) {
+    if let Some(folder) = from.get_current_dir() {
+        to.current_dir(folder);
+    }
+    to.envs(from.get_envs().filter_map(|(key, value)| Some((key, value?))));
+}
+
 /// The longest first; `ended` gets suite, title, output and success of each.
-pub(super) fn run(
+fn run(
     mut suites: Vec<Suite>,
-    at_once: usize,
+    (at_once, limit): (usize, Duration),
     ended: &(dyn Fn(&Suite, &str, &str, bool) + Sync),
 ) -> Result<(), String> {
     let place = |suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len());
@@ -98,7 +112,7 @@ pub(super) fn run(
     let work = || -> Result<(), String> {
         while let Some(mut suite) = next() {
             let started = Instant::now();
-            let (status, text) = process::merged(&mut suite.command)?;
+            let (status, text) = process::run_at_most(&mut suite.command, limit)?;
             let title = format!("{} in {:.1} s", suite.title, started.elapsed().as_secs_f64());
             ended(&suite, &title, &text, status.success());
         }
@@ -144,6 +158,10 @@ const RUNS: [Run; 3] = [
 
 const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
+const SAID_LINES: usize = 6;
+
+/// Kills a suite that does not end.
+const SUITE_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
 
@@ -155,7 +173,8 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
         all.extend(build(&mut context.cargo(words), filters, &context.workspace.root)?);
     }
     let doc = context.cargo(DOC_TESTS);
-    all.push(Suite { name: DOC.to_owned(), title: "     Running doc tests".to_owned(), command: doc });
+    let title = "     Running doc tests".to_owned();
+    all.push(Suite { name: DOC.to_owned(), title, command: doc, fixed: 0 });
     for suite in &mut all {
         suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
         if suite.name == LONGEST[0] && !context.full {
@@ -166,11 +185,20 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
         }
     }
     let at_once = if context.full { 1 } else { process::processors() };
+    report(all, at_once, SUITE_LIMIT, &log)
+}
+
+/// Runs the suites. `log` has what they could not test.
+pub(super) fn report(
+    suites: Vec<Suite>,
+    at_once: usize,
+    limit: Duration,
+    log: &Path,
+) -> Result<Report, String> {
     let ended = Mutex::new(Ended { succeeded: true, ..Ended::default() });
-    run(all, at_once, &|suite, title, text, succeeded| {
+    run(suites, (at_once, limit), &|suite, title, text, succeeded| {
         let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.take(title.to_owned());
-        text.lines().for_each(|line| ended.take(line.to_owned()));
+        ended.take(title, text);
         let failed = if succeeded { Vec::new() } else { suite.failed_tests(text) };
         if failed.is_empty() {
             ended.succeeded &= succeeded;
@@ -180,19 +208,20 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     })?;
     let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (mut command, tests) in std::mem::take(&mut ended.again) {
-        println!("$ {}", process::show(&command));
-        let (status, text) = process::merged(&mut command)?;
+        let (status, text) = process::run_at_most(&mut command, limit)?;
         print!("{text}");
         ended.take_again(&tests, &text, status.success());
     }
-    Ok(report_of(ended, &read(&log)?))
+    let log =
+        std::fs::read_to_string(log).map_err(|error| format!("cannot read {}: {error}", log.display()))?;
+    Ok(report_of(ended, &log))
 }
 
-pub(super) fn report_of(ended: Ended, log: &str) -> Report {
-    let mut report = report(ended.results, log);
+fn report_of(ended: Ended, log: &str) -> Report {
+    let mut report = sorted(ended.results, log);
     report.lines.push(totals(&report.lines));
     report.lines.extend(ended.unstable);
-    report.failures = ended.failed;
+    report.failures = ended.failed.iter().map(|(name, said)| format!("test {name}{FAILED}{said}")).collect();
     if !ended.succeeded {
         report.failures.push("cargo test failed".to_owned());
     }
@@ -200,39 +229,58 @@ pub(super) fn report_of(ended: Ended, log: &str) -> Report {
 }
 
 #[derive(Default)]
-pub(super) struct Ended {
-    pub(super) succeeded: bool,
+struct Ended {
+    succeeded: bool,
     results: Vec<String>,
-    failed: Vec<String>,
+    /// Names, and what each said.
+    failed: Vec<(String, String)>,
     again: Vec<(Command, Vec<String>)>,
     unstable: Vec<String>,
 }
 
 impl Ended {
-    pub(super) fn take(&mut self, line: String) {
-        if let Some(result) = line.strip_prefix("test result: ") {
-            println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
-            self.results.push(line);
-            return;
-        }
-        println!("{line}");
-        if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
-            self.results.push(line);
-        } else if line.starts_with("test ") && line.ends_with(FAILED) {
-            self.failed.push(line);
+    fn take(&mut self, title: &str, output: &str) {
+        for line in std::iter::once(title).chain(output.lines()) {
+            if let Some(result) = line.strip_prefix("test result: ") {
+                println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
+                self.results.push(line.to_owned());
+                continue;
+            }
+            println!("{line}");
+            if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
+                self.results.push(line.to_owned());
+            } else if let Some(name) = name_of_failed(line) {
+                self.failed.push((name.to_owned(), said_by(name, output)));
+            }
         }
     }
 
     fn take_again(&mut self, tests: &[String], output: &str, succeeded: bool) {
         for test in tests {
             if succeeded && output.lines().any(|line| line == format!("test {test} ... ok")) {
-                self.failed.retain(|line| *line != format!("test {test}{FAILED}"));
-                self.unstable.push(format!("unstable: {test}: failed beside other tests, passed alone"));
+                let at = self.failed.iter().position(|(name, _)| name == test);
+                let said = at.map(|at| self.failed.remove(at).1).unwrap_or_default();
+                self.unstable
+                    .push(format!("unstable: {test}: failed beside other tests, passed alone{said}"));
             } else {
                 self.succeeded = false;
             }
         }
     }
+}
+
+fn name_of_failed(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(FAILED)
+}
+
+/// The first lines that the test harness repeats after all tests, for reports of which nothing else is kept.
+fn said_by(test: &str, output: &str) -> String {
+    let heading = format!("---- {test} stdout ----");
+    let after = output.lines().skip_while(|line| *line != heading).skip(1);
+    let own = after.take_while(|line| !line.starts_with("---- ") && *line != "failures:");
+    own.filter(|line| !line.is_empty())
+        .take(SAID_LINES)
+        .fold(String::new(), |said, line| said + "\n    " + line)
 }
 
 fn totals(results: &[String]) -> String {
@@ -246,7 +294,7 @@ fn number_before(line: &str, word: &str) -> Option<u64> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-fn report(lines: Vec<String>, log: &str) -> Report {
+fn sorted(lines: Vec<String>, log: &str) -> Report {
     let mut report = Report { lines, ..Report::default() };
     for line in log.lines().filter(|line| !line.trim().is_empty()) {
         let (list, text) = match (line.strip_prefix("unavailable: "), line.strip_prefix("not run: ")) {
@@ -258,10 +306,6 @@ fn report(lines: Vec<String>, log: &str) -> Report {
         }
     }
     report
-}
-
-pub(super) fn read(log: &Path) -> Result<String, String> {
-    std::fs::read_to_string(log).map_err(|error| format!("cannot read {}: {error}", log.display()))
 }
 
 #[cfg(test)]
@@ -307,14 +351,14 @@ mod tests {
                 format!("touch {own}; until [ -e {other} ]; do sleep 0.01; done; echo {own}; exit {code}");
             let mut command = process::shell(&script);
             command.current_dir(folder.path());
-            Suite { name: own.to_owned(), title: own.to_owned(), command }
+            Suite { name: own.to_owned(), title: own.to_owned(), command, fixed: 0 }
         };
         let ended = Mutex::new(Vec::new());
         let keep = |_: &Suite, title: &str, text: &str, succeeded| {
             let name = title.split(' ').next().unwrap().to_owned();
             ended.lock().unwrap().push((name, text.to_owned(), succeeded));
         };
-        run(vec![meets("a", "b", 0), meets("b", "a", 1)], 2, &keep).unwrap();
+        run(vec![meets("a", "b", 0), meets("b", "a", 1)], (2, SUITE_LIMIT), &keep).unwrap();
         let mut ended = ended.into_inner().unwrap();
         ended.sort();
         let line = |name: &str, succeeded| (name.to_owned(), format!("{name}\n"), succeeded);
@@ -325,11 +369,16 @@ mod tests {
     fn failed_tests_run_again_alone() {
         let mut command = Command::new("/w/it-1");
         command.args(["cpp", "--test-threads=3"]).current_dir("/w").env("KEY", "1");
-        let suite = Suite { name: "it".to_owned(), title: String::new(), command };
+        let mut suite = Suite { name: "it".to_owned(), title: String::new(), command, fixed: 0 };
         let failed = suite.failed_tests("test a::b ... FAILED\ntest c ... ok\ntest result: FAILED. 1 passed");
         assert_eq!(failed, ["a::b"]);
         let again = suite.only(&failed);
         assert_eq!(process::show(&again), "KEY=1 /w/it-1 a::b --exact --test-threads=1");
+        assert_eq!(again.get_current_dir(), Some(Path::new("/w")));
+        suite.run_by("wine");
+        assert_eq!(process::show(&suite.command), "KEY=1 wine /w/it-1 cpp --test-threads=3");
+        let again = suite.only(&failed);
+        assert_eq!(process::show(&again), "KEY=1 wine /w/it-1 a::b --exact --test-threads=1");
         assert_eq!(again.get_current_dir(), Some(Path::new("/w")));
         // A program that was killed says nothing of the tests after that.
         assert!(suite.failed_tests("test a::b ... FAILED\n").is_empty());
@@ -339,7 +388,10 @@ mod tests {
     fn only_a_test_that_passes_alone_is_forgiven() {
         let first = || {
             let mut ended = Ended { succeeded: true, ..Ended::default() };
-            ended.take("test a ... FAILED".to_owned());
+            ended.take(
+                "a",
+                "test a ... FAILED\n\nfailures:\n\n---- a stdout ----\n\nit broke\n\n\nfailures:\n    a\n",
+            );
             ended
         };
         let tests = ["a".to_owned()];
@@ -347,18 +399,22 @@ mod tests {
         passed.take_again(&tests, "test a ... ok\n", true);
         let report = report_of(passed, "");
         assert!(report.failures.is_empty(), "{:?}", report.failures);
-        assert!(report.lines.contains(&"unstable: a: failed beside other tests, passed alone".to_owned()));
+        let line = "unstable: a: failed beside other tests, passed alone\n    it broke";
+        assert!(report.lines.contains(&line.to_owned()), "{:?}", report.lines);
         for (output, succeeded) in [("test a ... FAILED\n", false), ("", true)] {
             let mut failed = first();
             failed.take_again(&tests, output, succeeded);
-            assert_eq!(report_of(failed, "").failures, ["test a ... FAILED", "cargo test failed"]);
+            assert_eq!(
+                report_of(failed, "").failures,
+                ["test a ... FAILED\n    it broke", "cargo test failed"]
+            );
         }
     }
 
     #[test]
     fn the_log_is_sorted_into_what_fails_and_what_does_not() {
         let log = "not run: a::b: not root\nunavailable: c: no f2fs\nnot run: a::b: not root\n\nodd line\n";
-        let report = report(vec!["test result: ok. 3 passed".into()], log);
+        let report = sorted(vec!["test result: ok. 3 passed".into()], log);
         assert_eq!(report.not_run, ["a::b: not root", "odd line"]);
         assert_eq!(report.unavailable, ["c: no f2fs"]);
         assert_eq!(report.lines, ["test result: ok. 3 passed"]);
@@ -377,11 +433,10 @@ mod tests {
 
     #[test]
     fn result_lines_are_kept() {
-        let text = "     Running unittests a\ntest b ... FAILED\ntest c ... ok\n\
-            test result: FAILED. 1 passed; 1 failed";
+        let text = "test b ... FAILED\ntest c ... ok\ntest result: FAILED. 1 passed; 1 failed";
         let mut ended = Ended::default();
-        text.lines().for_each(|line| ended.take(line.to_owned()));
+        ended.take("     Running unittests a", text);
         assert_eq!(ended.results, ["     Running unittests a", "test result: FAILED. 1 passed; 1 failed"]);
-        assert_eq!(ended.failed, ["test b ... FAILED"]);
+        assert_eq!(ended.failed, [("b".to_owned(), String::new())]);
     }
 }

@@ -1,9 +1,8 @@
 //! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a
 //! library that Wine 8 lacks, and large directories, which Wine would take minutes to create.
 //!
-//! Traps: child processes would inherit an environment variable with Wine, so it is passed by `--config`;
-//! services inherit the first process's streams, so the server is started before, without any; `LC_ALL=C`
-//! mangles names.
+//! Traps: services inherit the first process's streams, so the server is started before, without any;
+//! `LC_ALL=C` mangles names.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,8 +30,8 @@ const SUITES: &[&str] = &[
 ];
 
 const PREFIX_LIMIT: Duration = Duration::from_secs(120);
-const SUITES_LIMIT: Duration = Duration::from_secs(15 * 60);
-const SUITES_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
+const SUITE_LIMIT: Duration = Duration::from_secs(10 * 60);
+const SUITE_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
 
 /// Random numbers, from an equivalent function.
 const STUB: &str = "#include <windows.h>
@@ -59,21 +58,21 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let _server = Server::start(&wine)?;
     let log = context.scratch()?.join("not-run-wine.log");
     std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
-    let mut command = context.cargo(&["test", "--locked", "--no-fail-fast"]);
+    let mut command = context.cargo(&["test", "--locked"]);
     windows::build_with(&mut command);
-    command.args(SUITES).arg("--config").arg(format!("target.{}.runner=\"{WINE}\"", windows::TARGET));
-    command.env("CARGO_TARGET_DIR", windows::target_dir(context));
-    wine.environment(&mut command);
-    command.env("MEGADIR_TREES", as_windows(&wine.trees)).env("MEGADIR_NOT_RUN_LOG", as_windows(&log));
-    if context.full {
-        command.env("MEGADIR_FULL", "1");
+    command.args(SUITES).env("CARGO_TARGET_DIR", windows::target_dir(context));
+    let mut suites = suites::build(&mut command, &[], &context.workspace.root)?;
+    for suite in &mut suites {
+        suite.run_by(WINE);
+        wine.environment(&mut suite.command);
+        suite.command.env("MEGADIR_TREES", as_windows(&wine.trees));
+        suite.command.env("MEGADIR_NOT_RUN_LOG", as_windows(&log));
+        if context.full {
+            suite.command.env("MEGADIR_FULL", "1");
+        }
     }
-    let limit = if context.full { SUITES_LIMIT_FULL } else { SUITES_LIMIT };
-    let (status, text) = process::run_at_most(command.env("CARGO_TERM_COLOR", "never"), limit)?;
-    let mut ended = suites::Ended::default();
-    text.lines().for_each(|line| ended.take(line.to_owned()));
-    ended.succeeded = status.success();
-    let mut report = suites::report_of(ended, &suites::read(&log)?);
+    let limit = if context.full { SUITE_LIMIT_FULL } else { SUITE_LIMIT };
+    let mut report = suites::report(suites, 1, limit, &log)?;
     check(&wine, &wine.program("debug"), &mut report);
     if context.full {
         check_release(context, &wine, &mut report);
