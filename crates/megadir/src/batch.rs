@@ -70,6 +70,12 @@ impl<'a> Batch<'a> {
         Entries { records: Records::new(self.bytes), cookies: self.cookies }
     }
 
+    /// Iterates over the names alone, which decodes nothing else.
+    #[inline]
+    pub fn names(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        Records::new(self.bytes).filter(|record| !record.is_dot()).map(|record| record.name)
+    }
+
     /// Number of entries whose type the directory does not store.
     pub fn unknown_types(&self) -> usize {
         self.unknown_types

@@ -104,8 +104,8 @@ impl Lines {
     pub(super) fn batch(&self, output: &mut Output, batch: Batch<'_>, label: &Label) -> Result<(), Ended> {
         if self.format == Format::Names && !self.escape {
             let prefix = label.prefix();
-            for entry in batch {
-                self.plain(&mut output.text, prefix, entry.name);
+            for name in batch.names() {
+                self.plain(&mut output.text, prefix, name);
                 output.made()?;
             }
         } else {
@@ -143,7 +143,10 @@ impl Lines {
 
     #[inline]
     fn plain(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
-        text.extend_from_slice(prefix);
+        // An append of nothing costs as much as one of a name.
+        if !prefix.is_empty() {
+            text.extend_from_slice(prefix);
+        }
         text.extend_from_slice(name);
         text.push(self.end);
     }

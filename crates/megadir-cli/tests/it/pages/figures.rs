@@ -15,7 +15,8 @@ use crate::support::output_of;
 const TABLES: [(&str, &str); 2] = [("README.md", "## Speed"), ("docs/speed.md", "# Speed")];
 
 /// Records of programs that were compared, besides those that [`compared`] writes the tables from.
-const RECORDS: [&str; 8] = [
+const RECORDS: [&str; 9] = [
+    "records/2026-11-27-one-thread.md",
     "records/2026-11-25-ext4-device.md",
     "records/2026-11-27-threads.md",
     "records/2026-11-27-attributes.md",
