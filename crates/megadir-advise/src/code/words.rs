@@ -67,7 +67,7 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
         said += &format!(" and so on, {} levels in all", widths.len());
     }
     if !layout.label().is_empty() {
-        said += &format!(", each called {} and then that", layout.label());
+        said += &format!(", each with {} before its name", layout.label());
     }
     said += match layout.is_trimmed() {
         true => "; the file keeps the rest of its name.",
@@ -95,9 +95,9 @@ fn sequence(counts: &[u16]) -> String {
     let (Some(top), Some(files)) = (counts.first(), counts.last()) else { return String::new() };
     let mut said =
         "The name is a number in 8 upper-case hex digits. In the order of these numbers ".to_owned();
-    said += &format!("each {files} share a directory");
+    said += &format!("every {files} files share a directory");
     for count in counts.iter().skip(1).rev() {
-        said += &format!(", and each {count} of these share one above");
+        said += &format!(", every {count} of these directories share a parent");
     }
     let top = if *top == 1 { "the only one".to_owned() } else { format!("the last of {top}") };
     said + &format!(

@@ -54,7 +54,7 @@ enum ReadAheadWord {
 /// Option --read-ahead of the commands that read directories.
 #[derive(Debug, clap::Args)]
 pub(in crate::cmd) struct ReadAheadOption {
-    /// Have the device read a directory's blocks before they are listed (root; ext2 to ext4) [default: auto]
+    /// Read a directory's blocks ahead from the device (root; ext2, ext3, ext4) [default: auto]
     ///
     /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
     /// the other.

@@ -45,7 +45,7 @@ fn only_the_kinds_that_are_asked_for_are_reported() {
     assert!(update.code == Some(2) && update.err.contains("--update"), "{update:?}");
 }
 
-////// Runs a recipe, with one inventory and with two, and asserts that `old` has all that was added or modified.
+/// Runs a recipe, with one inventory and with two, and asserts that `old` has all that was added or modified.
 fn backs_up(recipe: &str, paths: &[&str]) {
     for inventories in ["last.parquet", "last.parquet today.parquet"] {
         let scratch = scratch();
@@ -75,11 +75,32 @@ fn on_page(recipe: &str) -> &str {
     recipe
 }
 
+const RSYNC: &str = "megadir changes last.parquet today.parquet --only added,modified,renamed,type-changed,suspect --paths -0 | rsync -a -r --from0 --files-from=- project/ uploads/";
+
 #[test]
 fn rsync_takes_the_paths() {
     require!(have("rsync"));
-    let recipe = "megadir changes last.parquet today.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- project/ uploads/";
-    backs_up(on_page(recipe), &CHANGED);
+    backs_up(on_page(RSYNC), &CHANGED);
+}
+
+#[test]
+fn rsync_takes_what_was_renamed() {
+    require!(have("rsync"));
+    let scratch = scratch();
+    let at = scratch.path();
+    changed(at);
+    fs::rename(at.join("project/d"), at.join("project/e")).unwrap();
+    fs::rename(at.join("project/grown"), at.join("project/larger")).unwrap();
+    run(at, &["scan", "--quiet", "-o", "today.parquet", "project"]).quiet();
+    let ran = shell(at, &on_page(RSYNC).replace("megadir", "\"$M\""));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for path in ["e/kept", "e/grown", "larger"] {
+        assert_eq!(
+            fs::read(at.join("uploads").join(path)).unwrap(),
+            fs::read(at.join("project").join(path)).unwrap(),
+            "{path}"
+        );
+    }
 }
 
 #[test]

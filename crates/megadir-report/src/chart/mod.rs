@@ -44,7 +44,7 @@ pub struct Chart {
 pub const CHARTS: &[Chart] = &[
     Chart {
         name: "shares",
-        answers: "Which factor makes how much of the difference between two programs?",
+        answers: "How much of the difference between two programs does each factor explain?",
         draw: |report, width| of_groups(report, width, shares::shares),
     },
     Chart {
@@ -64,7 +64,7 @@ pub const CHARTS: &[Chart] = &[
     },
     Chart {
         name: "overall",
-        answers: "Which file system takes least over all kinds of work?",
+        answers: "Which file system takes the least time over all kinds of work?",
         draw: overview::overall,
     },
     Chart {
@@ -78,7 +78,7 @@ pub const CHARTS: &[Chart] = &[
         answers: "How much does a cold cache cost?",
         draw: |report, width| of_groups(report, width, dumbbell::dumbbell),
     },
-    Chart { name: "scaling", answers: "What do more threads or processes bring?", draw: scaling::scaling },
+    Chart { name: "scaling", answers: "How much do more threads or processes help?", draw: scaling::scaling },
     Chart {
         name: "durability",
         answers: "How much does writing files to the disk cost?",

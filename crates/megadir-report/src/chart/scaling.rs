@@ -147,7 +147,7 @@ fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     groups.into_iter().map(one).collect()
 }
 
-const TITLE: &str = "What more threads or processes bring";
+const TITLE: &str = "How much more threads or processes help";
 
 fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width) -> Picture {
     let most = |line: &Line| line.points.last().map_or(1.0, |point| point.x);

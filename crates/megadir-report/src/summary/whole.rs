@@ -35,7 +35,7 @@ pub struct Summary {
     pub groups: Vec<GroupSummary>,
     /// The baseline against itself, for every such arm.
     pub resolution: Vec<Resolution>,
-    /// In the plan's order: `arms[i].cell.id.0 == i`.
+    /// In the plan's order: `arms[i].cell.id` is `i`.
     pub arms: Vec<ArmSummary>,
     /// Arms that were stopped because a directory was full or a program failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Entries to come")]
     churn: bool,
 
-    /// Judge as if DIR were on this file system, e.g. ext4:block=4k,large_dir or xfs: a server's, behind NFS or Lustre
+    /// Assume that DIR is on this file system, such as the server's behind NFS or Lustre: ext4:block=4k,large_dir or xfs
     ///
     /// A name (ext4, xfs, btrfs, tmpfs, vfat, exfat, ntfs, zfs), then options: block=SIZE (of ext4, and directory blocks
     /// of xfs), and of ext4 dir_index, large_dir, metadata_csum, dir_nlink, casefold and encrypt, each as mke2fs sets it

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     pub(super) conditions: Asked,
     /// Keep the N newest entries of each directory
     ///
-    /// Counts entries that meet the other conditions, except those on times, and are no directories; --by names the
+    /// Counts entries that meet the other conditions, except those on times, and are not directories; --by names the
     /// time. Entries with the same time as the last of them stay too. Entries are examined twice.
     #[arg(long, value_name = "N", value_parser = newest, help_heading = "Selection")]
     #[arg(conflicts_with_all = ["contents", "detach"])]

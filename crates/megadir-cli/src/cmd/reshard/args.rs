@@ -13,7 +13,7 @@ use crate::exit::{self, CliError};
 ///
 /// Each file is renamed once, from its old path to its new one, so that it has one of the two at all times; no file is
 /// ever replaced. Safe to interrupt or kill at any time: run the same command to continue. Files that do not belong to
-/// the old layout, names that the new layout cannot place, directories, and entries that are no files stay. Directories of the
+/// the old layout, names that the new layout cannot place, directories, and entries that are not regular files stay. Directories of the
 /// new layout get the owner, mode and ACLs of DIR; emptied directories of the old one are removed. megadir make --help
 /// lists the layouts.
 #[derive(clap::Args)]

@@ -19,7 +19,7 @@ use crate::exit::{self, CliError};
 
 /// Write an inventory of trees, a Parquet file with one row per entry
 ///
-/// DuckDB, pandas, Polars and Spark can read the file; docs/inventory.md describes its columns. Symbolic links below
+/// DuckDB, pandas and Polars can read the file; docs/inventory.md describes its columns. Symbolic links below
 /// the given directories are never followed. Entries that cannot be read get a row with an error, and the inventory
 /// is marked incomplete. With conditions, every directory that is not left out has a row, and other entries if they
 /// meet the conditions; the inventory records the conditions, and 'megadir changes' applies them too. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH

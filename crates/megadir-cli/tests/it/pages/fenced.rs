@@ -92,7 +92,7 @@ const BLOCKS: &[Block] = &[
         &[
             ("megadir scan --quiet project -o today.parquet", Runs),
             (
-                "megadir changes last.parquet today.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- project/ uploads/",
+                "megadir changes last.parquet today.parquet --only added,modified,renamed,type-changed,suspect --paths -0 | rsync -a -r --from0 --files-from=- project/ uploads/",
                 BACKED_UP,
             ),
             ("mv today.parquet last.parquet", Runs),

@@ -145,7 +145,8 @@ fn kind(of: &Value) -> String {
     }
 }
 
-/// One line, as a table's cell, without the links of the library's documentation.
+/// One line, as a table's cell: without the links of the library's documentation, and with JSON's word for
+/// what is missing.
 fn cell(text: &str) -> String {
     let mut parts = text.split("](crate::");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -153,5 +154,6 @@ fn cell(text: &str) -> String {
         plain.push(']');
         plain.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
     }
+    let plain = plain.replace("[`", "`").replace("`]", "`").replace("`None`", "null");
     plain.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
