@@ -1,4 +1,4 @@
-//! Layouts in POSIX shell. The path is returned in a variable, because command substitution would drop
+//! Layouts in POSIX shell, which zsh emulates if asked. The path is returned in a variable, because command substitution would drop
 //! trailing newlines. Lengths and patterns count bytes only under `LC_ALL=C`; an empty value is equivalent to
 //! unsetting it.
 
@@ -12,7 +12,7 @@ pub(super) fn write(rule: &Rule) -> String {
     if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
         code += "layout_sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }\n";
     }
-    code += "path_for() {\n    layout_path=\n    layout_locale=${LC_ALL-}\n    LC_ALL=C # lengths and patterns count bytes\n";
+    code += "path_for() {\n    [ -z \"${ZSH_VERSION-}\" ] || emulate -L sh\n    layout_path=\n    layout_locale=${LC_ALL-}\n    LC_ALL=C # lengths and patterns count bytes\n";
     code += &format!("    case $1 in\n    {}) ;; # not accepted\n    *)\n", patterns(rule).join(" | "));
     code += &format!("        if {}; then\n", lengths(rule).join(" && "));
     for line in path(rule) {

@@ -1,4 +1,5 @@
-//! The shell code, run by `sh` (dash on Debian) and by bash, whose characters have several bytes.
+//! The shell code, run by `sh` (dash on Debian), by bash, whose characters have several bytes, and by zsh, which
+//! takes no variable for a pattern.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -26,6 +27,12 @@ fn sh_gives_the_same_paths() {
 fn bash_gives_the_same_paths() {
     require!(have("bash"));
     run("bash", 5);
+}
+
+#[test]
+fn zsh_gives_the_same_paths() {
+    require!(have("zsh"));
+    run("zsh", 5);
 }
 
 /// Checks the names of each layout; the short tier takes every `share`th, and fewer still if each starts a

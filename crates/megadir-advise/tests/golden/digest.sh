@@ -3,6 +3,7 @@
 # path_for abcdef sets it to be/f5/abcdef
 layout_sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }
 path_for() {
+    [ -z "${ZSH_VERSION-}" ] || emulate -L sh
     layout_path=
     layout_locale=${LC_ALL-}
     LC_ALL=C # lengths and patterns count bytes

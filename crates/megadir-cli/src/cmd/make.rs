@@ -1,6 +1,6 @@
 //! `megadir make`: fills a directory with files, and completes it when run again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use megadir::layout::{PRESETS, Refused};
 use megadir_bench::dataset::{
@@ -128,7 +128,7 @@ fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliE
     };
     let found = rehearse(&args.directory, files, &mut progress, &interrupt.stop);
     drop(shown);
-    let found = found.map_err(|error| explain(&error))?;
+    let found = found.map_err(|error| explain(error, &args.directory))?;
     if found.filled.stopped {
         eprintln!("megadir: interrupted; nothing was written");
         return Ok(exit::INTERRUPTED);
@@ -172,7 +172,7 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
     };
     let filled = fill(&args.directory, files, &mut progress, &interrupt.stop);
     drop(shown);
-    let filled = filled.map_err(|error| explain(&error))?;
+    let filled = filled.map_err(|error| explain(error, &args.directory))?;
     if !args.quiet || filled.stopped || filled.taken > 0 {
         eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
     }
@@ -224,15 +224,21 @@ fn files_of(number: u64) -> String {
     counted(number, "file", "files")
 }
 
-fn explain(error: &FillError) -> CliError {
-    let message = error.to_string();
+fn explain(error: FillError, directory: &Path) -> CliError {
+    let error = match error {
+        FillError::Files(error) => return files_error(&error),
+        FillError::Make { name, made, of, source } => {
+            let name = directory.join(name).to_string_lossy().into_owned();
+            FillError::Make { name, made, of, source }
+        }
+        other => other,
+    };
     match error {
-        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if *made > 0 => CliError {
-            message: format!("{message}; the files created so far are kept"),
+        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if made > 0 => CliError {
+            message: format!("{error}; the files created so far are kept"),
             code: exit::SOME_FAILED,
         },
-        FillError::Files(error) => files_error(error),
-        _ => CliError::nothing_ran(message),
+        _ => CliError::nothing_ran(error.to_string()),
     }
 }
 

@@ -216,3 +216,12 @@ fn help_knows_every_preset() {
         assert!(help.contains(&line), "nothing about {line}");
     }
 }
+
+#[test]
+fn a_file_that_cannot_be_created_is_named_with_its_directory() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let copy = require!(crate::support::unprivileged(&scratch));
+    std::fs::create_dir(scratch.path().join("closed")).expect("made");
+    let ran = crate::support::run_as_nobody(&copy, scratch.path(), &["make", "closed", "-n", "3"]);
+    ran.complains(3, &["cannot create 'closed/", "(after 0 of 3): Permission denied"]);
+}

@@ -255,6 +255,18 @@ fn a_path_that_is_not_there_leaves_the_old_inventory() {
 }
 
 #[test]
+fn trees_that_contain_each_other_are_refused() {
+    let scratch = scratch(1, 2);
+    for paths in [["tree", "tree"], ["tree", "tree/0"], ["./tree", "tree"]] {
+        fs::create_dir_all(scratch.path().join("tree/0")).unwrap();
+        let output = output_of(scratch.path(), &["scan", paths[0], paths[1], "-o", "inventory"]);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).contains("name each tree once"), "{}", err(&output));
+    }
+    assert_eq!(names(scratch.path()), ["tree"]);
+}
+
+#[test]
 fn a_file_that_is_no_inventory_is_not_replaced() {
     let scratch = scratch(1, 1);
     let letter = scratch.path().join("letter");

@@ -207,8 +207,8 @@ pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
 const ADVICE: &[(&str, &str)] = &[
-    (ARM_LEFT_OUT, "No action needed; `megadir backends` lists the available ones, with reasons."),
-    ("group-left-out", "No action needed; `megadir backends` lists the available ones, with reasons."),
+    (ARM_LEFT_OUT, "The other arms are not affected."),
+    ("group-left-out", "The other groups are not affected."),
     (WINE, "Take nothing of this for Windows: run it again on a Windows machine."),
     ("timer-gaps", "Something else uses the processor: stop it, or pin the run to a quiet one."),
     ("stolen-time", "The hypervisor gives the processor to others: use a quieter host or more rounds."),

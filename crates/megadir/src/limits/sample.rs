@@ -172,6 +172,7 @@ mod system {
     use rustix::fs::{AtFlags, StatxFlags, statx};
 
     use crate::dir::Dir;
+    use crate::file_system::FileSystem;
     use crate::limits::facts::Space;
 
     pub(super) const BACKEND: &str = "getdents";
@@ -186,6 +187,13 @@ mod system {
         }
     }
 
+    /// Its blocks are those that it will have when it is written back, so a file without any is sparse or
+    /// stored in its inode.
+    fn counts_unwritten(file_system: FileSystem) -> bool {
+        use FileSystem::{Btrfs, Ext4, Tmpfs, Xfs};
+        matches!(file_system, Ext4 | Xfs | Btrfs | Tmpfs)
+    }
+
     /// Bytes, divided by the number of links. `None` if the entry has vanished.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
@@ -194,8 +202,10 @@ mod system {
         let kind = rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode));
         let links = if kind.is_dir() { 1 } else { status.stx_nlink.max(1) };
         let bytes = match status.stx_blocks {
-            // A file not yet written back has a size but no blocks.
-            0 if kind.is_file() => allocated(status.stx_size, space),
+            // Elsewhere a file that is not yet written back may have a size but no blocks.
+            0 if kind.is_file() && !counts_unwritten(directory.file_system()) => {
+                allocated(status.stx_size, space)
+            }
             _ if kind.is_file() && status.stx_size <= space.packed_bytes_max => status.stx_size,
             blocks => blocks * STAT_BLOCK_BYTES,
         };

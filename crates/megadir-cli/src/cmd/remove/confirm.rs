@@ -21,11 +21,43 @@ use crate::ui::message::{quoted, quoted_bytes, reason};
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
 const NAMED_MAX: usize = 3;
 
+/// Directories whose entries are estimated for one question.
+const ESTIMATES_MAX: u32 = 64;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     entries: u64,
-    estimate: Option<u64>,
+    /// Entries of everything, by estimates where there are many.
+    total: Total,
     unknown: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Total {
+    entries: u64,
+    estimates: u32,
+    is_incomplete: bool,
+}
+
+impl Total {
+    fn estimate(&mut self, directory: &Dir, counted: u64) {
+        self.estimates += 1;
+        match (self.estimates <= ESTIMATES_MAX).then(|| estimate(directory)).flatten() {
+            Some(entries) if entries >= counted => self.entries += entries,
+            // Most entries are further below.
+            _ => self.is_incomplete = true,
+        }
+    }
+
+    fn known(&self) -> Option<u64> {
+        (!self.is_incomplete && self.estimates > 0).then_some(self.entries)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Paths<'a> {
+    Named(&'a [&'a Path]),
+    ListedIn(&'a Path),
 }
 
 /// With the type, which may be unknown from the listing.
@@ -68,33 +100,35 @@ impl Counted {
     }
 
     pub(super) fn add(&mut self, target: &Target, args: &Args, conditions: Option<&Arc<Conditions>>) {
-        if self.is_many() {
+        if self.unknown.is_some() || self.is_many() && conditions.is_some() {
             return;
         }
         if args.puts_aside() {
             self.add_leftovers(target, args);
         }
-        if target.is_missing || self.is_many() {
+        if target.is_missing {
             return;
         }
         if conditions.is_some_and(|conditions| !conditions.sees(&Place::TOP, &target.name)) {
             return;
         }
         if !target.is_directory {
-            self.entries += u64::from(conditions.is_none_or(|conditions| accepts_target(conditions, target)));
+            self.add_known(u64::from(conditions.is_none_or(|conditions| accepts_target(conditions, target))));
             return;
         }
-        self.entries += u64::from(!args.contents && conditions.is_none());
+        self.add_known(u64::from(!args.contents && conditions.is_none()));
         self.add_directory(&target.parent, &target.name, args, conditions);
+    }
+
+    fn add_known(&mut self, entries: u64) {
+        self.entries += entries;
+        self.total.entries += entries;
     }
 
     fn add_leftovers(&mut self, target: &Target, args: &Args) {
         let left = leftovers(&target.parent, &target.name).inspect_err(|error| self.failed(error));
         for aside in left.unwrap_or_default() {
-            if self.is_many() {
-                return;
-            }
-            self.entries += 1;
+            self.add_known(1);
             self.add_directory(&target.parent, aside.name(), args, None);
         }
     }
@@ -109,9 +143,14 @@ impl Counted {
         // A directory that cannot be listed now may be removable later.
         match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
             Ok((again, directory)) => {
-                self.count(again, args, conditions);
-                if self.is_many() && conditions.is_none() {
-                    self.estimate = estimate(&directory);
+                let before = self.entries;
+                if !self.is_many() {
+                    self.count(again, args, conditions);
+                }
+                let counted = self.entries - before;
+                match self.is_many() && conditions.is_none() {
+                    true => self.total.estimate(&directory, counted),
+                    false => self.total.entries += counted,
                 }
             }
             Err(error) => self.failed(&error),
@@ -182,15 +221,20 @@ impl Counted {
         }
     }
 
-    fn what(&self, paths: &[&Path], is_selective: bool, only_contents: bool) -> String {
-        let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
-        let mut text = named.join(", ");
-        if paths.len() > NAMED_MAX {
-            text.push_str(&format!(" and {} more", paths.len() - NAMED_MAX));
-        }
-        let number = match (self.estimate, &self.unknown) {
-            (Some(about), _) if about > UNASKED_MAX => {
-                format!("about {} entries, more if it has subdirectories", amount(about))
+    fn what(&self, paths: Paths<'_>, is_selective: bool, only_contents: bool) -> String {
+        let text = match paths {
+            Paths::Named(paths) => {
+                let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
+                match paths.len().checked_sub(NAMED_MAX) {
+                    None | Some(0) => named.join(", "),
+                    Some(more) => format!("{} and {more} more", named.join(", ")),
+                }
+            }
+            Paths::ListedIn(file) => format!("the paths listed in {}", quoted(file)),
+        };
+        let number = match (self.total.known(), &self.unknown) {
+            (Some(about), None) if about > UNASKED_MAX => {
+                format!("about {} entries, more if there are subdirectories", amount(about))
             }
             (_, Some(why)) if self.entries <= UNASKED_MAX => {
                 format!("an unknown number of entries, because counting failed: {why}")
@@ -205,7 +249,7 @@ impl Counted {
     }
 
     /// Fails without a terminal.
-    pub(super) fn may_go(&self, paths: &[&Path], args: &Args) -> Result<bool, CliError> {
+    pub(super) fn may_go(&self, paths: Paths<'_>, args: &Args) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);
         }
@@ -223,28 +267,36 @@ mod tests {
 
     use megadir::{Attributes, BatchBuilder, Error, FileType, Globs, Time};
 
-    use super::{Conditions, Counted};
+    use super::{Conditions, Counted, Paths, Total};
     use crate::cmd::mass_change::question;
     use megadir::remove::target::{NoTarget, Refusal};
 
     #[test]
     fn the_question_names_the_paths() {
-        let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
+        let many = |estimate: Option<u64>| {
+            let total =
+                Total { entries: estimate.unwrap_or(1001), estimates: 1, is_incomplete: estimate.is_none() };
+            Counted { entries: 1001, total, unknown: None }
+        };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
-            question(&many(None).what(&paths, false, false)),
+            question(&many(None).what(Paths::ListedIn(paths[0]), false, false)),
+            "megadir: remove the paths listed in 'a' (more than 1000 entries)? [y/N] "
+        );
+        assert_eq!(
+            question(&many(None).what(Paths::Named(&paths), false, false)),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            question(&many(Some(1_234_567)).what(&paths[..1], false, false)),
-            "megadir: remove 'a' (about 1.23 M entries, more if it has subdirectories)? [y/N] "
+            question(&many(Some(1_234_567)).what(Paths::Named(&paths[..1]), false, false)),
+            "megadir: remove 'a' (about 1.23 M entries, more if there are subdirectories)? [y/N] "
         );
         assert_eq!(
-            question(&many(Some(7)).what(&paths[..1], true, false)),
+            question(&many(Some(7)).what(Paths::Named(&paths[..1]), true, false)),
             "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
         );
         assert_eq!(
-            question(&many(None).what(&paths[..1], false, true)),
+            question(&many(None).what(Paths::Named(&paths[..1]), false, true)),
             "megadir: remove the contents of 'a' (more than 1000 entries)? [y/N] "
         );
     }
@@ -284,7 +336,7 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
-        let question = question(&counted.what(&[path], false, false));
+        let question = question(&counted.what(Paths::Named(&[path]), false, false));
         let begins =
             "megadir: remove 'a\\n' (an unknown number of entries, because counting failed: open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");

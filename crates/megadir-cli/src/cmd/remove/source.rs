@@ -8,7 +8,7 @@ use megadir::remove::target::{Guards, Links, NoTarget, Refusal, Resolver, Target
 use megadir::{Conditions, names};
 
 use super::args::Args;
-use super::confirm::{Counted, UNASKED};
+use super::confirm::{Counted, Paths, UNASKED};
 use super::listed::{Item, List};
 use crate::cmd::mass_change::Failure;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
                 }
             }
             let named: Vec<&Path> = args.paths.iter().map(Path::new).collect();
-            return counted.may_go(&named, args);
+            return counted.may_go(Paths::Named(&named), args);
         };
         if !path.metadata().is_ok_and(|status| status.is_file()) {
             let reason = "paths from a pipe cannot be counted before removal";
@@ -102,7 +102,7 @@ impl<'a> Source<'a> {
                 break;
             }
         }
-        counted.may_go(&[path], args)
+        counted.may_go(Paths::ListedIn(path), args)
     }
 
     /// `None` at the end. Fails if the list cannot be read any further.

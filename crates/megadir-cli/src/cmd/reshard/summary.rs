@@ -140,7 +140,7 @@ impl Summary {
             (counts.failures, "because the system refused"),
             (counts.unplaced, "because the new layout cannot place their names"),
             (counts.foreign, "where neither layout has files"),
-            (counts.excluded, "because they match --exclude"),
+            (counts.excluded, "because of --exclude"),
         ] {
             if number > 0 {
                 let stay = if number == 1 { "stays" } else { "stay" };

@@ -27,6 +27,7 @@ use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::ranked::{self, BUDGET, Parts, Work};
+use super::usage::check_apart;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         lists::check(args, directory)?;
         return interruptible(|interrupt| lists::write(args, (directory, limits), conditions, interrupt));
     }
+    check_apart(&args.paths)?;
     if let Some(Engine::Mpi) = args.engine {
         return ranked(args);
     }

@@ -148,7 +148,7 @@ fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
 }
 
 /// Refuses trees that contain each other: their entries would count twice.
-fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
+pub(in crate::cmd) fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
     let real: Vec<_> =
         paths.iter().filter_map(|path| Some((path, std::fs::canonicalize(path).ok()?))).collect();
     for (at, (path, inner)) in real.iter().enumerate() {

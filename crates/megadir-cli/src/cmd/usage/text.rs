@@ -295,7 +295,7 @@ fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
             "name is a further hard link",
             "names are further hard links",
         );
-        notes.push(format!("{names}: an entry, but not counted again in space and size"));
+        notes.push(format!("{names}; further links add no space and no size"));
     }
     if answer.unread > 0 {
         let directories = look.counted(answer.unread, "directory", "directories");

@@ -156,6 +156,25 @@ fn one_large_file_among_small_ones_is_seen_and_few_entries_give_bounds() {
     assert!(low < likely / 2.0, "{one}");
 }
 
+#[test]
+fn sparse_files_take_what_they_have_been_given() {
+    for recipe in [EXT4_1K, XFS, TMPFS] {
+        let mount = require!(Mount::make(&recipe));
+        let directory = mount.path().join("images");
+        std::fs::create_dir(&directory).unwrap();
+        let created = |name: u32| std::fs::File::create(directory.join(name.to_string())).unwrap();
+        (0..40).for_each(|name| created(name).set_len(1 << 30).unwrap());
+        let mean = || {
+            let found = object(&run(&mount.path(), &["limits", "--json", "images"]).quiet());
+            found["content_bytes"]["mean"].as_f64().unwrap()
+        };
+        assert!(mean() < 4096.0, "{}: {}", recipe.name, mean());
+        // Written, perhaps not yet to the device.
+        (0..40).for_each(|name| std::fs::write(directory.join(name.to_string()), [1; 20_000]).unwrap());
+        assert!((20_000.0..70_000.0).contains(&mean()), "{}: {}", recipe.name, mean());
+    }
+}
+
 fn mount_free_bytes(path: &Path) -> f64 {
     let free = rustix::fs::statvfs(path).unwrap();
     (free.f_bfree * free.f_frsize) as f64

@@ -32,7 +32,7 @@ fn many_entries_go_only_after_a_yes() {
         assert_eq!(code, Some(130), "{no}: {shown}");
         assert!(
             shown.contains("megadir: remove 't' (about ")
-                && shown.contains(" entries, more if it has subdirectories)? [y/N] "),
+                && shown.contains(" entries, more if there are subdirectories)? [y/N] "),
             "{shown}"
         );
         assert!(shown.contains("megadir: nothing was removed\n"), "{shown}");
@@ -42,6 +42,30 @@ fn many_entries_go_only_after_a_yes() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("removed 1 201 entries (1 directory)"), "{shown}");
     assert!(!at.join("t").exists());
+}
+
+#[test]
+fn the_question_has_the_entries_of_all_paths() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    for (directory, entries) in [("few", 10), ("a", 3000), ("b", 3000)] {
+        fill(at, &[&format!("{directory}/")]);
+        for index in 0..entries {
+            std::fs::write(at.join(format!("{directory}/{index}")), "").unwrap();
+        }
+    }
+    let about = |paths: &str| {
+        let (code, shown) = on_terminal(at, "n\n", paths);
+        assert_eq!(code, Some(130), "{shown}");
+        let about = shown.split("(about ").nth(1).unwrap().split(" entries").next().unwrap();
+        let digits: String = about.chars().filter(char::is_ascii_digit).collect();
+        digits.parse::<u64>().unwrap()
+    };
+    for paths in ["few a b", "b a few"] {
+        assert!((5000..7200).contains(&about(paths)), "{paths}: {}", about(paths));
+    }
+    assert!((2500..3600).contains(&about("a few")));
 }
 
 #[test]
@@ -74,7 +98,7 @@ fn a_list_is_counted_before_it_is_worked_on() {
     assert_eq!(shell(at, "find t -type f -print0 > list").code, Some(0));
     let (code, shown) = on_terminal(at, "n\\n", "--files0-from list");
     assert_eq!(code, Some(130), "{shown}");
-    assert!(shown.contains("remove 'list' (more than 1000 entries)? [y/N]"), "{shown}");
+    assert!(shown.contains("remove the paths listed in 'list' (more than 1000 entries)? [y/N]"), "{shown}");
     let (code, shown) = on_terminal(at, "y\\n", "--files0-from list");
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 0);
@@ -91,7 +115,9 @@ fn files_that_are_named_are_judged_and_counted() {
         let (code, shown) = on_terminal(at, "n\\n", &format!("{conditions} --files0-from list"));
         assert_eq!(code, Some(130), "{shown}");
         assert!(
-            shown.contains("remove more than 1000 entries of those at and below 'list'? [y/N]"),
+            shown.contains(
+                "remove more than 1000 entries of those at and below the paths listed in 'list'? [y/N]"
+            ),
             "{shown}"
         );
         assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
@@ -191,7 +217,7 @@ fn without_a_terminal_few_entries_go_and_many_need_a_yes_beforehand() {
     let at = scratch.path();
     filled(at, 1000);
     run(at, &["remove", "t"])
-        .complains(2, &["remove 't' (", " entries)", ": there is no terminal", "--yes", "--dry-run"]);
+        .complains(2, &["remove 't' (", " entries", ": there is no terminal", "--yes", "--dry-run"]);
     let ran = shell(at, "echo y | $M remove t");
     ran.complains(2, &["no terminal"]);
     let ran = shell(at, "printf 't\\0' | $M remove --files0-from -");

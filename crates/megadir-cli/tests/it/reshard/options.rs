@@ -55,7 +55,7 @@ fn a_dry_run_counts_and_changes_nothing() {
     let text = String::from_utf8(run(at, &[&["reshard"], &words[..]].concat()).quiet()).unwrap();
     let begins = "would move 300 files from flat to prefix:2\n  into    ";
     assert!(text.starts_with(begins) && text.contains("  time    at least 30 s, by --rate\n"), "{text}");
-    assert!(text.contains("  stay    1 file stays because they match --exclude\n"), "{text}");
+    assert!(text.contains("  stay    1 file stays because of --exclude\n"), "{text}");
     assert!(text.contains("  limits  't': ") && counted["expected_s"] == 30.0, "{text}");
     assert_eq!((files(&at.join("t")), directories(&at.join("t"))), (before, 1));
 }
