@@ -118,7 +118,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         let (growing, churning) = (amount(plan.growing), amount(plan.churning));
         rows.push((
             "plan for",
-            format!("{growing} entries in all if they stay, {churning} if names come and go"),
+            format!("{growing} in its index if they stay, {churning} if names come and go"),
         ));
     }
     match limits.model {

@@ -95,14 +95,15 @@ impl Log {
         });
     }
 
-    /// An error means that the removal ended early.
-    pub(super) fn finish(self) -> Result<(), CliError> {
+    /// `false` if the reader of the list has gone, which ended the dry run. Errors: the log or the list could not
+    /// be written, which ended the removal.
+    pub(super) fn finish(self) -> Result<bool, CliError> {
         match self {
-            Self::None => Ok(()),
+            Self::None => Ok(true),
             Self::File(lines) => {
                 let mut lines = lines.into_inner().unwrap_or_else(PoisonError::into_inner);
                 lines.sync();
-                lines.failed.map_or(Ok(()), |error| {
+                lines.failed.map_or(Ok(true), |error| {
                     let message =
                         format!("write to {}: {}; the rest was not removed", lines.name, reason(&error));
                     Err(CliError { message, code: crate::exit::SOME_FAILED })
@@ -111,7 +112,7 @@ impl Log {
             Self::List { output, .. } => {
                 let (mut output, ended) = output.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let flushed = ended.map_or_else(|| output.flush(), Err);
-                flushed.or_else(|ended| ended.code().map(drop))
+                flushed.map(|()| true).or_else(|ended| ended.code().map(|_| false))
             }
         }
     }

@@ -97,9 +97,11 @@ pub(super) fn run(
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
     let logged = results.log.finish();
-    // Print the summary even if reading the list or writing the log failed.
-    summary.print()?;
-    done.and(logged).map(|()| summary.code())
+    // Print the summary even if reading the list or writing the log failed, but no sums of what was not read.
+    if !matches!(logged, Ok(false)) {
+        summary.print()?;
+    }
+    done.and(logged).map(|_| summary.code())
 }
 
 fn each(

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use megadir_testkit::killed::before_each_call;
 use megadir_testkit::require;
 
-use crate::support::{fill, have, megadir, named, run, scratch, set, split};
+use crate::support::{fill, have, megadir, named, run, scratch, set, shell, split};
 
 /// Files of directories `t/0` to `t/2`, `f0` the newest, one day apart; `f3` and `f4` have the same time.
 fn tree(at: &Path) {
@@ -101,6 +101,21 @@ fn logged(log: &Path) -> (Vec<String>, Vec<String>) {
         }
     }
     (gone, failed)
+}
+
+#[test]
+fn a_list_that_nobody_reads_has_no_sums() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/"]);
+    // More than a pipe holds.
+    for index in 0..5000 {
+        std::fs::write(at.join(format!("t/{index:030}")), "").unwrap();
+    }
+    let ran = shell(at, "set -o pipefail; $M remove --dry-run --list t | true");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let ran = shell(at, "$M remove --dry-run --list t | cat");
+    assert!(ran.err.contains("would remove 5 001 entries"), "{ran:?}");
 }
 
 #[test]
