@@ -115,7 +115,7 @@ fn is_descriptor_limit(error: &io::Error) -> bool {
 }
 
 /// Without Rust's "(os error N)".
-fn describe(error: &io::Error) -> String {
+pub(crate) fn describe(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
         Some(end) => text[..end].to_owned(),

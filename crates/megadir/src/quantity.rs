@@ -30,46 +30,67 @@ const AGES: [(&str, u64); 6] =
 /// assert_eq!(megadir::quantity::count("1.5M"), Ok(1_500_000));
 /// ```
 pub fn count(text: &str) -> Result<u64, String> {
-    scaled(text, &DECIMAL).ok_or_else(|| format!("'{text}' is not a count: write 250, 10k, 1.5M or 2G"))
+    scaled(text, &DECIMAL).map_err(|wrong| wrong.with(text, "a count: write 250, 10k, 1.5M or 2G"))
 }
 
 /// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6).
 ///
 /// Errors: one line that names the accepted forms.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    scaled(text, &BINARY).ok_or_else(|| format!("'{text}' is not a size: write 4096, 128KiB, 1MiB or 5MB"))
+    scaled(text, &BINARY).map_err(|wrong| wrong.with(text, "a size: write 4096, 128KiB, 1MiB or 5MB"))
 }
 
 /// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
 ///
 /// Errors: one line that names the accepted forms.
 pub fn age_s(text: &str) -> Result<u64, String> {
+    let time = "a length of time: write 90s, 15m, 12h, 30d, 2w or 1y";
     if text.contains(|letter: char| letter.is_ascii_uppercase()) {
-        return Err(format!("'{text}' is not an age: write 1m for a minute, 30d for a month"));
+        return Err(format!("'{text}' is not {time}, in lower case"));
     }
-    scaled(text, &AGES)
-        .filter(|_| text.ends_with(|letter: char| letter.is_ascii_alphabetic()))
-        .ok_or_else(|| format!("'{text}' is not an age: write 90s, 15m, 12h, 30d, 2w or 1y"))
+    if !text.ends_with(|letter: char| letter.is_ascii_alphabetic()) {
+        return Err(Wrong::Malformed.with(text, time));
+    }
+    scaled(text, &AGES).map_err(|wrong| wrong.with(text, time))
 }
 
-fn scaled(text: &str, suffixes: &[(&str, u64)]) -> Option<u64> {
+enum Wrong {
+    Malformed,
+    TooLarge,
+}
+
+impl Wrong {
+    fn with(&self, text: &str, wanted: &str) -> String {
+        match self {
+            Self::Malformed => format!("'{text}' is not {wanted}"),
+            Self::TooLarge => format!("'{text}' is too large"),
+        }
+    }
+}
+
+fn scaled(text: &str, suffixes: &[(&str, u64)]) -> Result<u64, Wrong> {
     let text = text.trim().replace('_', "").to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let factor = match suffix {
         "" => 1,
-        suffix => suffixes.iter().find(|(known, _)| *known == suffix)?.1,
+        suffix => suffixes.iter().find(|(known, _)| *known == suffix).ok_or(Wrong::Malformed)?.1,
     };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
+    if !number.is_empty() && !number.contains('.') {
+        let whole = number.parse::<u64>().ok();
+        return whole.and_then(|whole| whole.checked_mul(factor)).ok_or(Wrong::TooLarge);
     }
-    let scaled = number.parse::<f64>().ok()? * factor as f64;
-    (scaled.fract() == 0.0 && scaled < (1u64 << 53) as f64).then_some(scaled as u64)
+    let scaled = number.parse::<f64>().map_err(|_| Wrong::Malformed)? * factor as f64;
+    match scaled.fract() == 0.0 {
+        true if scaled < (1u64 << 53) as f64 => Ok(scaled as u64),
+        true => Err(Wrong::TooLarge),
+        false => Err(Wrong::Malformed),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count};
+    use super::{age_s, bytes, count};
 
     #[test]
     fn counts_are_decimal_and_sizes_binary() {
@@ -80,6 +101,16 @@ mod tests {
         assert_eq!(bytes("1M"), Ok(1 << 20));
         assert_eq!(bytes("5MB"), Ok(5_000_000));
         assert_eq!(bytes("10"), Ok(10));
+    }
+
+    #[test]
+    fn numbers_that_are_too_large_are_not_called_malformed() {
+        for text in ["99999999999999999999", "99999999999G", "99999999.5G"] {
+            assert_eq!(count(text), Err(format!("'{text}' is too large")));
+        }
+        assert_eq!(bytes("16777216TiB"), Err("'16777216TiB' is too large".to_owned()));
+        assert_eq!(age_s("999999999999y"), Err("'999999999999y' is too large".to_owned()));
+        assert!(age_s("30D").is_err_and(|error| error.ends_with("1y, in lower case")));
     }
 
     #[test]

@@ -250,7 +250,10 @@ pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
     let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
     let input = BufReader::with_capacity(256 << 10, file);
-    let (mut record, damage) = read_partly(input).map_err(|error| refuse(error.to_string()))?;
+    let (mut record, damage) = read_partly(input).map_err(|error| match error {
+        ReadError::Io(error) => refuse(reason(&error)),
+        other => refuse(other.to_string()),
+    })?;
     if share {
         megadir_record::redact::record(&mut record);
     }

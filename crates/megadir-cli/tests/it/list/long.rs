@@ -185,9 +185,9 @@ fn bad_words_are_refused_in_one_line() {
     for (options, words) in [
         (&["--fields", "sise"][..], &["'sise'", "did you mean 'size'?"][..]),
         (&["--fields", "colour"], &["expected one of name, type, size"]),
-        (&["--older-than", "30"], &["'30' is not an age: write 90s"]),
-        (&["--older-than", "1x"], &["is not an age"]),
-        (&["--older-than", "1M"], &["write 1m for a minute, 30d for a month"]),
+        (&["--older-than", "30"], &["'30' is not a length of time: write 90s"]),
+        (&["--older-than", "1x"], &["is not a length of time"]),
+        (&["--older-than", "1M"], &["in lower case"]),
         (&["--fields", "size,name,size"], &["'size' appears twice"]),
         (&["--json", "--long", "--human"], &["--json prints exact values"]),
         (&["--json", "--long", "--time-style", "relative"], &["--json prints exact values"]),
