@@ -156,9 +156,13 @@ impl Dir {
             .map_err(|error| Error::io("stat", &self.path, error.into()))
     }
 
-    /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists.
-    pub fn kind_of(&self, name: &[u8]) -> FileType {
-        kind_of(self.as_fd(), name)
+    /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists. Errors: as
+    /// fstatat(2), such as permission denied if the directory may be read but not searched.
+    pub fn kind_of(&self, name: &[u8]) -> Result<FileType> {
+        use std::os::unix::ffi::OsStrExt;
+        kind_of(self.as_fd(), name).map_err(|error| {
+            Error::io("stat", &self.path.join(std::ffi::OsStr::from_bytes(name)), error.into())
+        })
     }
 
     /// Identity of the directory, to detect loops and mounts. Errors: as fstat(2).
@@ -185,14 +189,16 @@ impl Dir {
     }
 }
 
+/// [`FileType::Unknown`] if the entry no longer exists.
 #[cfg(unix)]
-pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> FileType {
+pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<FileType> {
     use rustix::fs::AtFlags;
     use std::os::unix::ffi::OsStrExt;
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {
-        Ok(status) => rustix::fs::FileType::from_raw_mode(status.st_mode).into(),
-        Err(_) => FileType::Unknown,
+        Ok(status) => Ok(rustix::fs::FileType::from_raw_mode(status.st_mode).into()),
+        Err(rustix::io::Errno::NOENT) => Ok(FileType::Unknown),
+        Err(error) => Err(error),
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use megadir::usage::{By, Item, Report, Usage, UsageOptions, read};
 use megadir::{Dir, TreeEvent, WalkOptions, stat_backend};
-use megadir_testkit::mount::{self, Mount, Recipe};
+use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
 
@@ -30,8 +30,7 @@ fn events(root: &Path, last: impl Fn(&TreeEvent<'_>) -> bool) -> (Report, Contro
 /// Two subdirectories of three files each, on a file system that stores no types, below a directory with a wrong number
 /// of links.
 fn two_links_and_no_types() -> Result<Mount, String> {
-    let mkfs = &["mkfs.ext4", "-q", "-F", "-O", "^filetype"];
-    let mut mount = Mount::make(&Recipe { name: "ext4 without types", mkfs, ..mount::EXT4 })?;
+    let mut mount = Mount::make(&mount::EXT4_UNTYPED)?;
     let root = mount.path().join("root");
     for directory in ["a", "b"] {
         let path = root.join(directory);

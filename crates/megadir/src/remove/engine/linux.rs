@@ -165,7 +165,7 @@ pub(super) fn space(directory: &Directory) -> u64 {
 }
 
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
-    crate::dir::kind_of(directory.as_fd(), name)
+    crate::dir::kind_of(directory.as_fd(), name).unwrap_or(FileType::Unknown)
 }
 
 /// `ISDIR` or `PERM` if it is a directory, whatever its listed type.
