@@ -7,7 +7,7 @@ use super::Reader;
 use crate::batch::Batch;
 use crate::decode;
 use crate::dir::kind_of;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 
 /// An entry whose type cannot be read keeps `FileType::Unknown`, as one that vanished.
@@ -41,7 +41,10 @@ impl<R: Reader> Reader for Resolving<R> {
         self.buffer.extend_from_slice(batch.bytes());
         types(self.directory.as_fd(), &mut self.buffer);
         // The bytes were a valid batch, and type bytes do not affect validity.
-        Ok(Batch::check(&self.buffer, batch.has_cookies()).ok())
+        Batch::check(&self.buffer, batch.has_cookies()).map(Some).map_err(|malformed| {
+            let reason = format!("malformed record at byte {} of a batch", malformed.at);
+            Error::new("read", "".as_ref(), ErrorKind::Malformed, reason)
+        })
     }
 
     fn calls(&self) -> Option<u64> {
