@@ -146,7 +146,7 @@ impl<'a> Sampler<'a> {
 }
 
 fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Vec<(Stratum, Sample)>> {
-    let space = Space::of(directory).map_err(|error| {
+    let space = Space::of_read(directory, first.last_offset).map_err(|error| {
         let reason = format!("{}: use --count", error.reason());
         Error::new("estimate", directory.path(), ErrorKind::Unavailable, reason)
     })?;

@@ -17,6 +17,8 @@ use crate::options::{PositionRange, ReadOptions};
 /// At least this much of a directory's size belongs to an entry: the record of a short name on ext4, bytes.
 const ENTRY_BYTES: u64 = 32;
 const RANGES_MAX: u64 = 4096;
+/// A few entries.
+const PROBE_BYTES: usize = 4 << 10;
 
 /// Divides a directory into ranges of about `entries_per_range` entries; empty if it is smaller or cannot be divided.
 /// Errors: as fstat(2) and getdents64(2).
@@ -26,8 +28,11 @@ pub(crate) fn divide(directory: &Dir, entries_per_range: u64) -> Result<Vec<Posi
     if ranges < 2 {
         return Ok(Vec::new());
     }
-    let Ok(space) = Space::of(directory) else { return Ok(Vec::new()) };
     let probe = directory.again()?;
+    let mut first = Filled::new(PROBE_BYTES);
+    first.fill(probe.as_fd(), PROBE_BYTES, directory.path(), &AtomicU64::new(0))?;
+    let first = first.scan(None, i64::MAX, directory.path())?;
+    let Ok(space) = Space::of_read(directory, first.last_offset) else { return Ok(Vec::new()) };
     let end = space.end(probe.as_fd(), 0, directory.path(), &AtomicU64::new(0))?;
     let bounds = space::bounds(0, end, ranges as usize);
     Ok(bounds.windows(2).map(|pair| PositionRange { from: pair[0], to: pair[1] }).collect())

@@ -96,7 +96,7 @@ impl SplitReader {
         let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
         first.keep(&scanned);
         // Space left in the buffer nearly always means the end of the directory.
-        if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
+        if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(scanned.last_offset) {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
