@@ -191,7 +191,12 @@ fn walk(
     let tallies = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for reader in readers {
-            threads.push(reader.start(scope)?);
+            match reader.start(scope) {
+                Ok(thread) => threads.push(thread),
+                // One thread is enough.
+                Err(error) if threads.is_empty() => return Err(error),
+                Err(_) => {}
+            }
         }
         loop {
             let next = messages.recv_timeout(LOOK);
@@ -277,7 +282,8 @@ impl<'r> Reader<'r> {
                 let _ = self.messages.send(message);
             }
             if let Some(part) = self.part.another() {
-                started.push(self.beside(part).start(scope)?);
+                // If the system refuses the thread, these read on.
+                started.extend(self.beside(part).start(scope));
             }
         }
         drop(self.part);

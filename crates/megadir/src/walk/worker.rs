@@ -61,6 +61,7 @@ pub(super) struct Worker<C> {
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     pub(super) early: Option<Early>,
+    pub(super) has_begun: bool,
     done: bool,
 }
 
@@ -100,6 +101,7 @@ impl<C: WalkContext> Worker<C> {
             spare_buffer,
             examine,
             early: None,
+            has_begun: false,
             done: false,
         }
     }
@@ -119,6 +121,7 @@ impl<C: WalkContext> Worker<C> {
     }
 
     pub(super) fn step(&mut self) -> Option<Output<C>> {
+        self.has_begun = true;
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
                 let Some(pending) = self.queue.pop(self.number) else {
@@ -362,6 +365,15 @@ pub(super) fn check(options: &WalkOptions, path: &DirPath) -> Result<()> {
         return Err(Error::new("walk", path, ErrorKind::BadOption, reason));
     }
     Ok(())
+}
+
+/// If the system refuses a thread, the worker that it was to run is dropped.
+impl<C> Drop for Worker<C> {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            self.queue.not_started((self.number, self.examine.take()));
+        }
+    }
 }
 
 impl<C> std::fmt::Debug for Worker<C> {
