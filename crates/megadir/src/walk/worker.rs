@@ -346,7 +346,7 @@ impl<C> Frame<C> {
 
 fn backend() -> Result<&'static dyn Backend> {
     let fast = if cfg!(windows) { "by-handle" } else { "getdents" };
-    backend::by_name(fast).or_else(|_| backend::by_name("std"))
+    backend::find(fast).map_or_else(|| backend::by_name("std"), Ok)
 }
 
 fn read_options(options: &WalkOptions) -> ReadOptions {
