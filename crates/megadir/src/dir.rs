@@ -33,7 +33,7 @@ pub struct DirId {
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// Mount ID (Linux 5.8 and later).
+    /// Mount ID (Linux 5.8 and later, or with /proc).
     pub mount: Option<u64>,
 }
 
@@ -175,12 +175,9 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     fn mount(&self) -> Option<u64> {
-        use rustix::fs::{AtFlags, StatxFlags};
-        let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-        let status = rustix::fs::statx(&self.descriptor, "", flags, StatxFlags::MNT_ID).ok()?;
-        StatxFlags::from_bits_retain(status.stx_mask)
-            .contains(StatxFlags::MNT_ID)
-            .then_some(status.stx_mnt_id)
+        // Linux before 4.11, or a seccomp filter, has no statx.
+        let known = crate::mount_id::mount_id(self.as_fd());
+        known.unwrap_or_else(|_| crate::mount_id::in_proc(self))
     }
 
     #[cfg(not(target_os = "linux"))]
