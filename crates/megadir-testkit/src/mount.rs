@@ -70,6 +70,13 @@ pub const EXT4_LINEAR: Recipe = Recipe {
     ..EXT4
 };
 
+/// No file types in directories.
+pub const EXT4_UNTYPED: Recipe = Recipe {
+    name: "ext4 without file types",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-O", "^filetype"],
+    ..EXT4
+};
+
 /// Collisions of the 31-bit hash are easy to find.
 pub const EXT4_LEGACY: Recipe =
     Recipe { name: "ext4 with legacy hash", tune: &["tune2fs", "-E", "hash_alg=legacy"], ..EXT4 };

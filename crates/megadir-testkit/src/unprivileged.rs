@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use megadir::Dir;
 use rustix::fs::RawDir;
-use rustix::process::{Gid, Uid, geteuid};
+use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, getrlimit, setrlimit};
 
 pub const NOBODY: u32 = 65534;
 
@@ -26,6 +26,27 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// In a thread of an ordinary user who may run one more. The limit holds for all threads of this process but root's, so use it in
+/// a test program of its own. The error is the reason if it is impossible.
+pub fn with_one_thread_more<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, String> {
+    if !geteuid().is_root() {
+        return Err("only root can become a user without other threads".to_owned());
+    }
+    // No other process has this user: the system counts the threads of all.
+    let user = Uid::from_raw((1 << 30) + std::process::id());
+    let before = getrlimit(Resource::Nproc);
+    let ended = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            setrlimit(Resource::Nproc, Rlimit { current: Some(2), maximum: before.maximum }).unwrap();
+            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            run()
+        });
+        thread.join()
+    });
+    setrlimit(Resource::Nproc, before).unwrap();
+    Ok(ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 /// Checked with another decoder than megadir's. Servers may demand more than read permission.

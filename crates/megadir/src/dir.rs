@@ -33,7 +33,7 @@ pub struct DirId {
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// Mount ID (Linux 5.8 and later).
+    /// Mount ID (Linux 5.8 and later, or with /proc).
     pub mount: Option<u64>,
 }
 
@@ -156,9 +156,13 @@ impl Dir {
             .map_err(|error| Error::io("stat", &self.path, error.into()))
     }
 
-    /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists.
-    pub fn kind_of(&self, name: &[u8]) -> FileType {
-        kind_of(self.as_fd(), name)
+    /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists. Errors: as
+    /// fstatat(2), such as permission denied if the directory may be read but not searched.
+    pub fn kind_of(&self, name: &[u8]) -> Result<FileType> {
+        use std::os::unix::ffi::OsStrExt;
+        kind_of(self.as_fd(), name).map_err(|error| {
+            Error::io("stat", &self.path.join(std::ffi::OsStr::from_bytes(name)), error.into())
+        })
     }
 
     /// Identity of the directory, to detect loops and mounts. Errors: as fstat(2).
@@ -171,12 +175,9 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     fn mount(&self) -> Option<u64> {
-        use rustix::fs::{AtFlags, StatxFlags};
-        let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-        let status = rustix::fs::statx(&self.descriptor, "", flags, StatxFlags::MNT_ID).ok()?;
-        StatxFlags::from_bits_retain(status.stx_mask)
-            .contains(StatxFlags::MNT_ID)
-            .then_some(status.stx_mnt_id)
+        // Linux before 4.11, or a seccomp filter, has no statx.
+        let known = crate::mount_id::mount_id(self.as_fd());
+        known.unwrap_or_else(|_| crate::mount_id::in_proc(self))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -185,14 +186,16 @@ impl Dir {
     }
 }
 
+/// [`FileType::Unknown`] if the entry no longer exists.
 #[cfg(unix)]
-pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> FileType {
+pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<FileType> {
     use rustix::fs::AtFlags;
     use std::os::unix::ffi::OsStrExt;
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {
-        Ok(status) => rustix::fs::FileType::from_raw_mode(status.st_mode).into(),
-        Err(_) => FileType::Unknown,
+        Ok(status) => Ok(rustix::fs::FileType::from_raw_mode(status.st_mode).into()),
+        Err(rustix::io::Errno::NOENT) => Ok(FileType::Unknown),
+        Err(error) => Err(error),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::decode::{self, Records};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
+use crate::options::RECORD_BYTES_MAX;
 
 /// An estimated number of entries.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +93,7 @@ struct Sample {
     name_bytes: u64,
     ext4_bytes: u64,
     last_offset: i64,
-    /// Offsets of all records but the first, to cut the sample at a bound.
+    /// Offsets of all records but `.` and `..`, to cut the sample at a bound.
     offsets: Vec<i64>,
     ended: bool,
 }
@@ -137,7 +138,7 @@ impl<'a> Sampler<'a> {
                 sample.offsets.push(record.offset);
             }
         }
-        if filled > 0 && filled + 280 < SAMPLE_BYTES {
+        if filled > 0 && filled + RECORD_BYTES_MAX < SAMPLE_BYTES {
             let mut rest = [0; 512];
             sample.ended = getdents64(self.descriptor.as_fd(), &mut rest).map_err(io)? == 0;
         }
@@ -146,7 +147,7 @@ impl<'a> Sampler<'a> {
 }
 
 fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Vec<(Stratum, Sample)>> {
-    let space = Space::of(directory).map_err(|error| {
+    let space = Space::of_read(directory, first.last_offset).map_err(|error| {
         let reason = format!("{}: use --count", error.reason());
         Error::new("estimate", directory.path(), ErrorKind::Unavailable, reason)
     })?;

@@ -91,6 +91,8 @@ mod likeness;
 pub mod limits;
 mod listing;
 #[cfg(target_os = "linux")]
+mod mount_id;
+#[cfg(target_os = "linux")]
 mod mounts;
 pub mod names;
 pub mod nearest;

@@ -130,7 +130,7 @@ impl ReadOptions {
     }
 }
 
-/// Without it the part of that thread is missing.
+/// Joins the threads and resumes their panics, so that a lost part is not taken for the end.
 pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
         if let Err(panic) = thread.join() {

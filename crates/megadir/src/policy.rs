@@ -204,11 +204,11 @@ pub(crate) fn choose_between(directory: &Dir, threads: usize, threads_max: usize
     let row = row(file_system);
     let choice = |backend, options, reason| Choice { backend, options, file_system, directory_bytes, reason };
     let serial = ReadOptions { read_ahead: ReadAhead::Auto, ..ReadOptions::serial(row.buffer_bytes) };
-    if let Ok(by_handle) = backend::by_name("by-handle") {
+    if let Some(by_handle) = backend::find("by-handle") {
         let options = ReadOptions { buffer_bytes: WINDOWS, ..serial };
         return Ok(choice(by_handle, options, WINDOWS_REASON));
     }
-    let Ok(getdents) = backend::by_name("getdents") else {
+    let Some(getdents) = backend::find("getdents") else {
         let std = backend::by_name("std")?;
         return Ok(choice(std, serial, "the only backend on this system"));
     };

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use megadir::policy::{self, Choice};
 use megadir::{
-    AttributeListing, Dir, ErrorKind, Listing, ReadAhead, ReadOptions, StatMask, Strategy, attribute_policy,
-    backend, block_device,
+    AttributeListing, Dir, ErrorKind, Listing, PartialLimits, PartialWalk, ReadAhead, ReadOptions, StatMask,
+    Strategy, WalkItem, WalkOptions, attribute_policy, backend, block_device,
 };
 use megadir_sys::page_cache::resident;
 use megadir_testkit::mount::{BTRFS, EXT4, EXT4_LINEAR, Mount, Recipe, XFS};
@@ -70,6 +70,46 @@ fn an_uncached_directory_is_read_ahead_and_otherwise_block_by_block() {
         let (cached, directory_bytes) = cached_after_the_first_batch(&mount, read_ahead, threads);
         assert!(cached >= directory_bytes, "{read_ahead:?}: {cached} of {directory_bytes}");
     }
+}
+
+/// Walks the first of the ranges that the directory `large` is divided into. Returns the cached bytes, once the device has
+/// read what it was asked for.
+fn cached_after_a_range(mount: &Mount, read_ahead: ReadAhead) -> Result<(u64, u64), String> {
+    let directory = || Dir::open(mount.path().join("large")).unwrap();
+    let options = WalkOptions { read_ahead: ReadAhead::Never, ..WalkOptions::new(1) };
+    let limits = PartialLimits { unvisited_max: 10, entries_per_range: ENTRIES / 4 };
+    let mut whole = PartialWalk::new(directory(), None, &options, limits).unwrap();
+    assert!(whole.next_item().is_none());
+    let range = whole.unvisited()[0].range.unwrap();
+    let directory_bytes = directory().size_bytes().unwrap();
+    let before = cached_bytes(&directory());
+    let options = WalkOptions { read_ahead, ..options };
+    let mut walk = PartialWalk::new(directory(), Some(range), &options, limits).unwrap();
+    match walk.next_item() {
+        Some(WalkItem::Batch { .. }) => {}
+        Some(WalkItem::Error(error)) => return Err(error.to_string()),
+        other => panic!("{other:?}"),
+    }
+    let asked = Instant::now();
+    let mut cached = cached_bytes(&directory()) - before;
+    while cached < directory_bytes / 2 && asked.elapsed() < Duration::from_millis(500) {
+        std::thread::sleep(Duration::from_millis(5));
+        cached = cached_bytes(&directory()) - before;
+    }
+    Ok((cached, directory_bytes))
+}
+
+#[test]
+fn for_a_range_it_is_done_or_refused_if_it_is_demanded_and_else_left() {
+    let mut mount = require!(mounted(&EXT4, ENTRIES));
+    let (cached, directory_bytes) = cached_after_a_range(&mount, ReadAhead::Auto).unwrap();
+    assert!(cached < directory_bytes / 2, "{cached} of {directory_bytes}");
+    mount.remount(|_| Ok(())).unwrap();
+    let (cached, directory_bytes) = cached_after_a_range(&mount, ReadAhead::Always).unwrap();
+    assert!(cached >= directory_bytes / 2, "{cached} of {directory_bytes}");
+    let mount = require!(mounted(&XFS, ENTRIES));
+    let refused = cached_after_a_range(&mount, ReadAhead::Always).unwrap_err();
+    assert!(refused.contains("xfs does not keep its directories in the device's cache"), "{refused}");
 }
 
 #[test]

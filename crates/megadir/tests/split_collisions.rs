@@ -9,7 +9,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use megadir::{Dir, FileType, ReadOptions, backend};
+use megadir::limits::{self, Asked};
+use megadir::{
+    Dir, ErrorKind, FileType, PartialLimits, PartialWalk, ReadOptions, WalkItem, WalkOptions, backend,
+};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::rng::Rng;
@@ -158,6 +161,20 @@ fn a_mark_left_over_from_an_index_is_not_believed() {
     for buffer_bytes in [4096, 10_000, 64 << 10] {
         compare(&directory, ReadOptions::serial(buffer_bytes).divided(2, 16));
     }
+    let refused = megadir::estimate(&directory).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    assert!(refused.to_string().contains("no hash index"), "{refused}");
+    assert_eq!(limits::facts(&directory, &Asked::MORE_OF_THE_SAME).unwrap().entries, None);
+    let limits = PartialLimits { unvisited_max: 10, entries_per_range: 100 };
+    let mut walk = PartialWalk::new(directory, None, &WalkOptions::new(1), limits).unwrap();
+    let mut entries = 0;
+    while let Some(item) = walk.next_item() {
+        match item {
+            WalkItem::Batch { batch, .. } => entries += batch.len(),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((entries, walk.unvisited().len()), (before.len(), 0), "not divided");
 }
 
 /// Returns an estimate of a directory and the true number of its entries.

@@ -120,9 +120,28 @@ fn a_part_that_is_dropped_ends_the_walk_for_all() {
     let scratch = tempfile::tempdir().unwrap();
     tree(scratch.path(), 2);
     let mut parts = Walk::parts(Dir::open(scratch.path()).unwrap(), &options(2, true)).unwrap();
-    let (mut one, other) = (parts.pop().unwrap(), parts.pop().unwrap());
-    assert!(one.next_item().is_some());
+    let (mut one, mut other) = (parts.pop().unwrap(), parts.pop().unwrap());
+    // Until directories wait in the queue.
+    while !matches!(one.next_item(), Some(WalkItem::End { .. })) {}
+    assert!(other.next_item().is_some());
     drop(other);
     // Reads what it has begun to the end, without waiting for other workers.
     while one.next_item().is_some() {}
+}
+
+#[test]
+fn a_part_that_was_not_begun_leaves_its_work_to_the_others() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directories = tree(scratch.path(), 2);
+    for begun_first in [false, true] {
+        let mut parts = Walk::parts(Dir::open(scratch.path()).unwrap(), &options(3, true)).unwrap();
+        let mut one = parts.pop().unwrap();
+        assert!(!begun_first || one.next_item().is_some());
+        drop(parts);
+        let mut ended = 0;
+        while let Some(item) = one.next_item() {
+            ended += usize::from(matches!(item, WalkItem::End { .. }));
+        }
+        assert_eq!(ended, directories);
+    }
 }

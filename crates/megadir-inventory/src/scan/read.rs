@@ -164,7 +164,12 @@ impl Watched<'_, '_> {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             for reader in readers {
-                threads.push(reader.start(scope)?);
+                match reader.start(scope) {
+                    Ok(thread) => threads.push(thread),
+                    // One thread is enough.
+                    Err(error) if threads.is_empty() => return Err(error),
+                    Err(_) => {}
+                }
             }
             let mut flow = ControlFlow::Continue(());
             loop {
@@ -240,7 +245,8 @@ impl<'r> Reader<'r> {
             }
             if let Some(part) = self.part.another() {
                 let (gather, tell) = (self.gather.beside(), self.tell.clone());
-                started.push(Self { part, gather, tell, shared: self.shared }.start(scope)?);
+                // If the system refuses the thread, these read on.
+                started.extend(Self { part, gather, tell, shared: self.shared }.start(scope));
             }
         }
         let mut ended = self.end()?;

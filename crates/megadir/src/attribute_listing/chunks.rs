@@ -76,9 +76,15 @@ impl Chunks {
             };
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-examine-{index}"))
-                .spawn(move || worker.run())
-                .map_err(|error| Error::io("start a thread to examine", directory.path(), error))?;
-            chunks.threads.push(thread);
+                .spawn(move || worker.run());
+            match thread {
+                Ok(thread) => chunks.threads.push(thread),
+                // One thread is enough.
+                Err(error) if chunks.threads.is_empty() => {
+                    return Err(Error::io("start a thread to examine", directory.path(), error));
+                }
+                Err(_) => break,
+            }
         }
         Ok(chunks)
     }

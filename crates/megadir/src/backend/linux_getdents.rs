@@ -4,10 +4,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Backend, Reader};
+use super::{Backend, Reader, resolve};
 use crate::batch::Batch;
 use crate::decode::{self, Malformed};
-use crate::dir::{Dir, kind_of};
+use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{RECORD_BYTES_MAX, ReadAhead, ReadOptions};
@@ -110,7 +110,7 @@ impl Reader for GetdentsReader {
         let bytes = &mut self.buffer[..filled];
         let mut checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
         if self.resolve_types && checked.unknown_types > 0 {
-            decode::resolve_types(bytes, |name| kind_of(self.source.as_fd(), name).d_type());
+            resolve::types(self.source.as_fd(), bytes);
             checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
         }
         let batch = Batch::from_checked(bytes, checked, true);

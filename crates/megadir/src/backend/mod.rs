@@ -208,12 +208,17 @@ pub trait Reader: Send {
     }
 }
 
+/// Finds a backend that other systems may lack.
+pub(crate) fn find(name: &str) -> Option<&'static dyn Backend> {
+    BACKENDS.iter().copied().find(|backend| backend.name() == name)
+}
+
 /// Finds a backend by name.
 ///
 /// Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn Backend> {
-    if let Some(backend) = BACKENDS.iter().find(|backend| backend.name() == name) {
-        return Ok(*backend);
+    if let Some(backend) = find(name) {
+        return Ok(backend);
     }
     let choices = choices(name, BACKENDS.iter().map(|backend| backend.name()));
     let reason = format!("unknown backend '{name}': {choices}");

@@ -1,15 +1,22 @@
 //! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by
 //! the types in the inodes.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::Reader;
 use crate::batch::Batch;
 use crate::decode;
 use crate::dir::kind_of;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
 
-/// Reader that looks up unknown types relative to a directory. A vanished entry keeps `FileType::Unknown`.
+/// An entry whose type cannot be read keeps `FileType::Unknown`, as one that vanished.
+pub(super) fn types(directory: BorrowedFd<'_>, bytes: &mut [u8]) {
+    decode::resolve_types(bytes, |name| kind_of(directory, name).unwrap_or(FileType::Unknown).d_type());
+}
+
+/// Reader that looks up unknown types relative to a directory. An entry that vanished, or
+/// whose inode may not be read, keeps `FileType::Unknown`.
 #[derive(Debug)]
 pub struct Resolving<R> {
     inner: R,
@@ -32,9 +39,12 @@ impl<R: Reader> Reader for Resolving<R> {
         }
         self.buffer.clear();
         self.buffer.extend_from_slice(batch.bytes());
-        decode::resolve_types(&mut self.buffer, |name| kind_of(self.directory.as_fd(), name).d_type());
+        types(self.directory.as_fd(), &mut self.buffer);
         // The bytes were a valid batch, and type bytes do not affect validity.
-        Ok(Batch::check(&self.buffer, batch.has_cookies()).ok())
+        Batch::check(&self.buffer, batch.has_cookies()).map(Some).map_err(|malformed| {
+            let reason = format!("malformed record at byte {} of a batch", malformed.at);
+            Error::new("read", "".as_ref(), ErrorKind::Malformed, reason)
+        })
     }
 
     fn calls(&self) -> Option<u64> {

@@ -148,13 +148,17 @@ impl Dir {
         facts.map(|facts| facts.size_bytes).map_err(|error| Error::io("stat", &self.path, error))
     }
 
-    /// Reads an entry's type by opening it; [`FileType::Unknown`] if the entry no longer exists.
-    pub fn kind_of(&self, name: &[u8]) -> FileType {
-        let tag =
-            self.open_entry(name, Purpose::Ask).ok().and_then(|entry| facts::tag(entry.as_handle()).ok());
-        tag.map_or(FileType::Unknown, |(attributes, reparse_tag)| {
-            Found { attributes, reparse_tag, ..Found::default() }.kind()
-        })
+    /// Reads an entry's type by opening it; [`FileType::Unknown`] if the entry no longer exists. Errors: permission
+    /// denied, or as `GetFileInformationByHandleEx`.
+    pub fn kind_of(&self, name: &[u8]) -> Result<FileType> {
+        let entry = match self.open_entry(name, Purpose::Ask) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FileType::Unknown),
+            opened => opened?,
+        };
+        let failed =
+            |error| Error::io("stat", &self.path.join(names::to_os(name).unwrap_or_default()), error);
+        let (attributes, reparse_tag) = facts::tag(entry.as_handle()).map_err(failed)?;
+        Ok(Found { attributes, reparse_tag, ..Found::default() }.kind())
     }
 
     /// Identity of the directory, to detect loops. Errors: as `GetFileInformationByHandle`.

@@ -20,7 +20,6 @@
 //! nearby hash reuse space. The growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB
 //! blocks (4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25). With `large_dir` the index has three levels:
 //! 0.52 to 0.61 times P N² L in fills.
-//! levels: 0.52 to 0.61 times P N² L in fills.
 
 mod traps;
 

@@ -96,7 +96,18 @@ fn read(
 ) -> std::result::Result<bool, Option<Error>> {
     let Some(batch) = frame.reader.next_batch()? else { return Err(None) };
     let length = path.len();
-    for entry in batch {
+    for mut entry in batch {
+        if entry.kind == FileType::Unknown {
+            match frame.directory.kind_of(entry.name) {
+                // Removed since.
+                Ok(FileType::Unknown) => continue,
+                Ok(kind) => entry.kind = kind,
+                Err(error) => {
+                    visitor.fail(error);
+                    continue;
+                }
+            }
+        }
         if entry.kind == FileType::Directory && visitor.enters(level, entry.name) {
             frame.below.push(entry.name.into());
             continue;

@@ -101,11 +101,16 @@ pub trait Examine: Send {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
 }
 
+/// Finds a stat backend that other systems may lack.
+fn find(name: &str) -> Option<&'static dyn StatBackend> {
+    STAT_BACKENDS.iter().copied().find(|stat_backend| stat_backend.name() == name)
+}
+
 /// Finds a stat backend by name.
 ///
 /// Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
-    STAT_BACKENDS.iter().copied().find(|stat_backend| stat_backend.name() == name).ok_or_else(|| {
+    find(name).ok_or_else(|| {
         let choices = choices(name, STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()));
         let reason = format!("unknown stat backend '{name}': {choices}");
         Error::new("examine", "".as_ref(), ErrorKind::UnknownBackend, reason)
@@ -126,7 +131,7 @@ pub fn fresh() -> Result<&'static dyn StatBackend> {
 
 pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn StatBackend> {
     for name in ["listed", "statx", "fstatat"] {
-        if let Ok(stat_backend) = by_name(name)
+        if let Some(stat_backend) = find(name)
             && stat_backend.probe(directory).is_ok()
         {
             return Ok(stat_backend);

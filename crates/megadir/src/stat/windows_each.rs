@@ -56,7 +56,7 @@ impl Examine for ByPath {
                     let mut row = found(&facts).attributes(self.want, OF_PATH);
                     // The call does not return the reparse tag.
                     if row.have.contains(StatMask::TYPE) && facts.attributes & REPARSE_POINT != 0 {
-                        row.kind = directory.kind_of(entry.name);
+                        row.kind = directory.kind_of(entry.name).unwrap_or(FileType::Unknown);
                         if row.kind == FileType::Unknown {
                             row.have = row.have.without(StatMask::TYPE);
                         }

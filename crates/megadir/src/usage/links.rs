@@ -37,6 +37,10 @@ impl Linked {
     pub(super) fn name(&self) -> &[u8] {
         &self.name
     }
+
+    fn key(&self) -> (u32, &TreePath, &[u8]) {
+        (self.root, &self.directory, &self.name)
+    }
 }
 
 impl Links {
@@ -48,8 +52,7 @@ impl Links {
                 true
             }
             Entry::Occupied(mut known) => {
-                let key = |file: &Linked| (file.root, file.directory.clone(), file.name.clone());
-                if key(&file) < key(known.get()) {
+                if file.key() < known.get().key() {
                     known.insert(file);
                 }
                 false

@@ -17,6 +17,7 @@ use crate::batch::Entry;
 use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
 use crate::tree_path::TreePath;
@@ -76,52 +77,67 @@ pub fn read(
 ) -> Result<ControlFlow<()>> {
     let options = WalkOptions { tell_ends: true, ..options };
     let subtree = usage.root(root.path().to_owned());
-    if !is_flat(&root, &options) {
-        return walk(usage, (root, subtree), &options, watch);
-    }
-    let (flow, below) = listing(usage, (&root, &subtree), &options, watch)?;
-    // Some file systems do not count subdirectories as links.
+    let progress = Progress::default();
+    let listed = if is_flat(&root, &options) { root.again().ok() } else { None };
+    // A directory that may be read but not searched cannot be opened again.
+    let Some(listed) = listed else {
+        return walk(usage, (root, subtree), &options, &progress, watch);
+    };
+    let (mut flow, below) = listing(usage, (listed, &subtree), &options, &progress, watch)?;
+    // Created since, or not counted as links.
     for name in below {
+        if flow.is_break() {
+            break;
+        }
         let opened = match options.cross_mounts {
             true => root.open_below(&name).map(Some),
             false => root.open_below_on_this_mount(&name),
         };
-        let flow = match opened {
-            Ok(Some(directory)) => walk(usage, (directory, subtree.below(&name)), &options, watch)?,
+        flow = match opened {
+            Ok(Some(directory)) => {
+                walk(usage, (directory, subtree.below(&name)), &options, &progress, watch)?
+            }
             Ok(None) => watch(TreeEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
             Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(()),
             Err(error) => watch(TreeEvent::Failed(&error)),
         };
-        if flow.is_break() {
-            return Ok(flow);
-        }
     }
     Ok(flow)
 }
 
 /// A walk would use one thread for a directory without subdirectories.
 fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
-    let links = root.attributes(StatMask::LINKS);
+    let links = || root.attributes(StatMask::LINKS);
     options.threads_max > 1
-        && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
+        && counts_subdirectories(root.file_system())
+        && links().is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
+}
+
+/// A directory has a link more for each subdirectory. On other file systems the number is constant, or, as with FUSE,
+/// made up by the server: subdirectories would be walked one after another.
+fn counts_subdirectories(file_system: FileSystem) -> bool {
+    use FileSystem::{Ext4, F2fs, Jfs, Nfs, Nilfs2, Reiserfs, Tmpfs, Xfs, Zfs};
+    matches!(file_system, Ext4 | F2fs | Jfs | Nfs | Nilfs2 | Reiserfs | Tmpfs | Xfs | Zfs)
 }
 
 fn listing(
     usage: &mut Usage,
-    (root, subtree): (&Dir, &Subtree),
+    (root, subtree): (Dir, &Subtree),
     options: &WalkOptions,
+    progress: &Progress,
     watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(ControlFlow<()>, Vec<Vec<u8>>)> {
     let conditions = options.conditions.as_deref();
     let want = options.examine.map_or(StatMask::NOTHING, |examine| examine.1);
-    let mut choice = attribute_policy::choose_between(root, want, options.threads, options.threads_max)?;
+    let mut choice = attribute_policy::choose_between(&root, want, options.threads, options.threads_max)?;
     choice.listing.options.read_ahead = options.read_ahead;
     if let Some((stat_backend, _)) = options.examine {
         let fitting = attribute_policy::fitting(stat_backend, choice.listing.backend)?;
         choice = choice.with_stat_backend(fitting);
     }
-    let mut listing = AttributeListing::with_choice(root.again()?, choice)?;
-    let (mut tally, mut below, mut read) = (usage.tally(), Vec::new(), 0);
+    let path = root.path().to_owned();
+    let mut listing = AttributeListing::with_choice(root, choice)?;
+    let (mut tally, mut below) = (usage.tally(), Vec::new());
     let mut flow = ControlFlow::Continue(());
     while flow.is_continue() {
         match listing.next_batch() {
@@ -129,11 +145,12 @@ fn listing(
                 let directory = (subtree, &TreePath::root());
                 let counted = count(&mut tally, directory, batch.entries(), conditions);
                 let enters = |name: &[u8]| conditions.is_none_or(|all| all.enters(&Place::TOP, name));
-                let directories = batch.entries().filter(|(entry, _)| entry.kind == FileType::Directory);
-                below.extend(directories.map(|(entry, _)| entry.name.to_vec()).filter(|name| enters(name)));
-                read += counted.entries;
+                let items = batch.entries().map(|(entry, row)| Item::new(&entry, row));
+                let directories = items.filter(|item| item.kind == FileType::Directory);
+                below.extend(directories.filter(|item| enters(item.name)).map(|item| item.name.to_vec()));
+                let read = progress.read.fetch_add(counted.entries, Ordering::Relaxed) + counted.entries;
                 flow = watch(TreeEvent::Read(read));
-                if let Some(message) = counted.message(root.path()) {
+                if let Some(message) = counted.message(&path) {
                     flow = if flow.is_break() { flow } else { watch(message.event()) };
                 }
             }
@@ -155,18 +172,18 @@ fn walk(
     usage: &mut Usage,
     (root, subtree): (Dir, Subtree),
     options: &WalkOptions,
+    progress: &Progress,
     watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     let path = root.path().to_owned();
     let conditions = options.conditions.as_deref();
     let parts = Walk::parts_with(root, subtree, options)?;
-    let progress = Progress::default();
     let (sender, messages) = unbounded();
     let new_tally = || usage.tally();
     let reader = |part| {
         let (tally, messages) = (usage.tally(), sender.clone());
         let failed = HashSet::new();
-        Reader { part, tally, progress: &progress, messages, conditions, new_tally: &new_tally, failed }
+        Reader { part, tally, progress, messages, conditions, new_tally: &new_tally, failed }
     };
     let readers: Vec<Reader<'_>> = parts.into_iter().map(reader).collect();
     drop(sender);
@@ -174,7 +191,12 @@ fn walk(
     let tallies = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for reader in readers {
-            threads.push(reader.start(scope)?);
+            match reader.start(scope) {
+                Ok(thread) => threads.push(thread),
+                // One thread is enough.
+                Err(error) if threads.is_empty() => return Err(error),
+                Err(_) => {}
+            }
         }
         loop {
             let next = messages.recv_timeout(LOOK);
@@ -260,7 +282,8 @@ impl<'r> Reader<'r> {
                 let _ = self.messages.send(message);
             }
             if let Some(part) = self.part.another() {
-                started.push(self.beside(part).start(scope)?);
+                // If the system refuses the thread, these read on.
+                started.extend(self.beside(part).start(scope));
             }
         }
         drop(self.part);
@@ -313,4 +336,23 @@ fn count<'e>(
     }
     tally.flush(directory.0);
     counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts_subdirectories;
+    use crate::file_system::FileSystem;
+
+    #[test]
+    fn two_links_prove_nothing_where_subdirectories_are_not_counted() {
+        assert!(
+            [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Tmpfs]
+                .map(counts_subdirectories)
+                .iter()
+                .all(|it| *it)
+        );
+        for other in [FileSystem::Fuse, FileSystem::Cifs, FileSystem::Btrfs, FileSystem::unknown()] {
+            assert!(!counts_subdirectories(other), "{other}");
+        }
+    }
 }

@@ -171,8 +171,8 @@ struct Team {
 
 impl Walk {
     /// Starts a walk of the tree below an open directory. Errors:
-    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range or a thread cannot
-    /// be started.
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range, or the error of starting
+    /// the first thread; the walk goes on without others.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.dir_path().clone();
         let (queue, mut workers) = workers(root, (), options)?;
@@ -188,7 +188,11 @@ impl Walk {
         // If a thread cannot be started, dropping this ends the others.
         let threads = Threads(Arc::clone(&team));
         for worker in workers {
-            team.start(worker, filled_in.clone(), empty_out.clone())?;
+            let started = team.start(worker, filled_in.clone(), empty_out.clone());
+            // One thread is enough.
+            if team.handles().is_empty() {
+                started?;
+            }
         }
         Ok(Self { source: Source::Threads { filled, empty, threads }, current: None })
     }
@@ -289,12 +293,9 @@ impl Team {
             if filled.send(output).is_err() {
                 return;
             }
-            if let Some(another) = worker.another()
-                && let Err(error) = self.start(another, filled.clone(), empty.clone())
-            {
-                // Other workers would wait for its directories forever.
-                self.queue.close();
-                let _ = filled.send(Output::Error(error));
+            if let Some(another) = worker.another() {
+                // If the system refuses the thread, these read on.
+                let _ = self.start(another, filled.clone(), empty.clone());
             }
         }
     }

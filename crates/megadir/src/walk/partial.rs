@@ -79,8 +79,8 @@ impl PartialWalk {
     }
 
     /// Returns the directories that were not visited, and the ranges of large directories. Call it after the last item.
-    pub fn unvisited(self) -> Vec<Unvisited> {
-        self.worker.early.map(|early| early.unvisited).unwrap_or_default()
+    pub fn unvisited(mut self) -> Vec<Unvisited> {
+        self.worker.early.take().map(|early| early.unvisited).unwrap_or_default()
     }
 }
 

@@ -12,7 +12,8 @@ use crate::error::Result;
 /// in its cache.
 ///
 /// A part waits for directories that other parts may find, so run each on its own thread until it ends.
-/// Dropping a part early ends the walk for all parts.
+/// Dropping a part early ends the walk for all parts. A part that is dropped before its first item, such as with the
+/// closure of a thread that could not be started, leaves its work to the others.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -96,7 +97,7 @@ impl<C: WalkContext> WalkPart<C> {
 
 impl<C: WalkContext> Drop for WalkPart<C> {
     fn drop(&mut self) {
-        if !self.ended {
+        if self.worker.has_begun && !self.ended {
             self.queue.close();
         }
     }

@@ -31,6 +31,9 @@ pub(super) struct Queue<C> {
     length_max: usize,
 }
 
+/// Number of a worker, and its stat backend.
+pub(super) type Seat = (usize, Option<Box<dyn Examine>>);
+
 struct State<C> {
     pending: Vec<Pending<C>>,
     working: usize,
@@ -41,6 +44,8 @@ struct State<C> {
     admitted: usize,
     started: usize,
     examine: Vec<Box<dyn Examine>>,
+    /// Workers that ended before their first step.
+    not_started: Vec<Seat>,
     /// Looks in succession that found no waiting.
     looks_without: usize,
     closed: bool,
@@ -68,6 +73,7 @@ impl<C> Queue<C> {
             admitted: workers_min,
             started: workers_min,
             examine,
+            not_started: Vec::new(),
             looks_without: 0,
             closed: false,
         };
@@ -76,19 +82,20 @@ impl<C> Queue<C> {
     }
 
     /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long.
-    /// `true` if the one admitted must be started.
+    /// `true` if one of those admitted must be started.
     pub(super) fn note(&self, waited: bool) -> bool {
         let mut state = self.lock();
         if waited {
             state.looks_without = 0;
+            let may_start = !state.not_started.is_empty();
             if state.admitted < self.workers_max {
                 state.admitted += 1;
                 let is_new = state.admitted > state.started;
                 drop(state);
                 self.admitted.notify_all();
-                return is_new;
+                return is_new || may_start;
             }
-            return false;
+            return may_start;
         }
         state.looks_without += 1;
         if state.looks_without >= LOOKS_TO_LEAVE && state.admitted > self.workers_min {
@@ -98,9 +105,16 @@ impl<C> Queue<C> {
         false
     }
 
-    pub(super) fn start(&self) -> Option<(usize, Option<Box<dyn Examine>>)> {
+    pub(super) fn start(&self) -> Option<Seat> {
         let mut state = self.lock();
-        if state.closed || state.started >= state.admitted {
+        if state.closed {
+            return None;
+        }
+        if let Some(seat) = state.not_started.pop() {
+            state.working += 1;
+            return Some(seat);
+        }
+        if state.started >= state.admitted {
             return None;
         }
         state.started += 1;
@@ -108,7 +122,19 @@ impl<C> Queue<C> {
         Some((state.started - 1, state.examine.pop()))
     }
 
-    /// Returned if the queue is full. Wakes workers only for directories beyond the caller's next one.
+    /// For a worker whose thread could not be started, so that the others do not wait for it.
+    pub(super) fn not_started(&self, seat: Seat) {
+        let mut state = self.lock();
+        state.working -= 1;
+        state.not_started.push(seat);
+        let is_end = state.working == 0 && state.pending.is_empty();
+        drop(state);
+        if is_end {
+            self.close();
+        }
+    }
+
+    /// Returns the directory if the queue is full. Wakes workers only for directories beyond the caller's next one.
     pub(super) fn push(&self, pending: Pending<C>) -> Result<(), Pending<C>> {
         let mut state = self.lock();
         if state.pending.len() >= self.length_max {
@@ -194,7 +220,7 @@ impl<C> std::fmt::Debug for Queue<C> {
 mod tests {
     use std::sync::Arc;
 
-    use super::{LOOKS_TO_LEAVE, Pending, Queue, Subdirectory};
+    use super::{LOOKS_TO_LEAVE, Pending, Queue, Seat, Subdirectory};
     use crate::Dir;
     use crate::walk::Opened;
 
@@ -220,6 +246,20 @@ mod tests {
         assert!(!queue.note(true), "it has started");
         (1..LOOKS_TO_LEAVE).for_each(|_| assert!(!queue.note(false)));
         assert_eq!(admitted(&queue), 3, "too early");
+    }
+
+    #[test]
+    fn the_place_of_a_worker_that_was_not_started_is_given_again() {
+        let queue = Queue::<()>::new((1, 3), 8, Vec::new());
+        assert!(queue.note(true) && queue.note(true) && !queue.note(true));
+        let number = |seat: Option<Seat>| seat.map(|(number, _)| number);
+        assert_eq!([number(queue.start()), number(queue.start())], [Some(1), Some(2)]);
+        queue.not_started((1, None));
+        assert!(queue.note(true), "worth another try");
+        assert_eq!([number(queue.start()), number(queue.start())], [Some(1), None]);
+        queue.not_started((1, None));
+        queue.not_started((2, None));
+        assert!(queue.pop(0).is_none(), "no other worker is waited for");
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub(super) struct Worker<C> {
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     pub(super) early: Option<Early>,
+    pub(super) has_begun: bool,
     done: bool,
 }
 
@@ -70,6 +71,8 @@ struct Frame<C> {
     below: VecDeque<Subdirectory>,
     is_large: bool,
     place: Place,
+    /// First entry whose type could not be read: it may be a directory.
+    unresolved: Option<Error>,
 }
 
 enum Entered<C> {
@@ -98,6 +101,7 @@ impl<C: WalkContext> Worker<C> {
             spare_buffer,
             examine,
             early: None,
+            has_begun: false,
             done: false,
         }
     }
@@ -117,6 +121,7 @@ impl<C: WalkContext> Worker<C> {
     }
 
     pub(super) fn step(&mut self) -> Option<Output<C>> {
+        self.has_begun = true;
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
                 let Some(pending) = self.queue.pop(self.number) else {
@@ -135,7 +140,7 @@ impl<C: WalkContext> Worker<C> {
                 }
                 let conditions = self.options.conditions.as_deref();
                 let (spare, examine) = (std::mem::take(&mut self.spare), self.examine.as_deref_mut());
-                let read = frame.read(spare, examine, conditions, self.early.is_some());
+                let read = frame.read(spare, examine, conditions);
                 if let Some(waited) = self.waits.as_mut().and_then(DeviceWaits::look) {
                     self.may_grow |= self.queue.note(waited);
                 }
@@ -157,8 +162,13 @@ impl<C: WalkContext> Worker<C> {
                 }
                 continue;
             }
-            if frame.reader.is_none()
-                && let Some(frame) = self.stack.pop()
+            if frame.reader.is_some() {
+                continue;
+            }
+            if let Some(error) = frame.unresolved.take() {
+                return Some(Output::Error(error));
+            }
+            if let Some(frame) = self.stack.pop()
                 && self.options.tell_ends
             {
                 return Some(Output::End(frame.directory));
@@ -226,7 +236,14 @@ impl<C: WalkContext> Worker<C> {
         let below = directory.dir.dir_path().below();
         let place = self.options.conditions.as_ref().map(|conditions| conditions.place(below));
         let place = place.unwrap_or_default();
-        let frame = Frame { directory, reader: Some(reader), below: VecDeque::new(), is_large: false, place };
+        let frame = Frame {
+            directory,
+            reader: Some(reader),
+            below: VecDeque::new(),
+            is_large: false,
+            place,
+            unresolved: None,
+        };
         self.stack.push(frame);
         Ok(())
     }
@@ -236,62 +253,100 @@ impl<C> Frame<C> {
     /// Also records subdirectories; `None` at the end.
     fn read(
         &mut self,
+        gathered: Gathered,
+        examine: Option<&mut (dyn Examine + 'static)>,
+        conditions: Option<&Conditions>,
+    ) -> Option<Output<C>> {
+        let mut reader = self.reader.take()?;
+        let read = self.read_from(&mut *reader, gathered, examine, conditions);
+        if !matches!(read, Some(Output::Error(_))) {
+            self.reader = Some(reader);
+        }
+        read
+    }
+
+    fn read_from(
+        &mut self,
+        reader: &mut dyn Reader,
         mut gathered: Gathered,
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
-        notes_inodes: bool,
     ) -> Option<Output<C>> {
-        let batch = match self.reader.as_mut()?.next_batch() {
+        let batch = match reader.next_batch() {
             Ok(Some(batch)) => batch,
             Ok(None) => return None,
-            Err(error) => {
-                self.reader = None;
-                // A directory removed while being read is finished.
-                return if error.kind() == ErrorKind::NotFound { None } else { Some(Output::Error(error)) };
-            }
+            // A directory removed while being read is finished.
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => return Some(Output::Error(error)),
         };
         self.is_large = batch.len() >= LARGE_ENTRIES;
-        let new = self.below.len();
-        for entry in batch {
-            let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
-            if entry.kind == FileType::Directory && conditions.is_none_or(enters) {
-                let name = entry.name.into();
-                self.below.push_back(Subdirectory { name, order: entry.inode, inode: None });
-            }
-        }
         gathered.bytes.clear();
         gathered.bytes.extend_from_slice(batch.bytes());
         gathered.cookies = batch.has_cookies();
         gathered.rows.clear();
-        if let Some(examine) = examine
-            && let Err(error) =
-                crate::stat::examine(&mut *examine, &self.directory.dir, batch, &mut gathered.rows)
-        {
-            self.reader = None;
-            if error.kind() == ErrorKind::Unavailable {
-                self.below.clear();
+        let rows = &mut gathered.rows;
+        let examined = match examine {
+            Some(examine) => crate::stat::examine(&mut *examine, &self.directory.dir, batch, rows),
+            None => Ok(()),
+        };
+        if let Err(error) = examined {
+            match error.kind() {
+                ErrorKind::Unavailable => self.below.clear(),
+                _ => self.note_subdirectories(batch, &[], conditions),
             }
             return Some(Output::Error(error));
         }
-        if notes_inodes {
-            let mut new = self.below.range_mut(new..).peekable();
-            for (entry, row) in batch.entries().zip(&gathered.rows) {
-                let Some(subdirectory) = new.next_if(|subdirectory| *subdirectory.name == *entry.name) else {
-                    continue;
-                };
-                subdirectory.inode = row.have.contains(StatMask::INODE).then_some(row.inode);
+        self.note_subdirectories(batch, rows, conditions);
+        Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
+    }
+
+    /// `rows` are the attributes of the batch, or empty.
+    fn note_subdirectories(
+        &mut self,
+        batch: Batch<'_>,
+        rows: &[Attributes],
+        conditions: Option<&Conditions>,
+    ) {
+        let before = self.below.len();
+        for (index, entry) in batch.entries().enumerate() {
+            let kind = match entry.kind {
+                FileType::Unknown => self.resolve(entry.name, rows.get(index)),
+                listed => listed,
+            };
+            let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
+            if kind == FileType::Directory && conditions.is_none_or(enters) {
+                let row = rows.get(index).filter(|row| row.have.contains(StatMask::INODE));
+                let (name, inode) = (entry.name.into(), row.map(|row| row.inode));
+                self.below.push_back(Subdirectory { name, order: entry.inode, inode });
             }
         }
-        if self.below.len() > new {
+        if self.below.len() > before {
             self.below.make_contiguous().sort_by_key(|subdirectory| subdirectory.order);
         }
-        Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
+    }
+
+    /// Type of an entry whose type neither the directory nor, for the reader, the inode had.
+    fn resolve(&mut self, name: &[u8], row: Option<&Attributes>) -> FileType {
+        if let Some(row) = row.filter(|row| row.have.contains(StatMask::TYPE)) {
+            return row.kind;
+        }
+        // One message for a directory; nearly always all of its entries have the same reason.
+        if self.unresolved.is_some() {
+            return FileType::Unknown;
+        }
+        self.directory.dir.kind_of(name).unwrap_or_else(|error| {
+            let name = String::from_utf8_lossy(name).escape_debug().to_string();
+            let why = error.reason();
+            let reason = format!("subdirectories may be missing: the type of '{name}' cannot be read: {why}");
+            self.unresolved = Some(Error::new("read", self.directory.dir.path(), error.kind(), reason));
+            FileType::Unknown
+        })
     }
 }
 
 fn backend() -> Result<&'static dyn Backend> {
     let fast = if cfg!(windows) { "by-handle" } else { "getdents" };
-    backend::by_name(fast).or_else(|_| backend::by_name("std"))
+    backend::find(fast).map_or_else(|| backend::by_name("std"), Ok)
 }
 
 fn read_options(options: &WalkOptions) -> ReadOptions {
@@ -310,6 +365,15 @@ pub(super) fn check(options: &WalkOptions, path: &DirPath) -> Result<()> {
         return Err(Error::new("walk", path, ErrorKind::BadOption, reason));
     }
     Ok(())
+}
+
+/// If the system refuses a thread, the worker that it was to run is dropped.
+impl<C> Drop for Worker<C> {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            self.queue.not_started((self.number, self.examine.take()));
+        }
+    }
 }
 
 impl<C> std::fmt::Debug for Worker<C> {

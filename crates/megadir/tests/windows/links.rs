@@ -27,7 +27,7 @@ fn junctions_are_links_and_not_followed() {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].kind, FileType::Symlink, "{}", backend.name());
     }
-    assert_eq!(directory.kind_of(b"junction"), FileType::Symlink);
+    assert_eq!(directory.kind_of(b"junction").unwrap(), FileType::Symlink);
     assert_eq!(directory.open_below(b"junction").unwrap_err().kind(), ErrorKind::NotADirectory);
     let options = WalkOptions {
         buffer_bytes: 4 << 10,

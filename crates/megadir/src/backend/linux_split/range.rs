@@ -12,11 +12,14 @@ use crate::backend::resolve::Resolving;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
-use crate::options::{PositionRange, ReadOptions};
+use crate::options::{PositionRange, ReadAhead, ReadOptions};
+use crate::read_ahead;
 
 /// At least this much of a directory's size belongs to an entry: the record of a short name on ext4, bytes.
 const ENTRY_BYTES: u64 = 32;
 const RANGES_MAX: u64 = 4096;
+/// A few entries.
+const PROBE_BYTES: usize = 4 << 10;
 
 /// Divides a directory into ranges of about `entries_per_range` entries; empty if it is smaller or cannot be divided.
 /// Errors: as fstat(2) and getdents64(2).
@@ -26,20 +29,25 @@ pub(crate) fn divide(directory: &Dir, entries_per_range: u64) -> Result<Vec<Posi
     if ranges < 2 {
         return Ok(Vec::new());
     }
-    let Ok(space) = Space::of(directory) else { return Ok(Vec::new()) };
     let probe = directory.again()?;
+    let mut first = Filled::new(PROBE_BYTES);
+    first.fill(probe.as_fd(), PROBE_BYTES, directory.path(), &AtomicU64::new(0))?;
+    let first = first.scan(None, i64::MAX, directory.path())?;
+    let Ok(space) = Space::of_read(directory, first.last_offset) else { return Ok(Vec::new()) };
     let end = space.end(probe.as_fd(), 0, directory.path(), &AtomicU64::new(0))?;
     let bounds = space::bounds(0, end, ranges as usize);
     Ok(bounds.windows(2).map(|pair| PositionRange { from: pair[0], to: pair[1] }).collect())
 }
 
-/// Opens the entries of a range. Errors: [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the positions
-/// cannot be divided.
+/// Opens the entries of a range. [`ReadAhead::Auto`] reads nothing ahead: each range would have all blocks of the directory
+/// read. Errors: [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the positions cannot be divided, or if reading
+/// ahead is demanded and impossible.
 pub(crate) fn open_range(
     directory: &Dir,
     options: &ReadOptions,
     range: PositionRange,
 ) -> Result<Box<dyn Reader>> {
+    read_ahead::check(directory, options.read_ahead)?;
     let shared = Shared {
         path: directory.path().to_owned(),
         space: Space::of(directory)?,
@@ -52,6 +60,9 @@ pub(crate) fn open_range(
     };
     let shared = Arc::new(shared);
     let own = ShareReader::new(Arc::clone(&shared), directory.again()?, None, None);
+    if options.read_ahead == ReadAhead::Always {
+        read_ahead::start(directory.as_fd(), options.read_ahead);
+    }
     let reader = RangeReader { shared, own, filled: Filled::new(options.buffer_bytes) };
     match options.resolve_types {
         true => Ok(Box::new(Resolving::new(reader, directory.reopen()?))),

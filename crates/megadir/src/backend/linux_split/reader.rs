@@ -19,7 +19,7 @@ use crate::attributes::StatMask;
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::{ReadOptions, join};
 use crate::read_ahead;
 use crate::stat::{AttributeBatch, AttributeReader};
@@ -96,7 +96,7 @@ impl SplitReader {
         let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
         first.keep(&scanned);
         // Space left in the buffer nearly always means the end of the directory.
-        if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
+        if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(scanned.last_offset) {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
@@ -138,10 +138,9 @@ impl SplitReader {
             let mut reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, throughput);
             reader.contention = matches!(self.shared.space, Space::Offsets { .. }).then(Contention::new);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
-            let thread = std::thread::Builder::new()
-                .name(format!("megadir-split-{index}"))
-                .spawn(move || reader.run(&filled, &empty_out))
-                .map_err(|error| Error::io("start a thread to read", &self.shared.path, error))?;
+            let named = std::thread::Builder::new().name(format!("megadir-split-{index}"));
+            // If the system refuses a thread, the others and the caller's read its shares.
+            let Ok(thread) = named.spawn(move || reader.run(&filled, &empty_out)) else { break };
             self.threads.push(thread);
             for _ in 0..2 {
                 let _ = empty.send(Filled::new(buffer_bytes));

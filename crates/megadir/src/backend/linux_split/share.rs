@@ -87,8 +87,11 @@ impl ShareReader {
                 },
             };
             self.share = None;
-            if let Some(rest) = self.read(buffer, share)? {
-                self.share = rest;
+            let after = self.read(buffer, share)?;
+            if let After::Rest(rest) = after {
+                self.share = Some(rest);
+            }
+            if !matches!(after, After::Nothing) {
                 if let Some(examine) = &mut self.examine {
                     buffer.examine(&self.directory, examine.as_mut())?;
                     if let Some(contention) = &mut self.contention {
@@ -109,12 +112,12 @@ impl ShareReader {
         Ok(Some(Share { start, before: None, bytes: 0, end }))
     }
 
-    fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
+    fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<After> {
         let started = self.throughput.map(|_| Instant::now());
         let want_bytes = share.expected_bytes();
         buffer.fill(self.directory.as_fd(), want_bytes, &self.shared.path, &self.shared.calls)?;
         if buffer.is_empty() {
-            return Ok(None);
+            return Ok(After::Nothing);
         }
         if let (Some(throughput), Some(started)) = (&mut self.throughput, started) {
             throughput.note(buffer.length, started.elapsed());
@@ -126,13 +129,13 @@ impl ShareReader {
         // The call's first record, with the next one already past the end.
         let ambiguous = scanned.inside_records == 1 && share.is_behind(scanned.first_offset);
         if ambiguous && self.first_lies_past(buffer.bytes(), share.end, scanned.first_offset)? {
-            return Ok(None);
+            return Ok(After::Nothing);
         }
         buffer.keep(&scanned);
         let ended = scanned.past_end || share.is_behind(scanned.last_offset);
         let bytes = share.bytes + scanned.inside_bytes;
         let rest = Share { before: Some(scanned.last_offset), bytes, ..share };
-        Ok(Some((!ended).then_some(rest)))
+        Ok(if ended { After::End } else { After::Rest(rest) })
     }
 
     /// The first entry of `bytes`, at most at `latest`, lies at or past `end`.
@@ -176,6 +179,16 @@ impl ShareReader {
     }
 }
 
+/// State of a share after a call.
+enum After {
+    /// The share had no more entries, and the buffer holds none of it.
+    Nothing,
+    /// The buffer holds the last entries.
+    End,
+    /// The buffer holds entries, and more follow.
+    Rest(Share),
+}
+
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     pub(super) space: Space,
@@ -198,8 +211,13 @@ impl Shared {
         let shares = self.bounds.len().saturating_sub(1);
         loop {
             let turn = self.next_share.fetch_add(1, Ordering::Relaxed) as usize;
-            let Some(share) = share_of_turn(turn, shares, self.regions)? else { continue };
-            return self.bounds.get(share..share + 2).map(|bounds| (bounds[0], bounds[1]));
+            match turn_of(turn, shares, self.regions) {
+                Turn::Takes(share) => {
+                    return self.bounds.get(share..share + 2).map(|bounds| (bounds[0], bounds[1]));
+                }
+                Turn::Passes => {}
+                Turn::Ends => return None,
+            }
         }
     }
 
@@ -210,12 +228,22 @@ impl Shared {
     }
 }
 
-/// Up to `regions` threads stay far from each other. The inner `None` is a turn without a share, the outer
-/// one the end.
-fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    Takes(usize),
+    /// The last region has fewer shares than the others.
+    Passes,
+    Ends,
+}
+
+/// Up to `regions` threads stay far from each other.
+fn turn_of(turn: usize, shares: usize, regions: usize) -> Turn {
     let per_region = shares.div_ceil(regions);
-    let share = turn % regions * per_region + turn / regions;
-    (turn < per_region * regions).then(|| Some(share).filter(|share| *share < shares))
+    match turn % regions * per_region + turn / regions {
+        _ if turn >= per_region * regions => Turn::Ends,
+        share if share < shares => Turn::Takes(share),
+        _ => Turn::Passes,
+    }
 }
 
 /// Beyond the expected rest of a share, and the minimum size of a call.
@@ -242,7 +270,7 @@ impl Share {
             Some(before) if self.end != i64::MAX && before > self.start => {
                 let density = self.bytes as f64 / (before - self.start) as f64;
                 let left = (self.end - before).max(0) as f64 * density;
-                (left * 1.05) as usize + LAST_BYTES
+                ((left * 1.05) as usize).saturating_add(LAST_BYTES)
             }
             _ => usize::MAX,
         }
@@ -257,22 +285,33 @@ pub(super) fn unreliable(shared: &Shared) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::share_of_turn;
+    use super::{Share, Turn, turn_of};
 
     #[test]
     fn every_share_is_taken_once_however_many_regions_there_are() {
         for (shares, regions) in
             [(0, 1), (0, 3), (1, 1), (1, 8), (7, 3), (8, 3), (9, 3), (32, 1), (32, 2), (5, 256)]
         {
-            let turns: Vec<_> = (0..2000).map_while(|turn| share_of_turn(turn, shares, regions)).collect();
-            let mut taken: Vec<_> = turns.into_iter().flatten().collect();
+            let turns = (0..2000).map(|turn| turn_of(turn, shares, regions));
+            let mut taken = Vec::new();
+            for turn in turns.take_while(|turn| *turn != Turn::Ends) {
+                if let Turn::Takes(share) = turn {
+                    taken.push(share);
+                }
+            }
             if regions == 1 {
                 assert!(taken.is_sorted(), "not in order");
             }
             taken.sort_unstable();
             assert_eq!(taken, (0..shares).collect::<Vec<_>>(), "{shares} shares, {regions} regions");
         }
-        let first: Vec<_> = (0..6).map(|turn| share_of_turn(turn, 32, 2).unwrap().unwrap()).collect();
-        assert_eq!(first, [0, 16, 1, 17, 2, 18]);
+        let first: Vec<_> = (0..6).map(|turn| turn_of(turn, 32, 2)).collect();
+        assert_eq!(first, [0, 16, 1, 17, 2, 18].map(Turn::Takes));
+    }
+
+    #[test]
+    fn a_share_of_enormous_density_wants_a_whole_buffer() {
+        let share = Share { start: 0, before: Some(1), bytes: 1 << 20, end: i64::MAX - 1 };
+        assert_eq!(share.expected_bytes(), usize::MAX);
     }
 }

@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use megadir_sys::readdir::getdents64;
 use rustix::fs::{IFlags, SeekFrom, seek};
 
-use super::buffer::Scanned;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 
 /// `EXT4_INDEX_FL`: positions are hashes.
 const EXT4_INDEX: u32 = 0x1000;
+const NO_HASHES: &str = "this directory has no hash index, so its positions are not hashes";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
@@ -44,9 +44,7 @@ impl Space {
         }
         match directory.file_system() {
             FileSystem::Ext4 if has_index(directory) => Ok(Self::Hashes),
-            FileSystem::Ext4 => {
-                refuse("this directory has no hash index, so its positions are not hashes".into())
-            }
+            FileSystem::Ext4 => refuse(NO_HASHES.into()),
             FileSystem::Xfs => Ok(Self::Offsets { size_bytes: directory.size_bytes()? }),
             FileSystem::Btrfs => Ok(Self::Numbers),
             FileSystem::Tmpfs => refuse("tmpfs returns entries in descending positions".into()),
@@ -59,11 +57,21 @@ impl Space {
         }
     }
 
-    pub(super) fn is_plausible(self, first: &Scanned) -> bool {
+    /// As [`Space::of`], if the first records of the directory end at `offset`.
+    pub(crate) fn of_read(directory: &Dir, offset: i64) -> Result<Self> {
+        let space = Self::of(directory)?;
+        match space.is_plausible(offset) {
+            true => Ok(space),
+            false => Err(Error::new("split", directory.path(), ErrorKind::Unavailable, NO_HASHES)),
+        }
+    }
+
+    /// `offset`: after the first records of the directory.
+    pub(super) fn is_plausible(self, offset: i64) -> bool {
         match self {
             // Directories without the index feature keep their flag but have byte offsets, smaller than
             // nearly all hashes.
-            Self::Hashes => first.last_offset > i64::from(u32::MAX),
+            Self::Hashes => offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }
     }

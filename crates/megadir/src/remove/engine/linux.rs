@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlag
 use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
+use crate::mount_id::{self, mount_id};
 use crate::stat::StatxRequest;
 
 pub(in crate::remove) use rustix::io::Errno;
@@ -87,8 +88,8 @@ impl Opener {
         if self.cross_mounts {
             return Ok(directory);
         }
-        let mount = mount(parent)?.ok_or(Errno::XDEV)?;
-        if self::mount(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
+        let mount = mount_id(parent)?.ok_or(Errno::XDEV)?;
+        if mount_id(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
     }
 
     pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
@@ -114,7 +115,7 @@ impl Identity {
         Self {
             device: (status.stx_dev_major, status.stx_dev_minor),
             inode: status.stx_ino,
-            mount: mount_of(status).unwrap_or(0),
+            mount: mount_id::in_status(status).unwrap_or(0),
         }
     }
 }
@@ -122,21 +123,6 @@ impl Identity {
 fn stat(directory: BorrowedFd<'_>, flags: AtFlags, wanted: StatxFlags) -> Result<Statx, Errno> {
     let flags = flags | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
     rustix::fs::statx(directory, c"", flags, wanted)
-}
-
-fn mount_of(status: &Statx) -> Option<u64> {
-    StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID).then_some(status.stx_mnt_id)
-}
-
-/// From statx (Linux 5.8), else from /proc.
-fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
-    if let Some(id) = mount_of(&stat(directory, AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID)?) {
-        return Ok(Some(id));
-    }
-    // The thread may have its own descriptor table.
-    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd()));
-    let line = |info: String| info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
-    Ok(info.ok().and_then(line))
 }
 
 const WANTED: StatMask = StatMask::TYPE
@@ -165,7 +151,7 @@ pub(super) fn space(directory: &Directory) -> u64 {
 }
 
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
-    crate::dir::kind_of(directory.as_fd(), name)
+    crate::dir::kind_of(directory.as_fd(), name).unwrap_or(FileType::Unknown)
 }
 
 /// `ISDIR` or `PERM` if it is a directory, whatever its listed type.

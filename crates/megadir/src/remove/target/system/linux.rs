@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
@@ -11,6 +11,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected};
 use crate::dir::Dir;
 use crate::error::Error;
+use crate::mount_id;
 use crate::remove::target::{Links, NoTarget, Refusal};
 
 /// A lookup needs no permission to list.
@@ -124,8 +125,10 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
     let look = |directory: &OwnedFd| {
         let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
         let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
-        retry_on_intr(|| statx(directory, "", flags, wanted))
-            .map(|status| (Identity::of(&status), mount_of(directory, &status)))
+        retry_on_intr(|| statx(directory, "", flags, wanted)).map(|status| {
+            let mount = mount_id::in_status(&status).or_else(|| mount_id::in_proc(directory));
+            (Identity::of(&status), mount)
+        })
     };
     let open = |at: &dyn AsFd, name: &str| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -150,15 +153,6 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
     })();
     let current = Chain { directories, itself: CURRENT, above: ABOVE_CURRENT };
     Protected { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
-}
-
-/// By statx (Linux 5.8), else by /proc.
-fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
-    if StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID) {
-        return Some(status.stx_mnt_id);
-    }
-    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd())).ok()?;
-    info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(in crate::remove::target) fn open_parent(path: &[u8], links: Links) -> Resul
         directory = match directory.open_below(&name) {
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 return Err(match directory.kind_of(&name) {
-                    FileType::Symlink => NoTarget::Refused(Refusal::LinkOnTheWay),
+                    Ok(FileType::Symlink) => NoTarget::Refused(Refusal::LinkOnTheWay),
                     _ => error.into(),
                 });
             }
@@ -66,7 +66,7 @@ pub(in crate::remove::target) fn look(parent: &Dir, name: &[u8]) -> io::Result<L
         }
         Err(error) => error,
     };
-    match parent.kind_of(name) {
+    match parent.kind_of(name).unwrap_or(FileType::Unknown) {
         FileType::Unknown => Err(io::Error::other(error.reason())),
         // A directory that cannot be listed cannot be emptied.
         FileType::Directory => is(FileType::Directory, Identity::NONE),
