@@ -80,7 +80,7 @@ fn guards(args: &Args) -> Guards {
                 "your profile directory lies below it (give the paths in it)",
             ),
             (
-                windows.map(std::path::PathBuf::from),
+                windows.map(PathBuf::from),
                 "it is the Windows directory (give the paths in it)",
                 "the Windows directory lies below it (give the paths in it)",
             ),

@@ -108,7 +108,7 @@ fn usage_errors_are_found_before_anything_is_read() {
         (&["--buffer", "17M"], &["too large"]),
         (&["--buffer", "1x"], &["'1x' is not a size: write 4096, 128KiB, 1MiB or 5MB"]),
         (&["--buffer", "-1"], &["-1"]),
-        (&["--buffer", "99999999999999999999999"], &["is not a size"]),
+        (&["--buffer", "99999999999999999999999"], &["is too large"]),
         (&["--threads", "0"], &["write a number from 1 to 256"]),
         (&["--threads", "257"], &["write a number from 1 to 256"]),
         (&["--threads", "two"], &["write a number from 1 to 256"]),
