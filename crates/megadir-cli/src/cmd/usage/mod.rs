@@ -19,7 +19,7 @@ use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::ranked::{self, BUDGET, Parts, Work};
 use super::scan::progress::Watched;
-use super::times::now_s;
+use super::times::started_s;
 use super::values::asked_backend;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
@@ -164,7 +164,7 @@ fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
 
 fn options(args: &Args, by: By) -> UsageOptions {
     let top = if args.html.is_some() { args.mapped().max(args.printed()) } else { args.printed() };
-    UsageOptions { top, depth: args.depth, by, now_s: now_s() }
+    UsageOptions { top, depth: args.depth, by, now_s: started_s() }
 }
 
 type Answered<'a> = Result<Answer<'a>, u8>;
@@ -186,7 +186,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
             Err(error) => {
                 eprintln!("megadir: {error}");
                 (failures, code) = (failures + 1, error.code);
-                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: now_s() });
+                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: started_s() });
                 continue;
             }
         };
@@ -213,14 +213,14 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         }
         before += read_here;
         let took = Some(started.elapsed());
-        trees.push(Tree { path: path.clone(), is_complete, took, read_s: now_s() });
+        trees.push(Tree { path: path.clone(), is_complete, took, read_s: started_s() });
     }
     progress.finish();
     if opened == 0 {
         return Ok(Err(code));
     }
     let (report, is_selection) = (usage.finish(), conditions.is_some());
-    let now_s = now_s();
+    let now_s = started_s();
     Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures }))
 }
 
@@ -293,7 +293,7 @@ fn from_inventory<'a>(
     let (report, is_selection) = (usage.finish(), conditions.is_some());
     let is_complete = unread + report.unexamined() == 0;
     let trees = roots.into_iter().map(|path| Tree { path, is_complete, took: None, read_s }).collect();
-    let now_s = now_s();
+    let now_s = started_s();
     Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures: 0 }))
 }
 
