@@ -127,10 +127,10 @@ fn csv_field(text: &mut Vec<u8>, bytes: &[u8]) {
 pub(super) struct Tree {
     pub(super) path: PathBuf,
     pub(super) is_complete: bool,
-    /// `None` for a tree of an inventory.
+    /// `None` for a tree of an inventory, or one that could not be read.
     pub(super) took: Option<Duration>,
-    /// End of reading it, seconds since 1970-01-01 UTC.
-    pub(super) read_s: i64,
+    /// End of reading it, seconds since 1970-01-01 UTC; `None` if it could not be read.
+    pub(super) read_s: Option<i64>,
 }
 
 type Name = (&'static str, &'static str);
@@ -170,7 +170,9 @@ pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     for tree in &answer.trees {
         let labels = of(names::from_os(tree.path.as_os_str()));
         metrics.gauge(COMPLETE, &labels, u8::from(tree.is_complete));
-        metrics.gauge(READ, &labels, tree.read_s);
+        if let Some(read_s) = tree.read_s {
+            metrics.gauge(READ, &labels, read_s);
+        }
         if let Some(took) = tree.took {
             metrics.gauge(TOOK, &labels, took.as_secs_f64());
         }

@@ -19,7 +19,7 @@ use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::ranked::{self, BUDGET, Parts, Work};
 use super::scan::progress::Watched;
-use super::times::started_s;
+use super::times::{now_s, started_s};
 use super::values::asked_backend;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
@@ -186,7 +186,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
             Err(error) => {
                 eprintln!("megadir: {error}");
                 (failures, code) = (failures + 1, error.code);
-                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: started_s() });
+                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: None });
                 continue;
             }
         };
@@ -213,7 +213,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         }
         before += read_here;
         let took = Some(started.elapsed());
-        trees.push(Tree { path: path.clone(), is_complete, took, read_s: started_s() });
+        trees.push(Tree { path: path.clone(), is_complete, took, read_s: Some(now_s()) });
     }
     progress.finish();
     if opened == 0 {
@@ -270,7 +270,7 @@ fn from_inventory<'a>(
     let roots: Vec<PathBuf> = roots
         .map(|root| Ok(names::to_os(&root.path)?.into_owned().into()))
         .collect::<megadir::Result<_>>()?;
-    let read_s = inventory.metadata().ended_ns.div_euclid(1_000_000_000);
+    let read_s = Some(inventory.metadata().ended_ns.div_euclid(1_000_000_000));
     let conditions = args.conditions(&roots)?;
     if let Some(conditions) = &conditions {
         refuse_unrecorded(conditions, &inventory)?;

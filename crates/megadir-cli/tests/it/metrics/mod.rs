@@ -6,12 +6,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
 use megadir_testkit::require;
 use serde_json::Value;
 
-use crate::support::{fill, finish, have, megadir, run, scratch, text};
+use crate::support::{fill, finish, have, megadir, program, run, scratch, text};
 
 /// One of each kind of path that needs care in a label.
 const NAMES: [&[u8]; 5] = [b"plain", b"quote\"back\\slash", b"line\nfeed", b"bad\xff", b"bad\\xff"];
@@ -140,6 +141,27 @@ fn a_warning_is_in_the_exit_code_and_in_the_file() {
     let found = samples(at, &["m.prom"]);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "gone")]), 0.0);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "t")]), 1.0);
+    let of_gone = found.iter().filter(|sample| sample["labels"]["tree"] == "gone");
+    assert_eq!(of_gone.count(), 1, "{found:?}");
+}
+
+#[test]
+fn the_time_of_a_tree_is_the_end_of_reading_it() {
+    require!(have("python3"));
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/a"]);
+    let mut slow = Command::new("strace");
+    slow.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=getdents64:delay_enter=1500000"]);
+    slow.arg(program()).args(["usage", "t", "--prometheus", "m.prom"]).current_dir(at);
+    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    finish(&mut slow).quiet();
+    let found = samples(at, &["m.prom"]);
+    let took_s = value(&found, "megadir_usage_read_duration_seconds", &[]);
+    let read_s = value(&found, "megadir_usage_read_timestamp_seconds", &[]);
+    assert!(took_s >= 1.5, "{took_s}");
+    assert!(read_s >= (started.as_secs_f64() + took_s).floor(), "{read_s}, {started:?} and {took_s}");
 }
 
 #[test]
