@@ -95,16 +95,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             }
         }
     }
-    if let Some((file, metrics)) = run.metrics.take() {
-        file.write(&metrics)?;
-    }
-    match ended.and_then(|()| run.finish()) {
+    let listed = match ended.and_then(|()| run.finish()) {
         Ok(()) => {
             run.complaints.print_rest();
             Ok(run.code())
         }
         Err(ended) => ended.code(),
-    }
+    };
+    let metrics = run.metrics.take().map_or(Ok(()), |(file, metrics)| file.write(&metrics));
+    Ok(exit::worst([listed, metrics.map(|()| exit::DONE)]))
 }
 
 #[cfg(target_os = "linux")]

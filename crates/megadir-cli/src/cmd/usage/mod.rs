@@ -40,6 +40,8 @@ pub(super) struct Answer<'a> {
     /// Includes trees that could not be opened.
     trees: Vec<Tree>,
     failures: u64,
+    /// Exit code if no tree could be opened.
+    code_if_none: Option<u8>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -58,17 +60,17 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Ok(answer) => answer,
         Err(code) => return Ok(code),
     };
-    let output = written(&answer)?;
-    if let Some(textfile) = textfile {
-        textfile.write(&formats::metrics(&answer))?;
-    }
-    if let Some(page) = page {
-        page.write(&page::document(&answer))?;
-    }
-    flushed(output, &answer)
+    let printed = match answer.code_if_none {
+        Some(code) => Ok(code),
+        None => print(&answer),
+    };
+    let metrics = textfile.map_or(Ok(()), |textfile| textfile.write(&formats::metrics(&answer)));
+    let page = page.filter(|_| answer.code_if_none.is_none());
+    let page = page.map_or(Ok(()), |page| page.write(&page::document(&answer)));
+    Ok(exit::worst([printed, metrics.map(|()| exit::DONE), page.map(|()| exit::DONE)]))
 }
 
-fn written(answer: &Answer<'_>) -> Result<Output, CliError> {
+fn print(answer: &Answer<'_>) -> Result<u8, CliError> {
     let mut output = Output::new()?;
     match (answer.args.json, answer.args.csv) {
         (true, _) => formats::json(&mut output.text, answer),
@@ -78,10 +80,6 @@ fn written(answer: &Answer<'_>) -> Result<Output, CliError> {
             text::write(&mut output.text, answer, is_terminal);
         }
     }
-    Ok(output)
-}
-
-fn flushed(mut output: Output, answer: &Answer<'_>) -> Result<u8, CliError> {
     match output.flush() {
         Ok(()) if answer.failures + answer.unread + answer.report.unexamined() == 0 => Ok(exit::DONE),
         Ok(()) => Ok(exit::SOME_FAILED),
@@ -127,8 +125,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
             mounts_not_entered: schedule.mounts_not_entered(),
             trees: Vec::new(),
             failures: 0,
+            code_if_none: None,
         };
-        flushed(written(&answer)?, &answer)
+        print(&answer)
     })
 }
 
@@ -216,12 +215,17 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         trees.push(Tree { path: path.clone(), is_complete, took, read_s: Some(now_s()) });
     }
     progress.finish();
-    if opened == 0 {
-        return Ok(Err(code));
-    }
-    let (report, is_selection) = (usage.finish(), conditions.is_some());
-    let now_s = started_s();
-    Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures }))
+    Ok(Ok(Answer {
+        args,
+        is_selection: conditions.is_some(),
+        report: usage.finish(),
+        now_s: started_s(),
+        unread,
+        mounts_not_entered,
+        trees,
+        failures,
+        code_if_none: (opened == 0).then_some(code),
+    }))
 }
 
 fn walk_options(
@@ -293,8 +297,17 @@ fn from_inventory<'a>(
     let (report, is_selection) = (usage.finish(), conditions.is_some());
     let is_complete = unread + report.unexamined() == 0;
     let trees = roots.into_iter().map(|path| Tree { path, is_complete, took: None, read_s }).collect();
-    let now_s = started_s();
-    Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures: 0 }))
+    Ok(Ok(Answer {
+        args,
+        is_selection,
+        report,
+        now_s: started_s(),
+        unread,
+        mounts_not_entered,
+        trees,
+        failures: 0,
+        code_if_none: None,
+    }))
 }
 
 fn interrupted() -> u8 {
