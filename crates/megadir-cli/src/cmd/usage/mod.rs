@@ -37,10 +37,10 @@ pub(super) struct Answer<'a> {
     pub(super) now_s: i64,
     pub(super) unread: u64,
     pub(super) mounts_not_entered: u64,
-    /// Includes trees that could not be opened.
+    /// Includes trees that could not be opened or read.
     trees: Vec<Tree>,
     failures: u64,
-    /// Exit code if no tree could be opened.
+    /// Exit code if no tree could be read.
     code_if_none: Option<u8>,
 }
 
@@ -174,22 +174,10 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
     let mut progress = Watched::new(args.all_errors);
     let mut usage = Usage::new(options(args, by));
     let (mut failures, mut unread, mut mounts_not_entered, mut before) = (0, 0, 0, 0);
-    let (mut code, mut opened) = (exit::NOTHING_RAN, 0);
+    let mut code = exit::NOTHING_RAN;
     let mut trees = Vec::new();
     for path in &args.paths {
         let started = Instant::now();
-        let root = Dir::open(path).map_err(CliError::from);
-        let root = root.and_then(|root| Ok((walk_options(&root, args, conditions.as_ref())?, root)));
-        let (options, root) = match root {
-            Ok(root) => root,
-            Err(error) => {
-                eprintln!("megadir: {error}");
-                (failures, code) = (failures + 1, error.code);
-                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: None });
-                continue;
-            }
-        };
-        opened += 1;
         let (mut read_here, mut is_complete) = (0, true);
         let mut watch = |mut event: TreeEvent<'_>| {
             interrupt.beats();
@@ -206,13 +194,24 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
             progress.tell(&event);
             if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        if read(&mut usage, root, options, &mut watch)?.is_break() {
-            progress.finish();
-            return Ok(Err(interrupted()));
-        }
+        let flow = Dir::open(path).map_err(CliError::from).and_then(|root| {
+            let options = walk_options(&root, args, conditions.as_ref())?;
+            Ok(read(&mut usage, root, options, &mut watch)?)
+        });
         before += read_here;
-        let took = Some(started.elapsed());
-        trees.push(Tree { path: path.clone(), is_complete, took, read_s: Some(now_s()) });
+        let (took, read_s) = match flow {
+            Ok(ControlFlow::Continue(())) => (Some(started.elapsed()), Some(now_s())),
+            Ok(ControlFlow::Break(())) => {
+                progress.finish();
+                return Ok(Err(interrupted()));
+            }
+            Err(error) => {
+                eprintln!("megadir: {error}");
+                (failures, code, is_complete) = (failures + 1, error.code, false);
+                (None, None)
+            }
+        };
+        trees.push(Tree { path: path.clone(), is_complete, took, read_s });
     }
     progress.finish();
     Ok(Ok(Answer {
@@ -224,7 +223,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         mounts_not_entered,
         trees,
         failures,
-        code_if_none: (opened == 0).then_some(code),
+        code_if_none: (failures == args.paths.len() as u64).then_some(code),
     }))
 }
 
