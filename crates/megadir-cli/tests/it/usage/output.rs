@@ -102,6 +102,7 @@ fn bad_input_gets_one_line() {
         (&["usage", "srv", "./srv"], 2, &["name each tree once"]),
         (&["usage", "i.parquet", "srv"], 2, &["an inventory must be the only PATH"]),
         (&["usage", "i.parquet", "--cross-mounts"], 2, &["--cross-mounts", "is an inventory"]),
+        (&["usage", "srv", "--json", "--tables"], 2, &["--json", "--tables"]),
         (&["usage", "text"], 3, &["'text'", "not a Parquet file"]),
         (&["usage", "srv", "--by", "size"], 2, &["'size'", "allocated"]),
         (&["usage", "srv", "--html", "no/page.html"], 3, &["no/page.html", "nothing was read"]),
