@@ -27,7 +27,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// system, given by an option, or assumed) and its bounds in brackets.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some directories could not be checked; 2 usage; 3 none could be checked; 10 --warn-at was reached.")]
+Exit codes: 0 done; 1 some directories could not be checked; 2 usage; 3 none could be checked; 10 --warn-at was reached; \
+130 --watch was interrupted.")]
 pub(crate) struct Args {
     /// Directories to check
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
