@@ -56,7 +56,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
 fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
     if directory.file_system() == FileSystem::Overlay {
-        match overlay::upper(directory, mount.as_ref()) {
+        match overlay::upper(directory) {
             Ok(upper) => {
                 let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
