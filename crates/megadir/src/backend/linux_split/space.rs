@@ -19,10 +19,8 @@ use rustix::fs::{IFlags, SeekFrom, seek};
 use super::buffer::Scanned;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ext4_disk::flags;
 use crate::file_system::FileSystem;
-
-/// `EXT4_INDEX_FL`: positions are hashes.
-const EXT4_INDEX: u32 = 0x1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
@@ -86,7 +84,7 @@ impl Space {
 
 fn has_index(directory: &Dir) -> bool {
     match rustix::fs::ioctl_getflags(directory.as_fd()) {
-        Ok(flags) => flags.contains(IFlags::from_bits_retain(EXT4_INDEX)),
+        Ok(flags) => flags.contains(IFlags::from_bits_retain(flags::INDEX)),
         Err(_) => false,
     }
 }
