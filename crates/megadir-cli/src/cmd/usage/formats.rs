@@ -97,7 +97,7 @@ pub(super) fn csv(text: &mut Vec<u8>, answer: &Answer<'_>) {
 }
 
 fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answer<'_>) {
-    csv_field(text, path);
+    escape::csv_value(text, path);
     let allocated = match answer.report.has_allocated() {
         true => sum.amount.allocated.to_string(),
         false => String::new(),
@@ -108,19 +108,6 @@ fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answ
     let rest =
         format!(",{depth},{entries},{inodes},{directories},{allocated},{apparent},{newest},{oldest}\r\n");
     text.extend_from_slice(rest.as_bytes());
-}
-
-/// Bytes that are not UTF-8 become `\xff`.
-fn csv_field(text: &mut Vec<u8>, bytes: &[u8]) {
-    let mut plain = String::new();
-    for chunk in bytes.utf8_chunks() {
-        plain.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| plain.push_str(&format!("\\x{byte:02x}")));
-    }
-    match plain.contains(['"', ',', '\r', '\n']) {
-        true => text.extend_from_slice(format!("\"{}\"", plain.replace('"', "\"\"")).as_bytes()),
-        false => text.extend_from_slice(plain.as_bytes()),
-    }
 }
 
 /// Tree of the metrics.

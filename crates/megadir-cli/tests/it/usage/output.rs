@@ -1,5 +1,6 @@
 //! The first screen, the tables, the page, and refusals.
 
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 use crate::support::{finish, have, megadir, run, scratch, text};
@@ -89,6 +90,21 @@ fn the_whole_tables_and_csv_have_every_row() {
     assert_eq!(lines[0], "directory,depth,entries,inodes,directories,allocated,apparent,newest,oldest");
     assert!(lines[1].starts_with("srv,0,111,111,3,") && lines[2].starts_with("srv/cache,1,101,101,1,"));
     assert_eq!(lines.len(), 6);
+}
+
+#[test]
+fn paths_in_csv_are_the_bytes_of_the_names() {
+    let scratch = scratch();
+    let names = [&b"bad\xff"[..], b"bad\\xff", b"say \"x\",\n"];
+    for name in names {
+        let directory = scratch.path().join("t").join(std::ffi::OsStr::from_bytes(name));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("file"), "").unwrap();
+    }
+    let csv = run(scratch.path(), &["usage", "--csv", "t"]).quiet();
+    for field in [&b"\nt/bad\xff,1,"[..], b"\nt/bad\\xff,1,", b"\n\"t/say \"\"x\"\",\n\",1,"] {
+        assert!(csv.windows(field.len()).any(|part| part == field), "{csv:?}");
+    }
 }
 
 #[test]
