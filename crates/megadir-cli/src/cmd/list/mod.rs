@@ -310,20 +310,20 @@ impl<'a> Run<'a> {
     }
 
     fn fail(&mut self, error: &CliError) {
-        self.tell(error);
+        self.report(error);
         self.failures += 1;
         self.code_if_none = error.code;
     }
 
     fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
         if self.complaints.take(kind, entries) {
-            self.tell(error);
+            self.report(error);
         }
         self.failures += 1;
         self.code_if_none = error.code;
     }
 
-    fn tell(&mut self, error: &CliError) {
+    fn report(&mut self, error: &CliError) {
         let _ = self.output.flush();
         eprintln!("megadir: {error}");
     }

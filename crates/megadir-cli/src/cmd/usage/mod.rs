@@ -191,7 +191,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
                 TreeEvent::Unexamined { .. } => is_complete = false,
                 TreeEvent::Written(_) => {}
             }
-            progress.tell(&event);
+            progress.report(&event);
             if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let flow = Dir::open(path).map_err(CliError::from).and_then(|root| {
@@ -283,7 +283,7 @@ fn from_inventory<'a>(
     let mut usage = Usage::new(options(args, by));
     let mut watch = |read| {
         interrupt.beats();
-        progress.tell(&TreeEvent::Read(read));
+        progress.report(&TreeEvent::Read(read));
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let flow = megadir_inventory::usage(inventory, conditions.as_ref(), &mut usage, &mut watch);
