@@ -54,6 +54,12 @@ pub(in crate::cmd) fn now_s() -> i64 {
 }
 
 impl TimeStyle {
+    pub(in crate::cmd) fn text(self, time: Time) -> String {
+        let mut text = Vec::new();
+        self.write(&mut text, time);
+        String::from_utf8(text).unwrap_or_default()
+    }
+
     pub(in crate::cmd) fn write(self, text: &mut Vec<u8>, time: Time) {
         match self {
             Self::Iso => {

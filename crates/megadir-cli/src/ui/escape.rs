@@ -104,24 +104,8 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     text.push(b'"');
 }
 
-pub(crate) fn json_list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
-    text.extend_from_slice(format!(",\"{key}\":[").as_bytes());
-    for (index, item) in items.iter().enumerate() {
-        text.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-        write(text, item);
-        text.push(b'}');
-    }
-    text.push(b']');
-}
-
 pub(crate) fn json_or_null(value: Option<impl std::fmt::Display>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
-}
-
-/// Members with the bounds of ages, seconds.
-pub(crate) fn json_ages(text: &mut Vec<u8>, from_s: Option<i64>, to_s: Option<i64>) {
-    let (from, to) = (json_or_null(from_s), json_or_null(to_s));
-    text.extend_from_slice(format!("\"from_s\":{from},\"to_s\":{to}").as_bytes());
 }
 
 #[cfg(test)]
