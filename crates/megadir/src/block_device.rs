@@ -35,6 +35,14 @@ pub(crate) fn open(path: &Path, number: u64) -> io::Result<File> {
     Ok(device)
 }
 
+/// `true` if users and groups have the numbers on the device: this process is in the first user namespace.
+pub(crate) fn has_its_numbers() -> bool {
+    ["/proc/thread-self/uid_map", "/proc/thread-self/gid_map"].into_iter().all(|map| {
+        let text = std::fs::read_to_string(map).unwrap_or_default();
+        text.split_whitespace().eq(["0", "0", "4294967295"])
+    })
+}
+
 /// Has the device read a range of bytes into the page cache; waits only while its queue is full.
 pub(crate) fn read_soon(device: &File, range: std::ops::Range<u64>) -> io::Result<()> {
     for offset in range.clone().step_by(ADVICE_BYTES as usize) {

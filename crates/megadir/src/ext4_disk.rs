@@ -16,19 +16,26 @@ const INODE_BYTES_MIN: usize = 128;
 /// The fields up to the time of creation.
 const EXTRA_BYTES_MIN: usize = 24;
 
-mod features {
+pub(crate) mod features {
+    pub(crate) const DIR_INDEX: u32 = 0x20;
     pub(super) const META_BG: u32 = 0x10;
     pub(super) const BIT64: u32 = 0x80;
     pub(super) const CSUM_SEED: u32 = 0x2000;
-    pub(super) const LARGEDIR: u32 = 0x4000;
+    pub(crate) const LARGEDIR: u32 = 0x4000;
+    pub(crate) const INLINE_DATA: u32 = 0x8000;
     /// filetype, recover, extents, mmp, flex_bg, ea_inode, inline_data, encrypt, casefold, and those above.
     pub(super) const KNOWN_INCOMPAT: u32 = 0x0003_e7c6;
     pub(super) const HUGE_FILE: u32 = 0x8;
-    pub(super) const METADATA_CSUM: u32 = 0x400;
+    pub(crate) const DIR_NLINK: u32 = 0x20;
+    pub(crate) const METADATA_CSUM: u32 = 0x400;
 }
 
-mod flags {
-    pub(super) const ENCRYPTED: u32 = 0x800;
+/// Flags of inodes.
+pub(crate) mod flags {
+    pub(crate) const ENCRYPTED: u32 = 0x800;
+    /// The directory has a hash index.
+    pub(crate) const INDEX: u32 = 0x1000;
+    pub(crate) const CASEFOLD: u32 = 0x4000_0000;
     pub(super) const EXTENTS: u32 = 0x8_0000;
     pub(super) const HUGE_FILE: u32 = 0x4_0000;
     pub(super) const EA_INODE: u32 = 0x20_0000;
@@ -72,6 +79,29 @@ pub enum Unusable {
     Incomplete,
 }
 
+/// Features, of file systems without checksums too; no checksum is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SuperblockFeatures {
+    pub(crate) compat: u32,
+    pub(crate) incompat: u32,
+    pub(crate) ro_compat: u32,
+    /// Default hash of directories (`s_def_hash_version`).
+    pub(crate) hash_version: u8,
+}
+
+impl SuperblockFeatures {
+    /// Decodes the superblock: [`SUPERBLOCK_BYTES`] from [`SUPERBLOCK_OFFSET`] on.
+    pub(crate) fn decode(bytes: &[u8; SUPERBLOCK_BYTES]) -> Option<Self> {
+        let mask = |at| u32_at(bytes, at);
+        (u16_at(bytes, 0x38) == 0xef53).then(|| Self {
+            compat: mask(0x5c),
+            incompat: mask(0x60),
+            ro_compat: mask(0x64),
+            hash_version: bytes[0xfc],
+        })
+    }
+}
+
 /// Places of the inodes, from the superblock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -110,10 +140,8 @@ impl Geometry {
     /// Decodes the superblock: [`SUPERBLOCK_BYTES`] from [`SUPERBLOCK_OFFSET`] on.
     pub fn decode(superblock: &[u8]) -> Result<Self, Refusal> {
         let bytes: &[u8; SUPERBLOCK_BYTES] = superblock.try_into().map_err(|_| Refusal::NoSuperblock)?;
-        if u16_at(bytes, 0x38) != 0xef53 {
-            return Err(Refusal::NoSuperblock);
-        }
-        let (incompat, ro_compat) = (u32_at(bytes, 0x60), u32_at(bytes, 0x64));
+        let SuperblockFeatures { incompat, ro_compat, .. } =
+            SuperblockFeatures::decode(bytes).ok_or(Refusal::NoSuperblock)?;
         if ro_compat & features::METADATA_CSUM == 0 {
             return Err(Refusal::NoChecksums);
         }

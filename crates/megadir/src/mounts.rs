@@ -1,4 +1,4 @@
-//! Names of mount points: listings return the inode that a mount covers (proc_pid_mountinfo(5)).
+//! Mount table of this thread (proc_pid_mountinfo(5)), and names of mount points: listings return the inode that a mount covers.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,6 +21,56 @@ pub(crate) struct Mount {
     pub(crate) options: Box<[u8]>,
 }
 
+/// Line of the table. Spaces and the like are escaped in its fields.
+pub(crate) struct Line<'t> {
+    id: u64,
+    /// Directory of the file system that is mounted.
+    pub(crate) root: &'t [u8],
+    /// Mount point.
+    pub(crate) point: &'t [u8],
+    /// Options of the mount.
+    own_options: &'t [u8],
+    pub(crate) driver: &'t [u8],
+    pub(crate) source: &'t [u8],
+    /// Options of the file system.
+    pub(crate) options: &'t [u8],
+}
+
+impl<'t> Line<'t> {
+    /// Line of a mount.
+    pub(crate) fn find(table: &'t [u8], id: u64) -> Option<Self> {
+        lines(table).find(|line| line.id == id)
+    }
+
+    fn parse(line: &'t [u8]) -> Option<Self> {
+        // 36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue
+        let mut fields = line.split(|byte| *byte == b' ');
+        let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+        let (root, point, own_options) = (fields.nth(2)?, fields.next()?, fields.next()?);
+        let mut of_super = fields.skip_while(|field| *field != b"-").skip(1);
+        let mut next = || of_super.next().unwrap_or_default();
+        let (driver, source, options) = (next(), next(), next());
+        Some(Self { id, root, point, own_options, driver, source, options })
+    }
+
+    /// Value of an option of the file system; empty for an option without a value.
+    pub(crate) fn option(&self, name: &str) -> Option<&'t [u8]> {
+        self.options.split(|byte| *byte == b',').find_map(|option| {
+            let rest = option.strip_prefix(name.as_bytes())?;
+            if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"=") }
+        })
+    }
+}
+
+fn lines(table: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    table.split(|byte| *byte == b'\n').filter_map(Line::parse)
+}
+
+pub(crate) fn table() -> io::Result<Vec<u8>> {
+    // Not /proc/self: threads may have namespaces of their own.
+    std::fs::read("/proc/thread-self/mountinfo")
+}
+
 impl Mount {
     pub(crate) fn has_option(&self, name: &str) -> bool {
         let of_option = |option: &[u8]| option.split(|byte| *byte == b'=').next() == Some(name.as_bytes());
@@ -30,21 +80,14 @@ impl Mount {
 
 impl Mounts {
     pub(crate) fn read() -> io::Result<Self> {
-        // Not /proc/self: threads may have namespaces of their own.
-        Ok(Self::parse(&std::fs::read("/proc/thread-self/mountinfo")?))
+        Ok(Self::parse(&table()?))
     }
 
     fn parse(text: &[u8]) -> Self {
         let mut parsed = Self { mounts: Vec::new(), names: BTreeSet::new(), lengths: [false; 256] };
-        for line in text.split(|byte| *byte == b'\n') {
-            let mut fields = line.split(|byte| *byte == b' ');
-            let id = fields.next().and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
-            let (Some(id), Some(point), Some(options)) = (id, fields.nth(3), fields.next()) else { continue };
-            let maps_users = options.split(|byte| *byte == b',').any(|option| option == b"idmapped");
-            let mut of_super = fields.skip_while(|field| *field != b"-").skip(1);
-            let driver = of_super.next().unwrap_or_default().into();
-            let options = of_super.nth(1).unwrap_or_default().into();
-            parsed.mounts.push(Mount { id, maps_users, driver, options });
+        for Line { id, point, own_options, driver, options, .. } in lines(text) {
+            let maps_users = own_options.split(|byte| *byte == b',').any(|option| option == b"idmapped");
+            parsed.mounts.push(Mount { id, maps_users, driver: driver.into(), options: options.into() });
             let name = unescaped(point.rsplit(|byte| *byte == b'/').next().unwrap_or(point));
             parsed.lengths[name.len() & 255] = true;
             parsed.names.insert(name.into());
@@ -62,7 +105,8 @@ impl Mounts {
     }
 }
 
-fn unescaped(text: &[u8]) -> Vec<u8> {
+/// `\040` is a space.
+pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&first, others)) = rest.split_first() {
@@ -82,7 +126,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mount, Mounts};
+    use super::{Line, Mount, Mounts, unescaped};
 
     const TEXT: &[u8] = b"\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,nouid32,sb=32768\n\
@@ -117,6 +161,18 @@ mod tests {
         let of_ext4 = mounts.by_id(22).unwrap();
         assert!(of_ext4.has_option("nouid32") && of_ext4.has_option("sb"));
         assert!(!of_ext4.has_option("uid32") && !of_ext4.has_option(""));
+    }
+
+    #[test]
+    fn a_line_has_all_of_a_mount_in_any_bytes() {
+        let line = Line::find(TEXT, 77).unwrap();
+        assert_eq!((line.root, unescaped(line.point)), (&b"/sub"[..], b"/a b/c\\d\n\xff".to_vec()));
+        assert_eq!((line.driver, line.source), (&b"xfs"[..], &b"/dev/loop0"[..]));
+        let of_ext4 = Line::find(TEXT, 22).unwrap();
+        let options = ["sb", "nouid32", "s", "uid32"].map(|name| of_ext4.option(name));
+        assert_eq!(options, [Some(&b"32768"[..]), Some(b""), None, None]);
+        assert!(Line::find(TEXT, 1).is_none() && Line::find(b"", 1).is_none());
+        assert_eq!(unescaped(br"a\04\134\400"), br"a\04\\400");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, Time, TimeKind}
 use megadir_inventory::Inventory;
 
 use super::owners::user_named;
-use super::times::now_s;
+use super::times::started_s;
 use super::values::file_type;
 use crate::cmd::values;
 use crate::exit::CliError;
@@ -241,7 +241,7 @@ fn globs(
 }
 
 fn ago(age_s: u64) -> Time {
-    Time { seconds: now_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
+    Time { seconds: started_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
 }
 
 fn depth(text: &str) -> Result<u32, String> {

@@ -27,6 +27,7 @@ mod layout {
 }
 mod limits;
 mod list;
+mod listed;
 mod make;
 #[cfg(any(target_os = "linux", windows))]
 mod mass_change;

@@ -5,9 +5,11 @@ use std::fmt::{self, Display, Write as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use megadir::TreePath;
 use megadir_inventory::{FileKind, Replacement};
 
 use crate::exit::{self, CliError};
+use crate::ui::escape::hex;
 use crate::ui::message::quoted;
 
 /// A later run knows its file by this line.
@@ -120,20 +122,10 @@ impl Labels {
     /// that read alike.
     #[must_use]
     pub(in crate::cmd) fn with_path(self, name: &str, path: &[u8]) -> Self {
-        let mut text = String::new();
-        for chunk in path.utf8_chunks() {
-            text.push_str(chunk.valid());
-            for byte in chunk.invalid() {
-                let _ = write!(text, "\\x{byte:02x}");
-            }
-        }
-        let labelled = self.with(name, &text);
+        let labelled = self.with(name, &TreePath::from(path).to_string());
         match std::str::from_utf8(path) {
             Ok(_) => labelled,
-            Err(_) => {
-                let hex: String = path.iter().map(|byte| format!("{byte:02x}")).collect();
-                labelled.with(&format!("{name}_hex"), &hex)
-            }
+            Err(_) => labelled.with(&format!("{name}_hex"), &hex(path)),
         }
     }
 }

@@ -34,21 +34,32 @@ impl Named {
         match self {
             Self::Iso => TimeStyle::Iso,
             Self::Epoch => TimeStyle::Epoch,
-            Self::Relative => TimeStyle::Relative { now_s: now_s() },
+            Self::Relative => TimeStyle::Relative { now_s: started_s() },
         }
     }
 }
 
 /// The same at every call: all ages in a run are relative to one time.
+pub(in crate::cmd) fn started_s() -> i64 {
+    static STARTED_S: OnceLock<i64> = OnceLock::new();
+    *STARTED_S.get_or_init(now_s)
+}
+
+/// Seconds since 1970-01-01 UTC.
 pub(in crate::cmd) fn now_s() -> i64 {
-    static NOW_S: OnceLock<i64> = OnceLock::new();
-    *NOW_S.get_or_init(|| match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
         Err(_) => 0,
-    })
+    }
 }
 
 impl TimeStyle {
+    pub(in crate::cmd) fn text(self, time: Time) -> String {
+        let mut text = Vec::new();
+        self.write(&mut text, time);
+        String::from_utf8(text).unwrap_or_default()
+    }
+
     pub(in crate::cmd) fn write(self, text: &mut Vec<u8>, time: Time) {
         match self {
             Self::Iso => {

@@ -1,6 +1,6 @@
 //! Escaping of names. On a terminal, control characters, bidirectional controls and bytes that are not UTF-8
 //! become `\n` or `\xff`, so that a name can neither move the cursor nor read as another one. JSON has a name
-//! that is not UTF-8 as hex under the key with `_hex` appended.
+//! that is not UTF-8 as hex under the key with `_hex` appended. CSV has the bytes of a name as they are.
 
 use std::io::Write;
 
@@ -53,14 +53,30 @@ pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
         }
         Err(_) => {
             text.extend_from_slice(b"_hex\":\"");
-            for byte in name {
-                let digits = b"0123456789abcdef";
-                text.push(digits[usize::from(byte >> 4)]);
-                text.push(digits[usize::from(byte & 15)]);
-            }
+            text.extend_from_slice(hex(name).as_bytes());
             text.push(b'"');
         }
     }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Field of a row, quoted if RFC 4180 requires it.
+pub(crate) fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
+    if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        return text.extend_from_slice(value);
+    }
+    text.push(b'"');
+    for &byte in value {
+        if byte == b'"' {
+            text.push(b'"');
+        }
+        text.push(byte);
+    }
+    text.push(b'"');
 }
 
 /// Terminals act on control characters that JSON allows (U+007F to U+009F, bidirectional controls).
@@ -88,29 +104,13 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     text.push(b'"');
 }
 
-pub(crate) fn json_list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
-    text.extend_from_slice(format!(",\"{key}\":[").as_bytes());
-    for (index, item) in items.iter().enumerate() {
-        text.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-        write(text, item);
-        text.push(b'}');
-    }
-    text.push(b']');
-}
-
 pub(crate) fn json_or_null(value: Option<impl std::fmt::Display>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
 
-/// Members with the bounds of ages, seconds.
-pub(crate) fn json_ages(text: &mut Vec<u8>, from_s: Option<i64>, to_s: Option<i64>) {
-    let (from, to) = (json_or_null(from_s), json_or_null(to_s));
-    text.extend_from_slice(format!("\"from_s\":{from},\"to_s\":{to}").as_bytes());
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{control, json_member, terminal};
+    use super::{control, csv_value, json_member, terminal};
 
     fn on_terminal(name: &[u8]) -> String {
         let mut text = Vec::new();
@@ -137,6 +137,21 @@ mod tests {
         let mut text = Vec::new();
         control(&mut text, "back\\slash\nü");
         assert_eq!(text, "back\\slash\\nü".as_bytes());
+    }
+
+    #[test]
+    fn values_of_csv_are_quoted_where_they_must_be_and_keep_their_bytes() {
+        for (value, written) in [
+            (&b"plain"[..], &b"plain"[..]),
+            (b"", b""),
+            (b"a,b", b"\"a,b\""),
+            (b"say \"x\"\n", b"\"say \"\"x\"\"\n\""),
+            (b"a\xff\\xff", b"a\xff\\xff"),
+        ] {
+            let mut text = Vec::new();
+            csv_value(&mut text, value);
+            assert_eq!(text, written);
+        }
     }
 
     #[test]

@@ -36,6 +36,17 @@ impl CliError {
     }
 }
 
+/// Prints every error, and returns the highest exit code.
+pub(crate) fn worst<const N: usize>(results: [Result<u8, CliError>; N]) -> u8 {
+    let code = |result: Result<u8, CliError>| {
+        result.unwrap_or_else(|error| {
+            eprintln!("megadir: {error}");
+            error.code
+        })
+    };
+    results.into_iter().map(code).max().unwrap_or(DONE)
+}
+
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

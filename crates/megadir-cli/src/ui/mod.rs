@@ -5,6 +5,7 @@ pub(crate) mod exit;
 #[macro_use]
 pub(crate) mod message;
 pub(crate) mod new_file;
+pub(crate) mod object;
 pub(crate) mod output;
 pub(crate) mod screen;
 pub(crate) use megadir::sizes;

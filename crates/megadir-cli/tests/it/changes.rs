@@ -265,6 +265,8 @@ fn a_scan_that_hashes_suspects_lets_the_first_comparison_decide() {
     });
     assert_eq!(lab.lines(&[]), ["suspect a", "suspect link"]);
     assert!(lab.lines(&["--verify"]).is_empty());
+    assert!(lab.refused(&["--gains", "--verify"], 2).contains("--gains prints no suspects"));
+    assert!(lab.changes(&["--gains", "--verify", "--update"]).status.success());
     fs::write(lab.tree().join("a"), "3").unwrap();
     assert_eq!(lab.lines(&["--verify"]).len(), 1, "{:?}", lab.lines(&["--verify"]));
 }
@@ -297,6 +299,13 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
     let complaints = String::from_utf8(output.stderr).unwrap();
     assert!(complaints.contains("not below a tree of the inventory"), "{complaints}");
     assert!(complaints.contains("neither in the inventory nor in the tree"), "{complaints}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
+    // A part of a path may name another one.
+    fs::write(&list, "tree/a\0tree/b").unwrap();
+    let output = lab.changes(&["--files0-from", "list"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    assert!(complaints.contains("path 2, 'tree/b', has no NUL terminator"), "{complaints}");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
     fs::write(&list, "").unwrap();
     lab.refused(&["--files0-from", "list"], 2);

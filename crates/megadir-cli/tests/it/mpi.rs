@@ -354,6 +354,7 @@ fn copies_of_commands_that_write_are_refused() {
         "scan tree --split 10 --lists lists",
         "changes old.parquet --update",
         "usage tree --prometheus new.prom",
+        "usage tree --html new.html",
         "limits tree --prometheus new.prom",
         "list tree --estimate --prometheus new.prom",
         "generate man --output man",

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Geometry, Place, Refusal, SUPERBLOCK_BYTES, Table, Unusable, checksum};
+use super::{Geometry, Place, Refusal, SUPERBLOCK_BYTES, SuperblockFeatures, Table, Unusable, checksum};
 use crate::attributes::Time;
 use crate::file_type::FileType;
 
@@ -120,6 +120,17 @@ fn what_is_not_understood_is_refused_with_the_reason() {
     for refusal in [Refusal::MetaBg, Refusal::Unknown(1), Refusal::NoChecksums, Refusal::Nonsense] {
         assert!(refusal.to_string().len() > 20 && !refusal.to_string().ends_with('.'));
     }
+}
+
+#[test]
+fn features_are_those_of_any_superblock() {
+    let mut block = [0; SUPERBLOCK_BYTES];
+    assert_eq!(SuperblockFeatures::decode(&block), None);
+    block[0x38..0x3a].copy_from_slice(&[0x53, 0xef]);
+    block[0x5c..0x68].copy_from_slice(&[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+    block[0xfc] = 4;
+    let expected = SuperblockFeatures { compat: 1, incompat: 2, ro_compat: 3, hash_version: 4 };
+    assert_eq!(SuperblockFeatures::decode(&block), Some(expected));
 }
 
 /// Inode 12 with other bytes at some places, and the right checksum.

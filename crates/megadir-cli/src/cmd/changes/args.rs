@@ -183,6 +183,11 @@ impl Args {
                 quoted(&self.inventory)
             )));
         }
+        if self.gains.is_some() && self.verify && !self.update {
+            return Err(CliError::usage(
+                "--verify: --gains prints no suspects; leave it out, or add --update to store their hashes",
+            ));
+        }
         match self.path {
             Some(_) if self.newer().is_some() => self.check_two(),
             Some(_) if roots != 1 => Err(CliError::usage(format!(

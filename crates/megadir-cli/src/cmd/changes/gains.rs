@@ -9,6 +9,7 @@ use super::args::By;
 use super::lines::Lines;
 use crate::cmd::list::summary::text::Look;
 use crate::ui::escape;
+use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 use crate::ui::screen::aligned;
 
@@ -79,10 +80,10 @@ fn signed(value: i128, text: impl Fn(u128) -> String) -> String {
 }
 
 fn json(text: &mut Vec<u8>, gain: &Gain, path: &[u8], has_allocated: bool) {
-    text.extend_from_slice(b"{\"v\":1,");
-    escape::json_member(text, "path", path);
-    let Gain { entries, allocated, apparent, .. } = gain;
-    let allocated = escape::json_or_null(has_allocated.then_some(allocated));
-    let rest = format!(",\"entries\":{entries},\"allocated\":{allocated},\"apparent\":{apparent}}}\n");
-    text.extend_from_slice(rest.as_bytes());
+    Object::line(text, |object| {
+        object.name("path", path);
+        object.raw("entries", gain.entries);
+        object.raw_or_null("allocated", has_allocated.then_some(gain.allocated));
+        object.raw("apparent", gain.apparent);
+    });
 }

@@ -285,8 +285,8 @@ impl Run<'_> {
             Ok((found, Vec::new()))
         });
         let (compared, unknown) = compared?;
-        for (path, why) in unknown {
-            self.fail_one(why, &format!("compare {}: {why}", quoted(&path)));
+        for (kind, message) in unknown {
+            self.fail_one(kind, &message);
         }
         Ok(compared)
     }
@@ -349,7 +349,7 @@ impl Run<'_> {
             );
         }
         if !compared.is_changed() {
-            self.tell_unchanged();
+            self.report_unchanged();
         }
         let suspect = compared.count(ChangeKind::Suspect);
         let is_listed = self.args.gains.is_none() && !self.args.quiet && !self.args.json && !self.args.null;
@@ -369,7 +369,7 @@ impl Run<'_> {
     }
 
     /// Nothing at all on a terminal looks like a failure.
-    fn tell_unchanged(&self) {
+    fn report_unchanged(&self) {
         let args = self.args;
         let is_for_programs = args.json || args.null || args.paths || args.quiet || args.gains.is_some();
         let is_terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();

@@ -1,35 +1,35 @@
-//! Reads a NUL-separated list of paths in the trees.
+//! Reads a list of NUL-terminated paths in the trees.
 
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use crate::cmd::listed::{Item, List};
 use crate::exit::CliError;
 use crate::ui::message::quoted;
-use crate::ui::output::check_input_open;
 
 type Below = (u32, Vec<u8>);
-type Refused = (PathBuf, &'static str);
+/// Kind and message of an error.
+type Refused = (&'static str, String);
 
 pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
-    let mut bytes = Vec::new();
-    if list == Path::new("-") {
-        check_input_open()?;
-    }
-    let read = match list == Path::new("-") {
-        true => std::io::stdin().read_to_end(&mut bytes),
-        false => std::fs::File::open(list).and_then(|mut file| file.read_to_end(&mut bytes)),
-    };
-    read.map_err(|error| CliError::from(megadir::Error::io("read", list, error)))?;
+    let mut items = List::open(list)?;
     let here = std::env::current_dir().unwrap_or_default();
     let (mut below, mut unknown) = (Vec::new(), Vec::new());
     // The current directory's path never contains a symbolic link.
     let named = |root: &PathBuf| std::path::absolute(root).unwrap_or_else(|_| root.clone());
     let real = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
     let roots: Vec<[PathBuf; 2]> = roots.iter().map(|root| [named(root), real(root)]).collect();
-    for path in bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
-        let path = PathBuf::from(&*megadir::names::to_os(path)?);
+    let refused = |why: &'static str, path: &Path| (why, format!("compare {}: {why}", quoted(path)));
+    while let Some(item) = items.next_item()? {
+        let path = match item {
+            Item::Path(path) if path.is_empty() => continue,
+            Item::Path(path) => PathBuf::from(&*megadir::names::to_os(&path)?),
+            Item::Bad(message) => {
+                unknown.push(("not a path that ends with NUL", message));
+                continue;
+            }
+        };
         let Some(absolute) = absolute(&here, &path).map(as_named) else {
-            unknown.push((path, "'..' after a name may lead anywhere; give the path without it"));
+            unknown.push(refused("'..' after a name may lead anywhere; give the path without it", &path));
             continue;
         };
         let found = roots.iter().enumerate().find_map(|(index, names)| {
@@ -42,7 +42,7 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
                     path.components().map(|name| megadir::names::from_os(name.as_os_str())).collect();
                 below.push((root, names.join(&b'/')));
             }
-            None => unknown.push((path, "not below a tree of the inventory")),
+            None => unknown.push(refused("not below a tree of the inventory", &path)),
         }
     }
     if below.is_empty() && unknown.is_empty() {

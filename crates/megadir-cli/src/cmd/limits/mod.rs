@@ -5,7 +5,7 @@ mod formats;
 pub(super) mod text;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use megadir::limits::{Asked, Limits, NameLengths, Stated, limits};
 use megadir::{Dir, Time};
@@ -13,6 +13,7 @@ use megadir::{Dir, Time};
 use self::amount::interval;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::prometheus::{Metrics, Prometheus, Textfile};
+use crate::cmd::times::{TimeStyle, now_s};
 use crate::cmd::values;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
@@ -27,7 +28,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// system, given by an option, or assumed) and its bounds in brackets.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some directories could not be checked; 2 usage; 3 none could be checked; 10 --warn-at was reached.")]
+Exit codes: 0 done; 1 some directories could not be checked; 2 usage; 3 none could be checked; 10 --warn-at was reached; \
+130 --watch was interrupted.")]
 pub(crate) struct Args {
     /// Directories to check
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
@@ -146,7 +148,7 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
             interrupt.beats();
             let Some(limits) = pass.check(path, asked) else { continue };
             let Some(output) = &mut output else { continue };
-            let time = now();
+            let time = TimeStyle::IsoSeconds.text(Time { seconds: now_s(), nanoseconds: 0 });
             if args.json {
                 formats::json(&mut output.text, &limits, Some(&time));
             } else {
@@ -184,14 +186,6 @@ fn line(time: &str, limits: &Limits) -> String {
         _ => "  no known limit".into(),
     };
     format!("{time}  {place}{used}{more}\n")
-}
-
-fn now() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-    let utc = Time { seconds, nanoseconds: 0 }.utc();
-    let (date, of_day) = ((utc.year, utc.month, utc.day), (utc.hour, utc.minute, utc.second));
-    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", date.0, date.1, date.2, of_day.0, of_day.1, of_day.2)
 }
 
 struct Pass {

@@ -221,15 +221,15 @@ impl Report {
     }
 
     fn traps(&mut self, limits: &Limits) {
-        let mut told: Vec<&Cure> = Vec::new();
+        let mut printed: Vec<&Cure> = Vec::new();
         for trap in &limits.judgement.traps {
             self.hazard(trap);
             let (again, new): (Vec<&Cure>, Vec<&Cure>) =
-                trap.cures.iter().partition(|cure| told.contains(cure));
+                trap.cures.iter().partition(|cure| printed.contains(cure));
             if !again.is_empty() {
                 self.wrapped("    - ", "      ", "as above");
             }
-            told.extend(&new);
+            printed.extend(&new);
             new.into_iter().for_each(|cure| self.remedy(cure));
         }
         if limits.ceilings.iter().any(|ceiling| ceiling.basis.known == Known::Assumed) {

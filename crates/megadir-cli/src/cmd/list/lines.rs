@@ -6,6 +6,7 @@ use std::path::Path;
 use megadir::{Batch, DirPath, Entry, FileType, names};
 
 use crate::ui::escape;
+use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 #[cfg(target_os = "linux")]
 use crate::ui::screen;
@@ -180,16 +181,13 @@ impl Lines {
     }
 
     pub(super) fn count(&self, text: &mut Vec<u8>, entries: u64, path: &Path) {
-        let mut number = itoa::Buffer::new();
         if self.format == Format::Json {
-            text.extend_from_slice(b"{\"v\":1,");
-            escape::json_member(text, "dir", names::from_os(path.as_os_str()));
-            text.extend_from_slice(b",\"count\":");
-            text.extend_from_slice(number.format(entries).as_bytes());
-            text.extend_from_slice(b"}\n");
-            return;
+            return Object::line(text, |object| {
+                object.name("dir", names::from_os(path.as_os_str()));
+                object.raw("count", entries);
+            });
         }
-        text.extend_from_slice(number.format(entries).as_bytes());
+        text.extend_from_slice(itoa::Buffer::new().format(entries).as_bytes());
         if self.with_path {
             text.push(b'\t');
             self.path(text, path);
@@ -201,14 +199,13 @@ impl Lines {
     pub(super) fn estimate(&self, text: &mut Vec<u8>, estimate: &megadir::Estimate, path: &Path) {
         let (low, high) = estimate.interval;
         if self.format == Format::Json {
-            text.extend_from_slice(b"{\"v\":1,");
-            escape::json_member(text, "dir", names::from_os(path.as_os_str()));
-            let entries = estimate.entries;
-            let numbers = format!(",\"entries\":{entries},\"low\":{low},\"high\":{high},\"basis\":");
-            text.extend_from_slice(numbers.as_bytes());
-            escape::json_string(text, &estimate.basis);
-            text.extend_from_slice(b"}\n");
-            return;
+            return Object::line(text, |object| {
+                object.name("dir", names::from_os(path.as_os_str()));
+                object.raw("entries", estimate.entries);
+                object.raw("low", low);
+                object.raw("high", high);
+                object.string("basis", &estimate.basis);
+            });
         }
         let unit = if estimate.entries == 1 { "entry" } else { "entries" };
         let mut line = format!("{} {unit} [{low}, {high}] ", estimate.entries).into_bytes();

@@ -95,16 +95,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             }
         }
     }
-    if let Some((file, metrics)) = run.metrics.take() {
-        file.write(&metrics)?;
-    }
-    match ended.and_then(|()| run.finish()) {
+    let listed = match ended.and_then(|()| run.finish()) {
         Ok(()) => {
             run.complaints.print_rest();
             Ok(run.code())
         }
         Err(ended) => ended.code(),
-    }
+    };
+    let metrics = run.metrics.take().map_or(Ok(()), |(file, metrics)| file.write(&metrics));
+    Ok(exit::worst([listed, metrics.map(|()| exit::DONE)]))
 }
 
 #[cfg(target_os = "linux")]
@@ -311,20 +310,20 @@ impl<'a> Run<'a> {
     }
 
     fn fail(&mut self, error: &CliError) {
-        self.tell(error);
+        self.report(error);
         self.failures += 1;
         self.code_if_none = error.code;
     }
 
     fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
         if self.complaints.take(kind, entries) {
-            self.tell(error);
+            self.report(error);
         }
         self.failures += 1;
         self.code_if_none = error.code;
     }
 
-    fn tell(&mut self, error: &CliError) {
+    fn report(&mut self, error: &CliError) {
         let _ = self.output.flush();
         eprintln!("megadir: {error}");
     }

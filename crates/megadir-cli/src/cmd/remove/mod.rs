@@ -3,7 +3,6 @@
 mod args;
 mod aside;
 mod confirm;
-mod listed;
 mod log;
 mod run;
 mod source;

@@ -9,7 +9,7 @@ use megadir::{Conditions, names};
 
 use super::args::Args;
 use super::confirm::{Counted, Paths, UNASKED};
-use super::listed::{Item, List};
+use crate::cmd::listed::{Item, List};
 use crate::cmd::mass_change::Failure;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::{quoted_bytes, reason};

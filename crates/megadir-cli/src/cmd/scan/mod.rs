@@ -163,7 +163,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let mut hashing = hashing(args, writer)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
-    let writer = tell_hashed(args, hashing);
+    let writer = report_hashed(args, hashing);
     let bytes = writing_back(interrupt, || writer.finish(&metadata))?;
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
@@ -180,7 +180,7 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
         None => {}
     }
     let Some(metadata) = scanned? else { return Ok(interrupted(output)) };
-    let sink = tell_hashed(args, hashing);
+    let sink = report_hashed(args, hashing);
     let bytes = match writing_back(interrupt, || sink.finish()) {
         Ok(bytes) => bytes,
         Err(ended) => return ended.code(),
@@ -199,7 +199,7 @@ fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     Ok(Hashing::new(sink, roots, started_ns)?)
 }
 
-fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
+fn report_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     if args.hash_suspects {
         let lost = match hashing.unhashed {
             0 => String::new(),
@@ -242,7 +242,7 @@ fn timed(
     let mut progress = Watched::new(args.all_errors);
     let mut watch = |event: TreeEvent<'_>| {
         interrupt.beats();
-        progress.tell(&event);
+        progress.report(&event);
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let scanned = match &args.merge {

@@ -24,7 +24,7 @@ impl Watched {
         self.progress.counter().expect(Some(total), false);
     }
 
-    pub(in crate::cmd) fn tell(&mut self, event: &TreeEvent<'_>) {
+    pub(in crate::cmd) fn report(&mut self, event: &TreeEvent<'_>) {
         match event {
             TreeEvent::Read(read) => {
                 self.read = *read;

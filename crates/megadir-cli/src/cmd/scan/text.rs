@@ -7,7 +7,7 @@ use megadir::{Error, ErrorKind, Result};
 use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink, named_numbers};
 
 use crate::exit::CliError;
-use crate::ui::escape::{json_member, json_string};
+use crate::ui::escape::{csv_value, hex, json_member, json_string};
 use crate::ui::output::{Ended, Output};
 
 const FLUSH_BYTES: usize = 64 << 10;
@@ -116,10 +116,6 @@ fn push_number(text: &mut Vec<u8>, number: i128) {
     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-fn hex(hash: &[u8; 32]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     text.extend_from_slice(b"{\"v\":1,\"root\":");
     push_number(text, row.key.root.into());
@@ -171,35 +167,4 @@ fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
         text.extend_from_slice(hex(hash).as_bytes());
     }
     text.extend_from_slice(b"\r\n");
-}
-
-/// Quoted if RFC 4180 requires it.
-fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
-    if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
-        return text.extend_from_slice(value);
-    }
-    text.push(b'"');
-    for &byte in value {
-        if byte == b'"' {
-            text.push(b'"');
-        }
-        text.push(byte);
-    }
-    text.push(b'"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::csv_value;
-
-    #[test]
-    fn values_are_quoted_where_they_must_be() {
-        for (value, written) in
-            [("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("say \"x\"\n", "\"say \"\"x\"\"\n\"")]
-        {
-            let mut text = Vec::new();
-            csv_value(&mut text, value.as_bytes());
-            assert_eq!(text, written.as_bytes());
-        }
-    }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     ///
     /// Fields: v (format version, 1), by, the totals, trees, directories, owners, extensions, modified, accessed, sizes,
     /// files_per_directory (docs/usage.md). Names that are not UTF-8 have the key with _hex and hex digits.
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, conflicts_with_all = ["csv", "tables"])]
     pub(super) json: bool,
     /// Print the directories as comma-separated values (RFC 4180, with a header)
     #[arg(long, conflicts_with = "tables")]
@@ -106,7 +106,7 @@ const TOP_ALL: usize = 1000;
 
 impl Args {
     pub(in crate::cmd) fn writes(&self) -> bool {
-        self.prometheus.is_given()
+        self.prometheus.is_given() || self.html.is_some()
     }
 
     pub(super) fn by(&self) -> Result<By, CliError> {

@@ -9,78 +9,70 @@ use megadir::{Time, names};
 use super::Answer;
 use super::text::{exact_time, extension_name, whole_path};
 use crate::cmd::prometheus::{Labels, Metrics};
-use crate::ui::escape;
+use crate::ui::escape::csv_value;
+use crate::ui::object::Object;
 
 pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
     let Answer { args, report, .. } = answer;
     let has_allocated = report.has_allocated();
-    push(text, &format!("{{\"v\":1,\"by\":\"{}\",\"now_s\":{}", report.by.name(), answer.now_s));
-    sum(text, &report.total, has_allocated);
-    for (key, count) in [
-        ("linked", report.linked_entries),
-        ("unexamined", report.unexamined()),
-        ("unread", answer.unread),
-        ("mounts_not_entered", answer.mounts_not_entered),
-    ] {
-        push(text, &format!(",\"{key}\":{count}"));
-    }
-    escape::json_list(text, "trees", &report.roots, |text, root| {
-        escape::json_member(text, "dir", names::from_os(root.path.as_os_str()));
-        sum(text, &root.sum, has_allocated);
-    });
-    escape::json_list(text, "directories", &report.best(args.printed()), |text, directory| {
-        escape::json_member(text, "dir", &whole_path(report, directory));
-        push(text, &format!(",\"depth\":{}", directory.depth));
-        sum(text, &directory.sum, has_allocated);
-    });
-    escape::json_list(text, "owners", &report.owners(), |text, row| {
-        push(text, &format!("\"uid\":{}", escape::json_or_null(row.user)));
-        amount(text, &row.amount, has_allocated);
-    });
-    escape::json_list(text, "extensions", &report.extensions(), |text, row| {
-        push(text, "\"extension\":");
-        escape::json_string(text, &extension_name(row.extension));
-        amount(text, &row.amount, has_allocated);
-    });
-    for (key, rows) in [("modified", report.modified()), ("accessed", report.accessed())] {
-        escape::json_list(text, key, &rows, |text, row: &AgeRow| {
-            escape::json_ages(text, row.from_s, row.to_s);
-            amount(text, &row.amount, has_allocated);
+    Object::line(text, |object| {
+        object.string("by", report.by.name());
+        object.raw("now_s", answer.now_s);
+        sum(object, &report.total, has_allocated);
+        object.raw("linked", report.linked_entries);
+        object.raw("unexamined", report.unexamined());
+        object.raw("unread", answer.unread);
+        object.raw("mounts_not_entered", answer.mounts_not_entered);
+        object.list("trees", &report.roots, |row, root| {
+            row.name("dir", names::from_os(root.path.as_os_str()));
+            sum(row, &root.sum, has_allocated);
         });
-    }
-    escape::json_list(text, "sizes", &report.sizes(), |text, row| {
-        push(text, &format!("\"from\":{},\"to\":{}", row.from, row.to));
-        amount(text, &row.amount, has_allocated);
+        object.list("directories", &report.best(args.printed()), |row, directory| {
+            row.name("dir", &whole_path(report, directory));
+            row.raw("depth", directory.depth);
+            sum(row, &directory.sum, has_allocated);
+        });
+        object.list("owners", &report.owners(), |row, owner| {
+            row.raw_or_null("uid", owner.user);
+            amount(row, &owner.amount, has_allocated);
+        });
+        object.list("extensions", &report.extensions(), |row, of| {
+            row.string("extension", &extension_name(of.extension));
+            amount(row, &of.amount, has_allocated);
+        });
+        for (key, rows) in [("modified", report.modified()), ("accessed", report.accessed())] {
+            object.list(key, &rows, |row, age: &AgeRow| {
+                row.ages(age.from_s, age.to_s);
+                amount(row, &age.amount, has_allocated);
+            });
+        }
+        object.list("sizes", &report.sizes(), |row, size| {
+            row.raw("from", size.from);
+            row.raw("to", size.to);
+            amount(row, &size.amount, has_allocated);
+        });
+        object.list("files_per_directory", &report.files_per_directory(), |row, range| {
+            row.raw("from", range.from);
+            row.raw("to", range.to);
+            row.raw("directories", range.directories);
+            row.raw("files", range.files);
+        });
     });
-    escape::json_list(text, "files_per_directory", &report.files_per_directory(), |text, row| {
-        let (from, to, directories, files) = (row.from, row.to, row.directories, row.files);
-        push(text, &format!("\"from\":{from},\"to\":{to},\"directories\":{directories},\"files\":{files}"));
-    });
-    push(text, "}\n");
 }
 
-fn sum(text: &mut Vec<u8>, sum: &Sum, has_allocated: bool) {
-    amount(text, &sum.amount, has_allocated);
-    push(text, &format!(",\"directory_entries\":{}", sum.directories));
+fn sum(object: &mut Object<'_>, sum: &Sum, has_allocated: bool) {
+    amount(object, &sum.amount, has_allocated);
+    object.raw("directory_entries", sum.directories);
     for (key, time) in [("newest", sum.newest), ("oldest", sum.oldest)] {
-        let time = time.map(|time| format!("\"{}\"", exact_time(time)));
-        push(text, &format!(",\"{key}\":{}", escape::json_or_null(time)));
+        object.string_or_null(key, time.map(exact_time).as_deref());
     }
 }
 
-fn amount(text: &mut Vec<u8>, amount: &Amount, has_allocated: bool) {
-    let Amount { entries, inodes, allocated, apparent } = amount;
-    let allocated = escape::json_or_null(has_allocated.then_some(allocated));
-    push(
-        text,
-        &format!(
-            ",\"entries\":{entries},\"inodes\":{inodes},\"allocated\":{allocated},\"apparent\":{apparent}"
-        ),
-    );
-}
-
-fn push(text: &mut Vec<u8>, more: &str) {
-    text.extend_from_slice(more.as_bytes());
+fn amount(object: &mut Object<'_>, amount: &Amount, has_allocated: bool) {
+    object.raw("entries", amount.entries);
+    object.raw("inodes", amount.inodes);
+    object.raw_or_null("allocated", has_allocated.then_some(amount.allocated));
+    object.raw("apparent", amount.apparent);
 }
 
 /// Directories.
@@ -97,7 +89,7 @@ pub(super) fn csv(text: &mut Vec<u8>, answer: &Answer<'_>) {
 }
 
 fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answer<'_>) {
-    csv_field(text, path);
+    csv_value(text, path);
     let allocated = match answer.report.has_allocated() {
         true => sum.amount.allocated.to_string(),
         false => String::new(),
@@ -110,27 +102,14 @@ fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answ
     text.extend_from_slice(rest.as_bytes());
 }
 
-/// Bytes that are not UTF-8 become `\xff`.
-fn csv_field(text: &mut Vec<u8>, bytes: &[u8]) {
-    let mut plain = String::new();
-    for chunk in bytes.utf8_chunks() {
-        plain.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| plain.push_str(&format!("\\x{byte:02x}")));
-    }
-    match plain.contains(['"', ',', '\r', '\n']) {
-        true => text.extend_from_slice(format!("\"{}\"", plain.replace('"', "\"\"")).as_bytes()),
-        false => text.extend_from_slice(plain.as_bytes()),
-    }
-}
-
 /// Tree of the metrics.
 pub(super) struct Tree {
     pub(super) path: PathBuf,
     pub(super) is_complete: bool,
-    /// `None` for a tree of an inventory.
+    /// `None` for a tree of an inventory, or one that could not be read.
     pub(super) took: Option<Duration>,
-    /// End of reading it, seconds since 1970-01-01 UTC.
-    pub(super) read_s: i64,
+    /// End of reading it, seconds since 1970-01-01 UTC; `None` if it could not be read.
+    pub(super) read_s: Option<i64>,
 }
 
 type Name = (&'static str, &'static str);
@@ -170,7 +149,9 @@ pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     for tree in &answer.trees {
         let labels = of(names::from_os(tree.path.as_os_str()));
         metrics.gauge(COMPLETE, &labels, u8::from(tree.is_complete));
-        metrics.gauge(READ, &labels, tree.read_s);
+        if let Some(read_s) = tree.read_s {
+            metrics.gauge(READ, &labels, read_s);
+        }
         if let Some(took) = tree.took {
             metrics.gauge(TOOK, &labels, took.as_secs_f64());
         }

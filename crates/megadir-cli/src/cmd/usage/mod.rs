@@ -19,7 +19,7 @@ use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::ranked::{self, BUDGET, Parts, Work};
 use super::scan::progress::Watched;
-use super::times::now_s;
+use super::times::{now_s, started_s};
 use super::values::asked_backend;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
@@ -37,9 +37,11 @@ pub(super) struct Answer<'a> {
     pub(super) now_s: i64,
     pub(super) unread: u64,
     pub(super) mounts_not_entered: u64,
-    /// Includes trees that could not be opened.
+    /// Includes trees that could not be opened or read.
     trees: Vec<Tree>,
     failures: u64,
+    /// Exit code if no tree could be read.
+    code_if_none: Option<u8>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -58,17 +60,17 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Ok(answer) => answer,
         Err(code) => return Ok(code),
     };
-    let output = written(&answer)?;
-    if let Some(textfile) = textfile {
-        textfile.write(&formats::metrics(&answer))?;
-    }
-    if let Some(page) = page {
-        page.write(&page::document(&answer))?;
-    }
-    flushed(output, &answer)
+    let printed = match answer.code_if_none {
+        Some(code) => Ok(code),
+        None => print(&answer),
+    };
+    let metrics = textfile.map_or(Ok(()), |textfile| textfile.write(&formats::metrics(&answer)));
+    let page = page.filter(|_| answer.code_if_none.is_none());
+    let page = page.map_or(Ok(()), |page| page.write(&page::document(&answer)));
+    Ok(exit::worst([printed, metrics.map(|()| exit::DONE), page.map(|()| exit::DONE)]))
 }
 
-fn written(answer: &Answer<'_>) -> Result<Output, CliError> {
+fn print(answer: &Answer<'_>) -> Result<u8, CliError> {
     let mut output = Output::new()?;
     match (answer.args.json, answer.args.csv) {
         (true, _) => formats::json(&mut output.text, answer),
@@ -78,10 +80,6 @@ fn written(answer: &Answer<'_>) -> Result<Output, CliError> {
             text::write(&mut output.text, answer, is_terminal);
         }
     }
-    Ok(output)
-}
-
-fn flushed(mut output: Output, answer: &Answer<'_>) -> Result<u8, CliError> {
     match output.flush() {
         Ok(()) if answer.failures + answer.unread + answer.report.unexamined() == 0 => Ok(exit::DONE),
         Ok(()) => Ok(exit::SOME_FAILED),
@@ -127,8 +125,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
             mounts_not_entered: schedule.mounts_not_entered(),
             trees: Vec::new(),
             failures: 0,
+            code_if_none: None,
         };
-        flushed(written(&answer)?, &answer)
+        print(&answer)
     })
 }
 
@@ -164,7 +163,7 @@ pub(in crate::cmd) fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
 
 fn options(args: &Args, by: By) -> UsageOptions {
     let top = if args.html.is_some() { args.mapped().max(args.printed()) } else { args.printed() };
-    UsageOptions { top, depth: args.depth, by, now_s: now_s() }
+    UsageOptions { top, depth: args.depth, by, now_s: started_s() }
 }
 
 type Answered<'a> = Result<Answer<'a>, u8>;
@@ -175,22 +174,10 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
     let mut progress = Watched::new(args.all_errors);
     let mut usage = Usage::new(options(args, by));
     let (mut failures, mut unread, mut mounts_not_entered, mut before) = (0, 0, 0, 0);
-    let (mut code, mut opened) = (exit::NOTHING_RAN, 0);
+    let mut code = exit::NOTHING_RAN;
     let mut trees = Vec::new();
     for path in &args.paths {
         let started = Instant::now();
-        let root = Dir::open(path).map_err(CliError::from);
-        let root = root.and_then(|root| Ok((walk_options(&root, args, conditions.as_ref())?, root)));
-        let (options, root) = match root {
-            Ok(root) => root,
-            Err(error) => {
-                eprintln!("megadir: {error}");
-                (failures, code) = (failures + 1, error.code);
-                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: now_s() });
-                continue;
-            }
-        };
-        opened += 1;
         let (mut read_here, mut is_complete) = (0, true);
         let mut watch = |mut event: TreeEvent<'_>| {
             interrupt.beats();
@@ -204,24 +191,40 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
                 TreeEvent::Unexamined { .. } => is_complete = false,
                 TreeEvent::Written(_) => {}
             }
-            progress.tell(&event);
+            progress.report(&event);
             if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        if read(&mut usage, root, options, &mut watch)?.is_break() {
-            progress.finish();
-            return Ok(Err(interrupted()));
-        }
+        let flow = Dir::open(path).map_err(CliError::from).and_then(|root| {
+            let options = walk_options(&root, args, conditions.as_ref())?;
+            Ok(read(&mut usage, root, options, &mut watch)?)
+        });
         before += read_here;
-        let took = Some(started.elapsed());
-        trees.push(Tree { path: path.clone(), is_complete, took, read_s: now_s() });
+        let (took, read_s) = match flow {
+            Ok(ControlFlow::Continue(())) => (Some(started.elapsed()), Some(now_s())),
+            Ok(ControlFlow::Break(())) => {
+                progress.finish();
+                return Ok(Err(interrupted()));
+            }
+            Err(error) => {
+                eprintln!("megadir: {error}");
+                (failures, code, is_complete) = (failures + 1, error.code, false);
+                (None, None)
+            }
+        };
+        trees.push(Tree { path: path.clone(), is_complete, took, read_s });
     }
     progress.finish();
-    if opened == 0 {
-        return Ok(Err(code));
-    }
-    let (report, is_selection) = (usage.finish(), conditions.is_some());
-    let now_s = now_s();
-    Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures }))
+    Ok(Ok(Answer {
+        args,
+        is_selection: conditions.is_some(),
+        report: usage.finish(),
+        now_s: started_s(),
+        unread,
+        mounts_not_entered,
+        trees,
+        failures,
+        code_if_none: (failures == args.paths.len() as u64).then_some(code),
+    }))
 }
 
 fn walk_options(
@@ -270,7 +273,7 @@ fn from_inventory<'a>(
     let roots: Vec<PathBuf> = roots
         .map(|root| Ok(names::to_os(&root.path)?.into_owned().into()))
         .collect::<megadir::Result<_>>()?;
-    let read_s = inventory.metadata().ended_ns.div_euclid(1_000_000_000);
+    let read_s = Some(inventory.metadata().ended_ns.div_euclid(1_000_000_000));
     let conditions = args.conditions(&roots)?;
     if let Some(conditions) = &conditions {
         refuse_unrecorded(conditions, &inventory)?;
@@ -280,7 +283,7 @@ fn from_inventory<'a>(
     let mut usage = Usage::new(options(args, by));
     let mut watch = |read| {
         interrupt.beats();
-        progress.tell(&TreeEvent::Read(read));
+        progress.report(&TreeEvent::Read(read));
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let flow = megadir_inventory::usage(inventory, conditions.as_ref(), &mut usage, &mut watch);
@@ -293,8 +296,17 @@ fn from_inventory<'a>(
     let (report, is_selection) = (usage.finish(), conditions.is_some());
     let is_complete = unread + report.unexamined() == 0;
     let trees = roots.into_iter().map(|path| Tree { path, is_complete, took: None, read_s }).collect();
-    let now_s = now_s();
-    Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures: 0 }))
+    Ok(Ok(Answer {
+        args,
+        is_selection,
+        report,
+        now_s: started_s(),
+        unread,
+        mounts_not_entered,
+        trees,
+        failures: 0,
+        code_if_none: None,
+    }))
 }
 
 fn interrupted() -> u8 {

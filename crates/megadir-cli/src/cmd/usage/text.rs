@@ -349,9 +349,7 @@ pub(super) fn escaped(name: &[u8], is_quoted: bool) -> String {
 }
 
 pub(super) fn exact_time(time: Time) -> String {
-    let mut text = Vec::new();
-    TimeStyle::Iso.write(&mut text, time);
-    String::from_utf8(text).unwrap_or_default()
+    TimeStyle::Iso.text(time)
 }
 
 fn push(text: &mut Vec<u8>, more: &str) {

@@ -56,6 +56,26 @@ fn watching_goes_on_until_the_condition_is_met() {
 }
 
 #[test]
+fn the_time_of_the_check_in_the_metrics_is_that_of_the_last_check() {
+    let scratch = scratch();
+    let arguments = ["limits", "--watch=1s", ".", "--prometheus", "m.prom"];
+    let mut child = megadir(scratch.path(), &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Metrics are written after the line of their check.
+    let mut checked_s = |checks: usize| {
+        assert_eq!(lines.by_ref().take(checks + 1).map(Result::unwrap).count(), checks + 1);
+        let metrics = std::fs::read_to_string(scratch.path().join("m.prom")).unwrap();
+        let name = "megadir_limits_check_timestamp_seconds";
+        let sample = metrics.lines().find(|line| line.starts_with(name)).unwrap();
+        sample.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    let (first, later) = (checked_s(1), checked_s(2));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait().unwrap();
+    assert!(later > first, "{first} and {later}");
+}
+
+#[test]
 fn ctrl_c_ends_watching_at_once() {
     let scratch = scratch();
     let mut child =

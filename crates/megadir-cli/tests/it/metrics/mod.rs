@@ -6,12 +6,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
 use megadir_testkit::require;
 use serde_json::Value;
 
-use crate::support::{fill, finish, have, megadir, run, scratch, text};
+use crate::support::{fill, finish, have, megadir, program, run, scratch, text};
 
 /// One of each kind of path that needs care in a label.
 const NAMES: [&[u8]; 5] = [b"plain", b"quote\"back\\slash", b"line\nfeed", b"bad\xff", b"bad\\xff"];
@@ -140,6 +141,57 @@ fn a_warning_is_in_the_exit_code_and_in_the_file() {
     let found = samples(at, &["m.prom"]);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "gone")]), 0.0);
     assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "t")]), 1.0);
+    let of_gone = found.iter().filter(|sample| sample["labels"]["tree"] == "gone");
+    assert_eq!(of_gone.count(), 1, "{found:?}");
+    run(at, &["usage", "gone", "lost", "--prometheus", "m.prom"]);
+    let found = samples(at, &["m.prom"]);
+    assert_eq!(value(&found, "megadir_usage_complete", &[("tree", "lost")]), 0.0);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(run(at, &["usage", "gone", "--prometheus", "m.prom", "--html", "page.html"]).code, Some(3));
+    assert!(!at.join("page.html").exists());
+}
+
+#[test]
+fn the_time_of_a_tree_is_the_end_of_reading_it() {
+    require!(have("python3"));
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/a"]);
+    let mut slow = Command::new("strace");
+    slow.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=getdents64:delay_enter=1500000"]);
+    slow.arg(program()).args(["usage", "t", "--prometheus", "m.prom"]).current_dir(at);
+    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    finish(&mut slow).quiet();
+    let found = samples(at, &["m.prom"]);
+    let took_s = value(&found, "megadir_usage_read_duration_seconds", &[]);
+    let read_s = value(&found, "megadir_usage_read_timestamp_seconds", &[]);
+    assert!(took_s >= 1.5, "{took_s}");
+    assert!(read_s >= (started.as_secs_f64() + took_s).floor(), "{read_s}, {started:?} and {took_s}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_takes_neither_the_report_nor_the_other_file() {
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/a"]);
+    for words in [&["usage", "t", "--html", "page.html"][..], &["list", "--estimate", "t"]] {
+        let mut failing = Command::new("strace");
+        // A page that cannot be renamed is copied.
+        failing.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=?rename,?renameat,renameat2:error=EIO"]);
+        failing.arg(program()).args(words).args(["--prometheus", "m.prom"]).current_dir(at);
+        let ran = finish(&mut failing);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("m.prom") && text(&ran.out).contains('1'), "{ran:?}");
+        assert!(!at.join("m.prom").exists());
+    }
+    std::fs::remove_file(at.join("page.html")).unwrap();
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let words = ["usage", "t", "--html", "page.html", "--prometheus", "m.prom"];
+    let ended = megadir(at, &words).stdout(full()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(ended.code(), Some(1));
+    assert!(at.join("page.html").exists() && at.join("m.prom").exists());
 }
 
 #[test]

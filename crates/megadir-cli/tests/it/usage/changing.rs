@@ -1,10 +1,10 @@
 //! Trees that vanish while they are read, and memory.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::{make_tree, parsed};
 use crate::remove::witness::scratch_in_memory;
-use crate::support::{Ran, finish, have, megadir, peak_of, run, scratch};
+use crate::support::{Ran, fill, finish, have, megadir, peak_of, program, run, scratch, text};
 use megadir_testkit::require;
 
 #[test]
@@ -38,6 +38,29 @@ fn a_tree_that_is_removed_meanwhile_is_no_catastrophe() {
         let _ = std::fs::remove_dir_all(scratch.path().join("t"));
     }
     assert!(seen_less, "no run met the removal");
+}
+
+#[test]
+fn a_tree_that_cannot_be_read_takes_no_figures_of_another() {
+    require!(have("strace"));
+    let scratch = scratch();
+    fill(scratch.path(), &["one/", "one/d/", "one/d/a", "two/", "two/d/", "two/d/b"]);
+    let mut failed = 0;
+    // The first threads may be others than those that read.
+    for number in 1..=4 {
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq", "-o", "/dev/null"]);
+        strace.arg("-e").arg(format!("inject=clone3:error=EAGAIN:when={number}"));
+        strace.arg(program()).args(["usage", "--csv", "-j", "2", "one", "two"]);
+        let ran = finish(strace.current_dir(scratch.path()));
+        let is_unread = |tree: &&str| ran.err.contains(&format!("start a thread to read '{tree}'"));
+        let Some(tree) = ["one", "two"].into_iter().find(is_unread) else { continue };
+        failed += 1;
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let other = if tree == "one" { "\r\ntwo,0,2," } else { "\r\none,0,2," };
+        assert!(text(&ran.out).contains(other), "{ran:?}");
+    }
+    assert!(failed > 0);
 }
 
 #[test]

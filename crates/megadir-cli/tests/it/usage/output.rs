@@ -1,5 +1,6 @@
 //! The first screen, the tables, the page, and refusals.
 
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 use crate::support::{finish, have, megadir, run, scratch, text};
@@ -92,6 +93,21 @@ fn the_whole_tables_and_csv_have_every_row() {
 }
 
 #[test]
+fn paths_in_csv_are_the_bytes_of_the_names() {
+    let scratch = scratch();
+    let names = [&b"bad\xff"[..], b"bad\\xff", b"say \"x\",\n"];
+    for name in names {
+        let directory = scratch.path().join("t").join(std::ffi::OsStr::from_bytes(name));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("file"), "").unwrap();
+    }
+    let csv = run(scratch.path(), &["usage", "--csv", "t"]).quiet();
+    for field in [&b"\nt/bad\xff,1,"[..], b"\nt/bad\\xff,1,", b"\n\"t/say \"\"x\"\",\n\",1,"] {
+        assert!(csv.windows(field.len()).any(|part| part == field), "{csv:?}");
+    }
+}
+
+#[test]
 fn bad_input_gets_one_line() {
     let scratch = small();
     run(scratch.path(), &["scan", "--quiet", "srv", "-o", "i.parquet"]).quiet();
@@ -102,6 +118,7 @@ fn bad_input_gets_one_line() {
         (&["usage", "srv", "./srv"], 2, &["name each tree once"]),
         (&["usage", "i.parquet", "srv"], 2, &["an inventory must be the only PATH"]),
         (&["usage", "i.parquet", "--cross-mounts"], 2, &["--cross-mounts", "is an inventory"]),
+        (&["usage", "srv", "--json", "--tables"], 2, &["--json", "--tables"]),
         (&["usage", "text"], 3, &["'text'", "not a Parquet file"]),
         (&["usage", "srv", "--by", "size"], 2, &["'size'", "allocated"]),
         (&["usage", "srv", "--html", "no/page.html"], 3, &["no/page.html", "nothing was read"]),

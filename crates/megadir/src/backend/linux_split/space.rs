@@ -18,10 +18,9 @@ use rustix::fs::{IFlags, SeekFrom, seek};
 
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ext4_disk::flags;
 use crate::file_system::FileSystem;
 
-/// `EXT4_INDEX_FL`: positions are hashes.
-const EXT4_INDEX: u32 = 0x1000;
 const NO_HASHES: &str = "this directory has no hash index, so its positions are not hashes";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +93,7 @@ impl Space {
 
 fn has_index(directory: &Dir) -> bool {
     match rustix::fs::ioctl_getflags(directory.as_fd()) {
-        Ok(flags) => flags.contains(IFlags::from_bits_retain(EXT4_INDEX)),
+        Ok(flags) => flags.contains(IFlags::from_bits_retain(flags::INDEX)),
         Err(_) => false,
     }
 }

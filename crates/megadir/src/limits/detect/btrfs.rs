@@ -16,13 +16,7 @@ const DEVICE_UNUSED_BYTES: u64 = 1 << 20;
 pub(super) const PACKED_BYTES: u64 = 2048;
 
 pub(super) fn space(directory: &Dir) -> Option<BtrfsSpace> {
-    let identifier = BtrfsDirectory::check(directory.as_fd()).and_then(file_system_identifier).ok()?;
-    let mut name = String::new();
-    for (index, byte) in identifier.iter().enumerate() {
-        name += if matches!(index, 4 | 6 | 8 | 10) { "-" } else { "" };
-        name += &format!("{byte:02x}");
-    }
-    let root = PathBuf::from("/sys/fs/btrfs").join(name);
+    let root = folder(BtrfsDirectory::check(directory.as_fd()).ok()?)?;
     let kinds = root.join("allocation");
     let is_mixed = kinds.join("mixed").is_dir();
     let metadata = kinds.join(if is_mixed { "mixed" } else { "metadata" });
@@ -51,6 +45,23 @@ pub(super) fn space(directory: &Dir) -> Option<BtrfsSpace> {
     })
 }
 
-fn number(folder: &Path, name: &str) -> Option<u64> {
+/// Folder of the file system in sysfs.
+pub(super) fn folder(on: BtrfsDirectory<'_>) -> Option<PathBuf> {
+    let identifier = file_system_identifier(on).ok()?;
+    Some(Path::new("/sys/fs/btrfs").join(hyphenated(&identifier)))
+}
+
+pub(super) fn hyphenated(identifier: &[u8; 16]) -> String {
+    let mut text = String::new();
+    for (index, byte) in identifier.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+pub(super) fn number(folder: &Path, name: &str) -> Option<u64> {
     std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
 }

@@ -1,61 +1,45 @@
 //! ext4: flags of the directory, and features from `EXT4_IOC_GET_TUNE_SB_PARAM` (Linux 6.18 and later), else
 //! from the superblock (readable by root), else the defaults of mke2fs since 2016.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 
-use megadir_sys::ext4::{Ext4Directory, Features, features};
+use megadir_sys::ext4::{Ext4Directory, Features, features as features_by_ioctl};
+use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::block_device;
 use crate::dir::Dir;
+use crate::ext4_disk::{SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, SuperblockFeatures, features, flags};
 use crate::limits::basis::{Fact, Known};
 use crate::limits::facts::{Ext4, Ext4Features, Mount, Space};
 
-/// `EXT4_INDEX_FL`.
-const INDEXED: u32 = 0x1000;
-/// `EXT4_CASEFOLD_FL`.
-const CASEFOLDED: u32 = 0x4000_0000;
-/// `EXT4_ENCRYPT_FL`.
-const ENCRYPTED: u32 = 0x800;
-
-const COMPAT_DIR_INDEX: u32 = 0x20;
-const INCOMPAT_LARGE_DIR: u32 = 0x4000;
-const RO_COMPAT_DIR_NLINK: u32 = 0x20;
-const RO_COMPAT_METADATA_CSUM: u32 = 0x400;
-const INCOMPAT_INLINE_DATA: u32 = 0x8000;
-
-const SUPERBLOCK_AT: u64 = 1024;
-const SUPERBLOCK_BYTES: usize = 256;
-/// `s_def_hash_version`; 0 and 3 are legacy.
-const HASH_AT: usize = 252;
+/// Of `s_def_hash_version`.
 const HASHES_LEGACY: [u8; 2] = [0, 3];
 /// Always fit in the inode; inodes of 256 bytes hold up to 100 bytes more.
 pub(super) const INLINE_BYTES: u64 = 60;
-const MAGIC_AT: usize = 56;
-const MAGIC: u16 = 0xef53;
-const COMPAT_AT: usize = 92;
 
 pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ext4 {
-    let flags = rustix::fs::ioctl_getflags(directory.as_fd()).ok().map(|flags| flags.bits());
-    let has = |flag| flags.is_some_and(|flags| flags & flag != 0);
+    let own = rustix::fs::ioctl_getflags(directory.as_fd()).ok().map(|flags| flags.bits());
+    let has = |flag| own.is_some_and(|own| own & flag != 0);
     Ext4 {
         features: known_features(directory, mount, device),
-        indexed: flags.map(|flags| flags & INDEXED != 0),
-        casefolded: has(CASEFOLDED),
-        encrypted: has(ENCRYPTED),
+        indexed: own.map(|own| own & flags::INDEX != 0),
+        casefolded: has(flags::CASEFOLD),
+        encrypted: has(flags::ENCRYPTED),
     }
 }
 
 fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<Ext4Features> {
     let from_device = mount.map(|mount| superblock(&mount.source, device));
-    if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
+    if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features_by_ioctl) {
         // Only the superblock has the hash version; assume half_md4, the default of mke2fs.
-        let legacy_hash = matches!(from_device, Some(Ok(Superblock { legacy_hash: true, .. })));
+        let legacy_hash = from_device.is_some_and(|read| read.is_ok_and(|(_, legacy_hash)| legacy_hash));
         return Fact::new(decoded(masks, legacy_hash), Known::Read, "features by ioctl");
     }
     match from_device {
-        Some(Ok(block)) => {
-            Fact::new(decoded(block.masks, block.legacy_hash), Known::Read, "features from the superblock")
+        Some(Ok((masks, legacy_hash))) => {
+            Fact::new(decoded(masks, legacy_hash), Known::Read, "features from the superblock")
         }
         _ => Fact::new(
             Ext4Features::USUAL,
@@ -67,29 +51,21 @@ fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<E
 
 fn decoded(masks: Features, legacy_hash: bool) -> Ext4Features {
     Ext4Features {
-        dir_index: masks.compat & COMPAT_DIR_INDEX != 0,
-        large_dir: masks.incompat & INCOMPAT_LARGE_DIR != 0,
-        metadata_csum: masks.ro_compat & RO_COMPAT_METADATA_CSUM != 0,
-        dir_nlink: masks.ro_compat & RO_COMPAT_DIR_NLINK != 0,
-        inline_data: masks.incompat & INCOMPAT_INLINE_DATA != 0,
+        dir_index: masks.compat & features::DIR_INDEX != 0,
+        large_dir: masks.incompat & features::LARGEDIR != 0,
+        metadata_csum: masks.ro_compat & features::METADATA_CSUM != 0,
+        dir_nlink: masks.ro_compat & features::DIR_NLINK != 0,
+        inline_data: masks.incompat & features::INLINE_DATA != 0,
         legacy_hash,
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Superblock {
-    masks: Features,
-    legacy_hash: bool,
 }
 
 /// Including root's reserve; `None` if this process may not use it (`ext4_has_free_clusters`). ext4's own
 /// reserve is for no process.
 pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
     let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
-    // In a user namespace IDs differ from the disk, and capabilities do not count.
-    let map = std::fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();
-    let mut map = map.split_whitespace();
-    if (map.next(), map.next()) != (Some("0"), Some("0")) {
+    // In a user namespace capabilities do not count either.
+    if !block_device::has_its_numbers() {
         return None;
     }
     let owns = rustix::process::geteuid().as_raw() == number("resuid").unwrap_or(0);
@@ -97,19 +73,13 @@ pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: 
         let of = |one: &rustix::process::Gid| one.as_raw() == group;
         of(&rustix::process::getegid()) || rustix::process::getgroups().is_ok_and(|all| all.iter().any(of))
     });
-    if !owns && !in_group && !has_sys_resource() {
+    let is_privileged =
+        || capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_RESOURCE));
+    if !owns && !in_group && !is_privileged() {
         return None;
     }
     let kept = reserved_clusters(device).unwrap_or_else(|| crate::limits::room::ext4_reserve(space));
     Some(space.blocks_free.saturating_sub(kept).max(space.blocks_available))
-}
-
-fn has_sys_resource() -> bool {
-    const CAP_SYS_RESOURCE: u64 = 1 << 24;
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & CAP_SYS_RESOURCE != 0)
 }
 
 fn reserved_clusters(device: u64) -> Option<u64> {
@@ -119,27 +89,15 @@ fn reserved_clusters(device: u64) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
-    let mut file = block_device::open(source.as_ref(), device)?;
+/// Features, and `true` if the hash of directories is a legacy one.
+fn superblock(source: &str, device: u64) -> io::Result<(Features, bool)> {
+    let file = block_device::open(source.as_ref(), device)?;
     let mut block = [0; SUPERBLOCK_BYTES];
-    file.seek(SeekFrom::Start(SUPERBLOCK_AT))?;
-    file.read_exact(&mut block)?;
-    let legacy_hash = HASHES_LEGACY.contains(&block[HASH_AT]);
-    let block = masks(&block).map(|masks| Superblock { masks, legacy_hash });
-    block.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an ext4 superblock"))
-}
-
-fn masks(block: &[u8; SUPERBLOCK_BYTES]) -> Option<Features> {
-    let mask = |at: usize| Some(u32::from_le_bytes(*block.get(at..)?.first_chunk()?));
-    let magic = u16::from_le_bytes(*block.get(MAGIC_AT..)?.first_chunk()?);
-    if magic != MAGIC {
-        return None;
-    }
-    Some(Features {
-        compat: mask(COMPAT_AT)?,
-        incompat: mask(COMPAT_AT + 4)?,
-        ro_compat: mask(COMPAT_AT + 8)?,
-    })
+    file.read_exact_at(&mut block, SUPERBLOCK_OFFSET)?;
+    let found = SuperblockFeatures::decode(&block);
+    let SuperblockFeatures { compat, incompat, ro_compat, hash_version } =
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an ext4 superblock"))?;
+    Ok((Features { compat, incompat, ro_compat }, HASHES_LEGACY.contains(&hash_version)))
 }
 
 #[cfg(test)]
@@ -177,23 +135,14 @@ mod tests {
             let directory = Dir::open(made.path()).unwrap();
             let device = std::fs::metadata(made.path()).unwrap().dev();
             let mount = super::super::overlay::mount_of(&directory).unwrap();
-            let read = superblock(&mount.source, device).unwrap();
-            assert_eq!(decoded(read.masks, read.legacy_hash), expected, "{}", recipe.name);
+            let (read, legacy_hash) = superblock(&mount.source, device).unwrap();
+            assert_eq!(decoded(read, legacy_hash), expected, "{}", recipe.name);
             // Kernels before 6.18 have only the superblock.
-            if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
-                assert_eq!(masks, read.masks);
+            if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features_by_ioctl) {
+                assert_eq!(masks, read);
             }
             assert!(superblock(&mount.source, device + 1).is_err());
             assert!(superblock("/dev/null", device).is_err());
         }
-    }
-
-    #[test]
-    fn what_is_no_superblock_is_refused() {
-        let mut block = [0; SUPERBLOCK_BYTES];
-        assert_eq!(masks(&block), None);
-        block[MAGIC_AT..MAGIC_AT + 2].copy_from_slice(&MAGIC.to_le_bytes());
-        block[COMPAT_AT..COMPAT_AT + 12].copy_from_slice(&[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
-        assert_eq!(masks(&block), Some(Features { compat: 1, incompat: 2, ro_compat: 3 }));
     }
 }

@@ -8,7 +8,7 @@ mod overlay;
 
 use std::os::fd::AsFd;
 
-use megadir_sys::btrfs_search::{BtrfsDirectory, file_system_identifier, subvolume};
+use megadir_sys::btrfs_search::{BtrfsDirectory, subvolume};
 use megadir_sys::quota::{Owner, project, quota};
 use megadir_sys::xfs_bulkstat::{XfsDirectory, directory_block_bytes};
 use rustix::fs::Stat;
@@ -56,7 +56,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
 fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
     if directory.file_system() == FileSystem::Overlay {
-        match overlay::upper(directory, mount.as_ref()) {
+        match overlay::upper(directory) {
             Ok(upper) => {
                 let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
@@ -197,11 +197,9 @@ fn of_owner(directory: &Dir, of: QuotaOf, owner: Owner) -> Option<Quota> {
 /// The nearer of its limits on referenced and on exclusive bytes.
 fn of_subvolume(directory: &Dir) -> Option<Quota> {
     let on = BtrfsDirectory::check(directory.as_fd()).ok()?;
-    let (identifier, number) = (file_system_identifier(on).ok()?, subvolume(on).ok()?);
-    let group = format!("/sys/fs/btrfs/{}/qgroups/0_{number}", hyphenated(&identifier));
-    let read = |name: &str| -> Option<u64> {
-        std::fs::read_to_string(format!("{group}/{name}")).ok()?.trim().parse().ok()
-    };
+    let (folder, number) = (btrfs::folder(on)?, subvolume(on).ok()?);
+    let group = folder.join(format!("qgroups/0_{number}"));
+    let read = |name: &str| btrfs::number(&group, name);
     let limited = |used: &str, max: &str| match read(max)? {
         // 0 or, after removal of a limit, all ones.
         0 | u64::MAX => None,
@@ -210,17 +208,6 @@ fn of_subvolume(directory: &Dir) -> Option<Quota> {
     let pairs = [limited("referenced", "max_referenced"), limited("exclusive", "max_exclusive")];
     let nearest = pairs.into_iter().flatten().min_by_key(|(used, max)| max.saturating_sub(*used))?;
     Some(Quota { of: QuotaOf::Subvolume(number), bytes: Some(nearest), inodes: None })
-}
-
-fn hyphenated(identifier: &[u8; 16]) -> String {
-    let mut text = String::new();
-    for (index, byte) in identifier.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -206,5 +206,5 @@ fn files_with_contents_and_directories_are_counted_in() {
 #[test]
 fn identifiers_are_written_as_sysfs_has_them() {
     let identifier = std::array::from_fn(|index| 16 * index as u8 + 1);
-    assert_eq!(hyphenated(&identifier), "01112131-4151-6171-8191-a1b1c1d1e1f1");
+    assert_eq!(btrfs::hyphenated(&identifier), "01112131-4151-6171-8191-a1b1c1d1e1f1");
 }

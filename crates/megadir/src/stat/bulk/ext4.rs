@@ -21,7 +21,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 use super::worth::{self, Terms};
 use super::{Answer, Bulk, Wanted};
 use crate::attributes::{Attributes, StatMask, Time};
-use crate::block_device::{block_device, read_soon};
+use crate::block_device::{block_device, has_its_numbers, read_soon};
 use crate::dir::Dir;
 use crate::error::describe;
 use crate::ext4_disk::{Geometry, Place, Refusal, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, Unusable};
@@ -314,13 +314,10 @@ fn check_process() -> Result<(), String> {
     if !may {
         return Err("reading the device needs root or CAP_SYS_ADMIN".to_owned());
     }
-    for map in ["/proc/thread-self/uid_map", "/proc/thread-self/gid_map"] {
-        let text = std::fs::read_to_string(map).unwrap_or_default();
-        if !text.split_whitespace().eq(["0", "0", "4294967295"]) {
-            return Err("this is a user namespace, and the device holds the numbers of the first".to_owned());
-        }
+    match has_its_numbers() {
+        true => Ok(()),
+        false => Err("this is a user namespace, and the device holds the numbers of the first".to_owned()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

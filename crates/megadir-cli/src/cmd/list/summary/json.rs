@@ -5,30 +5,29 @@ use std::path::Path;
 use megadir::names;
 use megadir::summary::{Ranked, Sizes, Summary, Total};
 
-use super::text::push;
 use super::{Directories, Gaps, How};
 use crate::cmd::list::lines;
-use crate::ui::escape;
+use crate::ui::object::Object;
 
 pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps, path: &Path) {
-    begin(text, how, path, summary.total());
-    number(text, "linked", summary.linked());
-    gaps_of(text, gaps);
-    escape::json_list(text, "types", &summary.types(), |text, (kind, of_type)| {
-        push(text, "\"type\":");
-        escape::json_string(text, kind.name());
-        total(text, *of_type);
+    Object::line(text, |object| {
+        begin(object, how, path, summary.total());
+        object.raw("linked", summary.linked());
+        gaps_of(object, gaps);
+        object.list("types", &summary.types(), |row, (kind, of_type)| {
+            row.string("type", kind.name());
+            total(row, *of_type);
+        });
+        sizes(object, summary.sizes());
+        object.list("ages", &summary.ages().buckets(), |row, bucket| {
+            row.ages(bucket.from_s, bucket.to_s);
+            total(row, bucket.total);
+        });
+        named(object, "largest", &summary.largest(), |row, bytes| row.raw("size", bytes));
+        for (key, entries) in [("newest", summary.newest()), ("oldest", summary.oldest())] {
+            named(object, key, &entries, |row, time| row.string("mtime", &how.exact_time(time)));
+        }
     });
-    sizes(text, summary.sizes());
-    escape::json_list(text, "ages", &summary.ages().buckets(), |text, bucket| {
-        escape::json_ages(text, bucket.from_s, bucket.to_s);
-        total(text, bucket.total);
-    });
-    named(text, "largest", "size", &summary.largest(), |text, bytes| push(text, &bytes.to_string()));
-    let time = |text: &mut Vec<u8>, time| escape::json_string(text, &how.exact_time(time));
-    named(text, "newest", "mtime", &summary.newest(), time);
-    named(text, "oldest", "mtime", &summary.oldest(), time);
-    push(text, "}\n");
 }
 
 pub(super) fn directories(
@@ -39,70 +38,65 @@ pub(super) fn directories(
     path: &Path,
 ) {
     let Directories { rows, all } = directories;
-    begin(text, how, path, all.total());
-    number(text, "directories", all.directories());
-    gaps_of(text, gaps);
-    escape::json_list(text, "top", rows, |text, row| {
-        escape::json_member(text, "dir", names::from_os(row.path.as_os_str()));
-        total(text, row.totals.total);
-        push(text, &format!(",\"largest\":{},\"newest\":", escape::json_or_null(row.totals.largest_bytes)));
-        match row.totals.newest {
-            Some(time) => escape::json_string(text, &how.exact_time(time)),
-            None => push(text, "null"),
-        }
+    Object::line(text, |object| {
+        begin(object, how, path, all.total());
+        object.raw("directories", all.directories());
+        gaps_of(object, gaps);
+        object.list("top", rows, |object, row| {
+            object.name("dir", names::from_os(row.path.as_os_str()));
+            total(object, row.totals.total);
+            object.raw_or_null("largest", row.totals.largest_bytes);
+            object.string_or_null("newest", row.totals.newest.map(|time| how.exact_time(time)).as_deref());
+        });
+        let (others, of_others) = directories.others();
+        object.part("others", |object| {
+            object.raw("directories", others);
+            total(object, of_others);
+        });
     });
-    let (others, of_others) = directories.others();
-    push(text, &format!(",\"others\":{{\"directories\":{others}"));
-    total(text, of_others);
-    push(text, "}}\n");
 }
 
-fn begin(text: &mut Vec<u8>, how: &How, path: &Path, all: Total) {
-    push(text, "{\"v\":1,");
-    escape::json_member(text, "dir", names::from_os(path.as_os_str()));
-    push(text, &format!(",\"recursive\":{},\"now_s\":{}", how.recursive, how.now_s));
-    total(text, all);
+fn begin(object: &mut Object<'_>, how: &How, path: &Path, all: Total) {
+    object.name("dir", names::from_os(path.as_os_str()));
+    object.raw("recursive", how.recursive);
+    object.raw("now_s", how.now_s);
+    total(object, all);
 }
 
-fn gaps_of(text: &mut Vec<u8>, gaps: &Gaps) {
-    number(text, "unexamined", gaps.unexamined);
-    number(text, "undecided", gaps.undecided);
-    number(text, "unread", gaps.unread);
+fn gaps_of(object: &mut Object<'_>, gaps: &Gaps) {
+    object.raw("unexamined", gaps.unexamined);
+    object.raw("undecided", gaps.undecided);
+    object.raw("unread", gaps.unread);
 }
 
-fn sizes(text: &mut Vec<u8>, sizes: &Sizes) {
+fn sizes(object: &mut Object<'_>, sizes: &Sizes) {
     for (key, share) in [("median", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-        push(text, &format!(",\"{key}\":{}", escape::json_or_null(sizes.quantile(share))));
+        object.raw_or_null(key, sizes.quantile(share));
     }
-    push(text, &format!(",\"quantile_error\":{}", Sizes::QUANTILE_ERROR));
-    escape::json_list(text, "sizes", &sizes.buckets(), |text, bucket| {
-        push(text, &format!("\"from\":{},\"to\":{}", bucket.from, bucket.to));
-        total(text, bucket.total);
+    object.raw("quantile_error", Sizes::QUANTILE_ERROR);
+    object.list("sizes", &sizes.buckets(), |row, bucket| {
+        row.raw("from", bucket.from);
+        row.raw("to", bucket.to);
+        total(row, bucket.total);
     });
 }
 
 fn named<V: Copy>(
-    text: &mut Vec<u8>,
+    object: &mut Object<'_>,
     key: &str,
-    of: &str,
     entries: &[Ranked<'_, V>],
-    value: impl Fn(&mut Vec<u8>, V),
+    value: impl Fn(&mut Object<'_>, V),
 ) {
-    escape::json_list(text, key, entries, |text, entry| {
+    object.list(key, entries, |row, entry| {
         if !entry.prefix.is_empty() {
-            escape::json_member(text, "dir", lines::directory(entry.prefix));
-            push(text, ",");
+            row.name("dir", lines::directory(entry.prefix));
         }
-        escape::json_member(text, "name", entry.name);
-        push(text, &format!(",\"{of}\":"));
-        value(text, entry.value);
+        row.name("name", entry.name);
+        value(row, entry.value);
     });
 }
 
-fn total(text: &mut Vec<u8>, total: Total) {
-    push(text, &format!(",\"entries\":{},\"bytes\":{}", total.entries, total.bytes));
-}
-
-fn number(text: &mut Vec<u8>, key: &str, value: u64) {
-    push(text, &format!(",\"{key}\":{value}"));
+fn total(object: &mut Object<'_>, total: Total) {
+    object.raw("entries", total.entries);
+    object.raw("bytes", total.bytes);
 }

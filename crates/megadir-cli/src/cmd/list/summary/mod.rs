@@ -12,7 +12,7 @@ use self::text::Look;
 use super::args::{Args, Of};
 use super::lines::{Format, Lines};
 use super::{Run, Stop};
-use crate::cmd::times::{Named, now_s};
+use crate::cmd::times::{Named, started_s};
 use crate::ui::output::Ended;
 
 const TOP_ENTRIES: usize = 5;
@@ -74,7 +74,7 @@ impl Summarizing {
         let how = How {
             of,
             top: args.top.unwrap_or(usual),
-            now_s: now_s(),
+            now_s: started_s(),
             recursive: args.recursive,
             conditional: args.conditions.any_on_attributes(),
             times: args.time_style,

@@ -155,9 +155,7 @@ impl How {
     }
 
     pub(super) fn exact_time(&self, time: Time) -> String {
-        let mut text = Vec::new();
-        self.times.unwrap_or(Named::Iso).style().write(&mut text, time);
-        String::from_utf8(text).unwrap_or_default()
+        self.times.unwrap_or(Named::Iso).style().text(time)
     }
 }
 

@@ -13,21 +13,21 @@ use crate::ui::output::check_input_open;
 const PATH_BYTES_MAX: usize = 1 << 20;
 const SHOWN_BYTES: usize = 80;
 
-pub(super) struct List {
+pub(in crate::cmd) struct List {
     reader: Box<dyn BufRead + Send>,
     name: String,
     number: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(in crate::cmd) enum Item {
     Path(Vec<u8>),
     /// The list continues unless it is at its end.
     Bad(String),
 }
 
 impl List {
-    pub(super) fn open(path: &Path) -> Result<Self, CliError> {
+    pub(in crate::cmd) fn open(path: &Path) -> Result<Self, CliError> {
         let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
             check_input_open()?;
             (Box::new(BufReader::new(io::stdin())), "standard input".to_owned())
@@ -45,7 +45,7 @@ impl List {
         Ok(Self { reader, name, number: 0 })
     }
 
-    pub(super) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
+    pub(in crate::cmd) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
         let mut path = Vec::new();
         self.number += 1;
         let limit = PATH_BYTES_MAX as u64 + 1;
@@ -67,7 +67,7 @@ impl List {
         path.truncate(SHOWN_BYTES);
         let more = if path.len() == SHOWN_BYTES { "..." } else { "" };
         let shown = quoted_bytes(&path);
-        Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; left alone", self.name, self.number))))
+        Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; skipped", self.name, self.number))))
     }
 
     fn skip_to_nul(&mut self) -> Result<(), CliError> {
