@@ -9,7 +9,7 @@ mod run;
 mod source;
 mod summary;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megadir::remove::target::Guards;
@@ -23,6 +23,9 @@ use crate::cmd::interrupt::interruptible;
 use crate::cmd::ranked::{self, BUDGET, Parts, Work};
 use crate::exit::{self, CliError};
 
+/// As Linux (path_resolution(7)).
+const LINKS_MAX: u32 = 40;
+
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
     if let Some(Engine::Mpi) = args.engine {
@@ -30,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let named = args.paths.iter().map(Path::new);
     let conditions = Arc::new(args.conditions.conditions(named, args.keep_newest.is_some())?);
-    let here = guards();
+    let here = guards(args);
     let source = Source::open(args, &here)?;
     // Until here Ctrl-C ends the program at once.
     if !args.dry_run && !args.change.yes && !source.may_go(args, &here, &conditions)? {
@@ -60,9 +63,13 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// On Windows also the user's profile and the Windows directory.
-fn guards() -> Guards {
-    let guards = Guards::find();
+/// Also the log, and on Windows the user's profile and the Windows directory.
+fn guards(args: &Args) -> Guards {
+    let mut guards = Guards::find();
+    if let Some(log) = args.log.as_deref().and_then(real_path) {
+        let itself = "it is the log (name another file with --log)";
+        guards = guards.and_file(&log, itself, "the log lies below it (name a file elsewhere with --log)");
+    }
     #[cfg(windows)]
     let guards = {
         let windows = std::env::var_os("SystemRoot").or_else(|| std::env::var_os("windir"));
@@ -84,4 +91,15 @@ fn guards() -> Guards {
         })
     };
     guards
+}
+
+/// Path of the file that is opened, which need not exist yet; `None` if its directory does not exist.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(to) = std::fs::read_link(&path) else { break };
+        path = path.parent()?.join(to);
+    }
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(above.canonicalize().ok()?.join(path.file_name()?))
 }

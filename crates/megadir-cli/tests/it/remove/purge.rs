@@ -1,6 +1,7 @@
 //! Purges: the newest entries stay, and what goes is listed or logged.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -120,6 +121,38 @@ fn the_log_has_what_went_and_continues() {
     assert!(text.starts_with("{\"v\":1,\"path\":\"t/"), "{text}");
     run(at, &["remove", "--yes", "--log", "missing/log", "t"]).complains(3, &["--log 'missing/log'"]);
     assert!(at.join("t/0/other").exists(), "without a log nothing goes");
+}
+
+#[test]
+fn a_log_that_would_be_removed_is_refused() {
+    let scratch = scratch();
+    let at = scratch.path();
+    tree(at);
+    fill(at, &["t/old", "outside/", "outside/old"]);
+    symlink("t/0/dangling", at.join("link")).unwrap();
+    symlink("../outside/log", at.join("t/out")).unwrap();
+    let before = files(at);
+    let absolute = at.join("t/log");
+    for log in ["t/log", "t/0/../log", absolute.to_str().unwrap(), "link", "t/old"] {
+        for options in [&[][..], &["--contents"], &["--match", "f*"], &["--keep-newest", "1"]] {
+            let ran = run(at, &[&["remove", "--yes", "--log", log], options, &["t", "outside/old"]].concat());
+            ran.complains(2, &["'t'", "the log lies below it"]);
+        }
+        assert!(files(at) == before && at.join("outside/old").exists(), "{log}");
+    }
+    run(at, &["remove", "--yes", "--log", "outside/old", "t", "outside/old"])
+        .complains(2, &["'outside/old'", "it is the log"]);
+    assert_eq!(files(at), before);
+    // In a list the others go.
+    std::fs::write(at.join("list"), "t\0outside/old\0t/old\0t/0/other\0").unwrap();
+    let ran = run(at, &["remove", "--yes", "--files0-from", "list", "--log", "t/old"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("refused to remove 't': the log lies below it"), "{ran:?}");
+    assert!(ran.err.contains("refused to remove 't/old': it is the log"), "{ran:?}");
+    assert_eq!(logged(&at.join("t/old")).0, ["outside/old", "t/0/other"]);
+    // The link goes, the log stays.
+    run(at, &["remove", "--yes", "--quiet", "--log", "t/out", "t"]).quiet();
+    assert!(!at.join("t").exists() && logged(&at.join("outside/log")).0.contains(&"t".to_owned()));
 }
 
 #[test]

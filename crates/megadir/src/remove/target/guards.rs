@@ -1,28 +1,52 @@
-//! Directories that are never removed.
+//! Directories and files that are never removed.
 
 use std::path::Path;
 
-use super::Target;
 use super::refusal::Refusal;
-use super::system::{self, Chain, Protected};
+use super::system::{self, Chain, Identity, Protected};
+use super::{Links, Resolver, Target};
+use crate::names;
 
 /// Directories that are never removed: the root, the current directory and those above it, and what the
 /// caller adds. Compared by identity, so that no spelling, link or bind mount gets past them.
 #[derive(Debug)]
-pub struct Guards(Protected);
+pub struct Guards {
+    protected: Protected,
+    files: Vec<File>,
+}
+
+/// Name in a directory.
+#[derive(Debug)]
+struct File {
+    parent: Identity,
+    name: Vec<u8>,
+    reason: &'static str,
+}
 
 impl Guards {
     /// Finds them. A change of the current directory afterwards is not noticed.
     pub fn find() -> Self {
-        Self(system::find_protected())
+        Self { protected: system::find_protected(), files: Vec::new() }
     }
 
     /// Protects another folder and those above it. `itself` and `above` are the reasons. A relative path and
     /// folders that cannot be listed, and so cannot be emptied, are ignored.
     #[must_use]
     pub fn and(mut self, folder: &Path, itself: &'static str, above: &'static str) -> Self {
-        self.0.chains.extend(Chain::of(folder, itself, above));
+        self.protected.chains.extend(Chain::of(folder, itself, above));
         self
+    }
+
+    /// Protects a file, which need not exist yet, and the folders above it. `itself` and `above` are the reasons.
+    /// The last name is not followed if it is a link. Ignored if the path is relative or its folder does not exist.
+    #[must_use]
+    pub fn and_file(mut self, file: &Path, itself: &'static str, above: &'static str) -> Self {
+        let resolved = Resolver::new(Links::Followed).resolve(names::from_os(file.as_os_str()), true);
+        let (Ok(target), Some(folder)) = (resolved, file.parent()) else { return self };
+        if let Ok(parent) = system::identity(&target.parent) {
+            self.files.push(File { parent, name: target.name, reason: itself });
+        }
+        self.and(folder, above, above)
     }
 
     /// Checks that a target may be removed, or with `contents` everything in it. Errors: its removal would
@@ -35,19 +59,27 @@ impl Guards {
             return match (target.is_mount_point, contents) {
                 (true, _) => Err(Refusal::MountedFile),
                 (_, true) => Err(Refusal::NoContents),
-                _ => Ok(()),
+                _ => self.check_file(target),
             };
         }
-        if self.0.root == Some(target.identity) {
+        if self.protected.root == Some(target.identity) {
             return Err(Refusal::Root);
         }
-        if let Some(refusal) = self.0.chains.iter().find_map(|chain| chain.refusal(target.identity)) {
+        if let Some(refusal) = self.protected.chains.iter().find_map(|chain| chain.refusal(target.identity)) {
             return Err(refusal);
         }
         if target.is_mount_point && !contents {
             return Err(Refusal::MountPoint);
         }
-        self.0.broken.map_or(Ok(()), |error| Err(Refusal::Unknown(error)))
+        self.protected.broken.map_or(Ok(()), |error| Err(Refusal::Unknown(error)))
+    }
+
+    fn check_file(&self, target: &Target) -> Result<(), Refusal> {
+        let is = |file: &&File| {
+            system::same_name(&file.name, &target.name)
+                && system::identity(&target.parent).is_ok_and(|parent| parent == file.parent)
+        };
+        self.files.iter().find(is).map_or(Ok(()), |file| Err(Refusal::Stays(file.reason)))
     }
 }
 
@@ -86,6 +118,29 @@ mod tests {
         assert_eq!(checked(&guards, &path("above/file"), true), Err(Refusal::NoContents));
         fs::rename(path("above"), path("renamed")).unwrap();
         assert_eq!(checked(&guards, &path("renamed"), false), Err(Refusal::Stays("above it")));
+    }
+
+    #[test]
+    fn a_protected_file_is_known_by_its_name_in_its_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = |tail: &str| scratch.path().join(tail);
+        fs::create_dir_all(path("above/folder")).unwrap();
+        fs::create_dir(path("other")).unwrap();
+        symlink("above", path("link")).unwrap();
+        // It does not exist yet.
+        let guards = Guards::find().and_file(&path("link/folder/log"), "itself", "above it");
+        for name in ["above/folder/log", "above/folder/other", "other/log"] {
+            fs::write(path(name), "").unwrap();
+        }
+        symlink("folder/log", path("above/to-log")).unwrap();
+        assert_eq!(checked(&guards, &path("above/folder/log"), false), Err(Refusal::Stays("itself")));
+        assert_eq!(checked(&guards, &path("link/folder/log"), false), Err(Refusal::Stays("itself")));
+        for directory in ["above/folder", "above"] {
+            assert_eq!(checked(&guards, &path(directory), true), Err(Refusal::Stays("above it")));
+        }
+        for other in ["above/folder/other", "other/log", "above/to-log", "link", "other"] {
+            assert_eq!(checked(&guards, &path(other), false), Ok(()), "{other}");
+        }
     }
 
     #[test]

@@ -115,6 +115,10 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
         .map_err(|error| Error::io("stat", directory.path(), error.into()))
 }
 
+pub(in crate::remove::target) fn same_name(one: &[u8], other: &[u8]) -> bool {
+    one == other
+}
+
 /// A path may be outdated, descriptors are not.
 pub(in crate::remove::target) fn find_protected() -> Protected {
     let look = |directory: &OwnedFd| {

@@ -78,6 +78,12 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }
 
+/// Most directories ignore case.
+pub(in crate::remove::target) fn same_name(one: &[u8], other: &[u8]) -> bool {
+    let lower = |name: &[u8]| String::from_utf8_lossy(name).to_lowercase();
+    one == other || lower(one) == lower(other)
+}
+
 pub(in crate::remove::target) fn find_protected() -> Protected {
     let current = std::env::current_dir().ok();
     let chain = current.and_then(|current| Chain::of(&current, CURRENT, ABOVE_CURRENT));
