@@ -145,8 +145,8 @@ proptest! {
         let directory = Dir::open(at).unwrap();
         let there = match reshard(&directory, &options, &Progress::new()) {
             // Shortened names of two layouts on one level.
-            Err(error) => {
-                prop_assert_eq!(error.kind(), ErrorKind::BadOption);
+            Err(stopped) => {
+                prop_assert_eq!(stopped.error.kind(), ErrorKind::BadOption);
                 prop_assert_eq!(files(at), before);
                 return Ok(());
             }
@@ -321,7 +321,7 @@ fn another_directory_may_receive_the_files_even_if_paths_are_ambiguous() {
     // The directory itself is no other one.
     let same = Dir::open(&old).unwrap();
     let options = ReshardOptions { into: Some(&same), ..options };
-    let error = reshard(&Dir::open(&old).unwrap(), &options, &Progress::new()).unwrap_err();
+    let error = reshard(&Dir::open(&old).unwrap(), &options, &Progress::new()).unwrap_err().error;
     assert_eq!(error.kind(), ErrorKind::BadOption);
 }
 
@@ -352,6 +352,6 @@ fn one_run_at_a_time() {
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let on_failure = |error: megadir::Error| panic!("{error}");
     let options = ReshardOptions::new(Layout::FLAT, layout("digest:2"), &on_failure);
-    let error = reshard(&directory, &options, &Progress::new()).unwrap_err();
+    let error = reshard(&directory, &options, &Progress::new()).unwrap_err().error;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 }
