@@ -24,7 +24,6 @@ pub(super) const SEEKS: bool = true;
 pub(super) const GOES_WHILE_OPEN: bool = true;
 pub(super) const OPEN_MAX: usize = 64;
 pub(super) const CROSSES_MOUNTS: bool = true;
-pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 pub(super) const OPEN_AGAIN: Option<OpenAgain> = Some(|directory| open(directory.as_fd(), c"."));
 pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
@@ -237,8 +236,4 @@ pub(super) fn wait_for_others(_pass: u8) {}
 pub(super) fn handles_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-}
-
-fn own_table() {
-    let _ = megadir_sys::unshare::own_descriptors();
 }

@@ -296,10 +296,6 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
         let reason = "keep_newest: unavailable on this system";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
-    if options.own_tables && system::OWN_TABLE.is_none() {
-        let reason = "own_tables: threads share one table of handles on this system";
-        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
-    }
     if (1..=WORKERS_MAX).contains(&options.workers) {
         return Ok(());
     }
