@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
+use rustix::io::retry_on_intr;
 
 use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
@@ -65,19 +66,16 @@ impl Opener {
         if !self.cross_mounts {
             resolve |= ResolveFlags::NO_XDEV;
         }
-        loop {
-            match rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve) {
-                // `AGAIN` (a rename happened) matters only to paths with several components.
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-                    let opened = self.below_and_compare(parent, name);
-                    if opened.is_ok() {
-                        self.lacks_openat2.store(true, Ordering::Relaxed);
-                    }
-                    return opened;
+        // `AGAIN` (a rename happened) matters only to paths with several components, so it is no reason to repeat.
+        match retry_on_intr(|| rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve)) {
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
+                let opened = self.below_and_compare(parent, name);
+                if opened.is_ok() {
+                    self.lacks_openat2.store(true, Ordering::Relaxed);
                 }
-                opened => return opened,
+                opened
             }
+            opened => opened,
         }
     }
 
@@ -97,7 +95,7 @@ impl Opener {
 }
 
 fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    rustix::io::retry_on_intr(|| rustix::fs::openat(parent, name, FLAGS, Mode::empty()))
+    retry_on_intr(|| rustix::fs::openat(parent, name, FLAGS, Mode::empty()))
 }
 
 pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
@@ -120,7 +118,7 @@ impl Identity {
 
 fn stat(directory: BorrowedFd<'_>, flags: AtFlags, wanted: StatxFlags) -> Result<Statx, Errno> {
     let flags = flags | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
-    rustix::fs::statx(directory, c"", flags, wanted)
+    retry_on_intr(|| rustix::fs::statx(directory, c"", flags, wanted))
 }
 
 fn mount_of(status: &Statx) -> Option<u64> {
@@ -151,7 +149,8 @@ const WANTED: StatMask = StatMask::TYPE
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let request = StatxRequest::new(WANTED);
-    rustix::fs::statx(directory, name, flags, request.mask()).map(|status| request.attributes(&status))
+    retry_on_intr(|| rustix::fs::statx(directory, name, flags, request.mask()))
+        .map(|status| request.attributes(&status))
 }
 
 pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> {
@@ -170,7 +169,7 @@ pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
 /// `ISDIR` or `PERM` if it is a directory, whatever its listed type.
 #[inline]
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, _listed: FileType) -> Result<(), Errno> {
-    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
+    retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
 }
 
 /// If `still` accepts it. No system call can check what it removes.
@@ -190,13 +189,14 @@ pub(super) fn remove_directory(
     name: &CStr,
     expected: Option<Identity>,
 ) -> Result<(), Errno> {
-    if let Some(expected) = expected
-        && Identity::of(&rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW | ASKED, IDENTIFIES)?)
-            != expected
-    {
-        return Err(Errno::NOTDIR);
+    if let Some(expected) = expected {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | ASKED;
+        let found = retry_on_intr(|| rustix::fs::statx(parent, name, flags, IDENTIFIES))?;
+        if Identity::of(&found) != expected {
+            return Err(Errno::NOTDIR);
+        }
     }
-    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
+    retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
 }
 
 #[derive(Debug)]
