@@ -3,12 +3,17 @@
 use std::io;
 
 /// Copies the descriptor table for the calling thread. Opening or closing a file locks the table, which threads
-/// of a process share; threads that stand for separate programs must not wait for each other there. What the thread
-/// opens afterwards it must close itself and pass to no other. Descriptors closed elsewhere stay open in the copy until
-/// the thread ends.
-pub fn own_descriptors() -> io::Result<()> {
+/// of a process share; threads that stand for separate programs must not wait for each other there. Descriptors closed
+/// elsewhere stay open in the copy until the thread ends.
+///
+/// # Safety
+///
+/// A number then means one file in this thread and perhaps another one elsewhere, but owners of descriptors such as
+/// `OwnedFd` may move between threads. Until it ends, the thread must close every descriptor that it opens, pass none
+/// to other threads, use none that others open afterwards, and close none that existed before.
+pub unsafe fn own_descriptors() -> io::Result<()> {
     // SAFETY: the call has no pointer; it gives this thread another table with the same contents, so every
-    // number in use stays valid here and everywhere else.
+    // number in use stays valid here and everywhere else. The caller keeps later ones apart.
     match unsafe { libc::unshare(libc::CLONE_FILES) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -35,7 +40,8 @@ mod tests {
         let number = shared.as_raw_fd();
         let link = |number: i32| std::fs::read_link(format!("/proc/thread-self/fd/{number}"));
         let own = std::thread::spawn(move || {
-            super::own_descriptors().unwrap();
+            // SAFETY: the thread opens `opened` and closes it, and closes nothing else.
+            unsafe { super::own_descriptors() }.unwrap();
             assert_eq!(link(number).unwrap(), std::path::Path::new("/"));
             let opened = std::fs::File::open("/proc/self/cmdline").unwrap();
             assert!(link(opened.as_raw_fd()).is_ok());

@@ -10,8 +10,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use megadir::layout::{Layout, PathBuffer};
-use megadir::reshard::{Counts, Progress, ReshardOptions, reshard};
+use megadir::reshard::{Counts, Progress, ReshardOptions, reshard, survey};
 use megadir::{Dir, ErrorKind, Globs, names};
+use megadir_testkit::unprivileged::unprivileged;
 use proptest::prelude::*;
 
 fn layout(text: &str) -> Layout {
@@ -145,8 +146,8 @@ proptest! {
         let directory = Dir::open(at).unwrap();
         let there = match reshard(&directory, &options, &Progress::new()) {
             // Shortened names of two layouts on one level.
-            Err(error) => {
-                prop_assert_eq!(error.kind(), ErrorKind::BadOption);
+            Err(stopped) => {
+                prop_assert_eq!(stopped.error.kind(), ErrorKind::BadOption);
                 prop_assert_eq!(files(at), before);
                 return Ok(());
             }
@@ -212,6 +213,28 @@ fn a_growing_layout_gets_the_depth_for_all_files() {
     }
     assert_eq!(all(at, "flat", grows).moved, 200);
     assert_eq!(all(at, grows, "flat").moved, 300);
+}
+
+#[test]
+fn counting_for_a_growing_layout_reports_no_failure_twice() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    // In directories of the old layout.
+    fs::create_dir(at.join("ab")).unwrap();
+    fs::set_permissions(at.join("ab"), fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(at, fs::Permissions::from_mode(0o777)).unwrap();
+    let directory = Dir::open(at).unwrap();
+    unprivileged(|| {
+        let failures = RefCell::new(Vec::new());
+        let on_failure = |error: megadir::Error| failures.borrow_mut().push(error.to_string());
+        let (from, to) = (layout("prefix:2"), layout("suffix:1/1/1+from=0+under=10"));
+        let options = ReshardOptions::new(from, to, &on_failure);
+        let counts = reshard(&directory, &options, &Progress::new()).unwrap();
+        assert_eq!((counts.failures, failures.take().len()), (1, 1));
+        let found = survey(&directory, &options, u64::MAX, &Progress::new()).unwrap();
+        assert_eq!((found.stay.failures, failures.take().len()), (1, 1));
+    });
+    fs::set_permissions(at.join("ab"), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]
@@ -321,7 +344,7 @@ fn another_directory_may_receive_the_files_even_if_paths_are_ambiguous() {
     // The directory itself is no other one.
     let same = Dir::open(&old).unwrap();
     let options = ReshardOptions { into: Some(&same), ..options };
-    let error = reshard(&Dir::open(&old).unwrap(), &options, &Progress::new()).unwrap_err();
+    let error = reshard(&Dir::open(&old).unwrap(), &options, &Progress::new()).unwrap_err().error;
     assert_eq!(error.kind(), ErrorKind::BadOption);
 }
 
@@ -352,6 +375,6 @@ fn one_run_at_a_time() {
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let on_failure = |error: megadir::Error| panic!("{error}");
     let options = ReshardOptions::new(Layout::FLAT, layout("digest:2"), &on_failure);
-    let error = reshard(&directory, &options, &Progress::new()).unwrap_err();
+    let error = reshard(&directory, &options, &Progress::new()).unwrap_err().error;
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 }

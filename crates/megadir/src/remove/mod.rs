@@ -109,11 +109,6 @@ pub struct RemoveOptions<'a> {
     pub back_off: bool,
     /// Order of removal; `None` for the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,
-    /// Give each further worker its own descriptor table, if possible, to avoid contention. Refused on
-    /// Windows. Files that are open when a worker starts stay open until shortly after the removal, even if
-    /// other threads close them. [`NameCondition`] and `on_failure`, which workers call, cannot use
-    /// descriptors opened later.
-    pub own_tables: bool,
     /// Called on the removing thread just before an entry is removed (in a dry run: when it is counted). The
     /// entry may then turn out to stay. `false` ends the removal, and the entry stays.
     pub on_removal: Option<RemovalObserver<'a>>,
@@ -122,7 +117,7 @@ pub struct RemoveOptions<'a> {
 }
 
 impl<'a> RemoveOptions<'a> {
-    /// Removes everything on one file system, in the policy's order, with one descriptor table.
+    /// Removes everything on one file system, in the policy's order.
     pub fn new(workers: usize, on_failure: &'a (dyn Fn(Error) + Sync)) -> Self {
         Self {
             workers,
@@ -135,7 +130,6 @@ impl<'a> RemoveOptions<'a> {
             entries_per_second_max: None,
             back_off: false,
             order: None,
-            own_tables: false,
             on_removal: None,
             on_failure,
         }
@@ -215,7 +209,6 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("keep_newest", &self.keep_newest)
             .field("back_off", &self.back_off)
             .field("order", &self.order)
-            .field("own_tables", &self.own_tables)
             .finish_non_exhaustive()
     }
 }

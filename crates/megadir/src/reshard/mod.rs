@@ -100,7 +100,8 @@ impl<'a> ReshardOptions<'a> {
 ///
 /// Errors: [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`]
 /// if another process holds the directory's lock (flock), or the file system cannot rename without replacing;
-/// if the directory cannot be read. Other failures are reported to [`ReshardOptions::on_failure`].
+/// if the directory cannot be read. They have the counts of the files that were moved before. Other failures are
+/// reported to [`ReshardOptions::on_failure`].
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
@@ -113,7 +114,11 @@ impl<'a> ReshardOptions<'a> {
 /// assert!(scratch.path().join("be/abcdef").exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn reshard(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Counts> {
+pub fn reshard(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    progress: &Progress,
+) -> std::result::Result<Counts, Stopped> {
     let way = way(directory, options, progress)?;
     let top = Arc::new(directory.again()?);
     lock(&top)?;
@@ -131,9 +136,36 @@ pub fn reshard(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progres
     let (targets, except) = (Targets::new(to)?, options.into.map(Dir::id).transpose()?);
     std::thread::scope(|scope| {
         let mut mover = Mover::new(scope, route, targets, options, progress);
-        tree::visit(&top, except, &mut mover)?;
-        mover.finish()
+        let read = tree::visit(&top, except, &mut mover);
+        mover.finish(read)
     })
+}
+
+/// Error that ended a run, and the counts of the work before it.
+#[derive(Debug)]
+pub struct Stopped {
+    /// The error.
+    pub error: Box<Error>,
+    /// Counts of this call; all 0 if nothing was begun.
+    pub counts: Counts,
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Self { error: Box::new(error), counts: Counts::default() }
+    }
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Stopped {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
 }
 
 fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Way> {
@@ -148,8 +180,8 @@ fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Re
                       name a layout without from= and under=";
         return Err(Error::new("reshard", directory.path(), ErrorKind::BadOption, reason));
     }
-    let found = survey(directory, options, u64::MAX, progress)?;
-    Ok(Way::Inside(options.to.at(found.to_move + found.in_place)))
+    let files = survey::count_files(directory, options, u64::MAX, progress)?;
+    Ok(Way::Inside(options.to.at(files)))
 }
 
 fn check_mount(from: &Dir, into: &Dir) -> Result<()> {

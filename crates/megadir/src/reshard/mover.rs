@@ -12,7 +12,7 @@ use super::route::Route;
 use super::targets::Targets;
 use super::tree::{At, Visit};
 use super::window::Window;
-use super::{Progress, ReshardOptions};
+use super::{Progress, ReshardOptions, Stopped};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
@@ -83,14 +83,18 @@ impl<'a> Mover<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Counts> {
-        self.flush();
+    /// After an error in reading no further file is moved.
+    pub(super) fn finish(mut self, read: Result<()>) -> std::result::Result<Counts, Stopped> {
+        if read.is_ok() {
+            self.flush();
+        }
         let mut results = self.results;
         self.carrier.wait(&mut |outcome| results.take(outcome));
         results.judge.counts.directories_made = self.targets.made;
-        match results.fatal {
-            Some(error) => Err(error),
-            None => Ok(results.judge.counts),
+        let counts = results.judge.counts;
+        match results.fatal.or(read.err()) {
+            Some(error) => Err(Stopped { error: Box::new(error), counts }),
+            None => Ok(counts),
         }
     }
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::process::Command;
 
-use megadir::remove::RemoveOptions;
 use megadir_testkit::mount::run;
 use megadir_testkit::require;
 use megadir_testkit::tree::Flat;
@@ -19,7 +18,7 @@ fn a_file_costs_one_call_and_a_directory_few() {
     if let Some(tree) = std::env::var_os(VARIABLE) {
         // Calls before and after are the test harness's.
         let _ = fs::remove_file("/megadir-begins");
-        let removed = remove(tree.as_ref(), &RemoveOptions { own_tables: true, ..options(2) }).unwrap();
+        let removed = remove(tree.as_ref(), &options(2)).unwrap();
         let _ = fs::remove_file("/megadir-ends");
         assert_eq!(removed.counts.entries, DIRECTORIES * FILES);
         return;
@@ -34,7 +33,7 @@ fn a_file_costs_one_call_and_a_directory_few() {
     let traced = Command::new("strace")
         .args(["-f", "-qq", "-o"])
         .arg(&log)
-        .arg("--trace=file,desc,%stat,unshare")
+        .arg("--trace=file,desc,%stat")
         .arg(std::env::current_exe().unwrap())
         .args(["calls::a_file_costs_one_call_and_a_directory_few", "--exact"])
         .env(VARIABLE, &tree)
@@ -49,7 +48,6 @@ fn a_file_costs_one_call_and_a_directory_few() {
     assert_eq!(count("unlinkat"), DIRECTORIES * FILES + DIRECTORIES + 1, "one each");
     let stats = ["statx", "newfstatat", "fstat", "stat", "lstat"].iter().map(|call| count(call)).sum::<u64>();
     assert!(stats <= 12, "{stats} calls that look at inodes, {lines}");
-    assert_eq!(count("unshare"), 1, "the second worker has a table of descriptors of its own");
     let reads = count("getdents64");
     assert!(reads <= 2 * (DIRECTORIES + 1), "{reads} reads");
     let opens = count("openat2") + count("openat");

@@ -223,11 +223,6 @@ fn what_is_no_name_and_what_windows_lacks_is_refused() {
     }
     let crossing = refused(b"file", &RemoveOptions { cross_mounts: true, ..options(1) });
     assert!(crossing.kind() == ErrorKind::BadOption && crossing.to_string().contains("junction"));
-    let tables = refused(b"file", &RemoveOptions { own_tables: true, ..options(1) });
-    assert!(
-        tables.kind() == ErrorKind::BadOption && tables.to_string().contains("table of handles"),
-        "{tables}"
-    );
     assert_eq!(refused(b"none", &options(1)).kind(), ErrorKind::NotFound);
     assert!(scratch.path().join("file").exists());
     assert_eq!(remove(&scratch.path().join("file"), &options(1)).unwrap().counts, only(1, 0));

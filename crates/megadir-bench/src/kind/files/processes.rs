@@ -186,9 +186,6 @@ fn directory(data: Owned) -> Dir {
     Dir::from_descriptor(data, "the data set's directory")
 }
 
-#[cfg(target_os = "linux")]
-use megadir_sys::unshare::own_descriptors;
-
 pub(crate) fn prepare(
     mut tasks: Vec<Task>,
     data: &Dir,
@@ -290,6 +287,18 @@ pub(crate) fn work_threads(
 
 pub(crate) fn shares_descriptors() -> Option<io::Error> {
     std::thread::spawn(|| own_descriptors().err()).join().ok().flatten()
+}
+
+/// Only for the threads of this file, which end after a block.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "workers that stand for separate programs must not wait for one descriptor table"
+)]
+fn own_descriptors() -> io::Result<()> {
+    // SAFETY: such a thread does nothing else, or only runs `Worker::work`. That closes every descriptor that it opens and
+    // no other, and keeps none in the worker; data and barrier were there before.
+    unsafe { megadir_sys::unshare::own_descriptors() }
 }
 
 /// Windows has one handle table per process, without a lock that every open takes.

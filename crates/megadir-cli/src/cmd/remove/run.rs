@@ -125,7 +125,6 @@ fn each(
             Rate::Fixed(rate) => NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)),
             Rate::Auto => None,
         }),
-        own_tables: cfg!(target_os = "linux"),
         ..RemoveOptions::new(args.threads.unwrap_or_else(policy::processors), &on_failure)
     };
     while !progress.is_cancelled() {

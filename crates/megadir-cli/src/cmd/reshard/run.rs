@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
 use megadir::layout::Layout;
-use megadir::reshard::{self, Counts, ReshardOptions, complete_renewal};
+use megadir::reshard::{self, Counts, ReshardOptions, Stopped, complete_renewal};
 use megadir::{Dir, Error, ErrorKind};
 
 use super::args::Args;
@@ -52,8 +52,14 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
         true => follow(args, work, &options, &progress, &results),
     });
     drop(shown);
-    let counts = done??;
+    let (counts, error) = match done? {
+        Ok(counts) => (counts, None),
+        Err(Stopped { error, counts }) => (counts, Some(*error)),
+    };
     results.summary.borrow_mut().finish(counts, started.elapsed(), interrupt.asked());
+    if let Some(error) = error {
+        return Err(stopped(results, error));
+    }
     let code = results.finish()?;
     if let Some(renewal) = &work.renewal {
         return renew(args, work, renewal, code);
@@ -65,6 +71,15 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
         eprintln!("megadir: {} {size}; --renew replaces it", quoted(&args.directory));
     }
     Ok(code)
+}
+
+/// Prints the summary unless nothing was begun.
+fn stopped(results: Results, error: Error) -> CliError {
+    let error = CliError::from(error);
+    if !results.summary.borrow().has_begun() {
+        return error;
+    }
+    results.finish().err().unwrap_or(CliError { code: exit::SOME_FAILED, ..error })
 }
 
 fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
@@ -90,7 +105,7 @@ fn follow(
     options: &ReshardOptions<'_>,
     progress: &reshard::Progress,
     results: &Results,
-) -> Result<Counts, Error> {
+) -> Result<Counts, Stopped> {
     let (mut sum, mut passes) = (Counts::default(), 0);
     let mut quiet_since = Instant::now();
     loop {
@@ -98,9 +113,13 @@ fn follow(
         let options = ReshardOptions { remove_emptied: is_last, ..*options };
         results.summary.borrow_mut().begin_pass();
         let began = Instant::now();
-        let counts = reshard::reshard(&work.directory, &options, progress)?;
-        // A pass that was interrupted has not met all files that stay.
-        let stay = if progress.is_cancelled() && passes > 0 { sum } else { counts };
+        let (counts, error) = match reshard::reshard(&work.directory, &options, progress) {
+            Ok(counts) => (counts, None),
+            Err(Stopped { error, counts }) => (counts, Some(error)),
+        };
+        // A pass that ended early has not met all files that stay.
+        let is_whole = error.is_none() && !progress.is_cancelled();
+        let stay = if is_whole || passes == 0 { counts } else { sum };
         passes += 1;
         sum = Counts {
             moved: sum.moved + counts.moved,
@@ -108,6 +127,9 @@ fn follow(
             directories_removed: counts.directories_removed,
             ..stay
         };
+        if let Some(error) = error {
+            return Err(Stopped { error, counts: sum });
+        }
         if is_last || progress.is_cancelled() {
             return Ok(sum);
         }

@@ -83,6 +83,11 @@ impl Summary {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
+    /// Something was changed or has failed.
+    pub(super) fn has_begun(&self) -> bool {
+        self.reported > 0 || self.counts != Counts::default()
+    }
+
     pub(super) fn code(&self) -> u8 {
         match (self.interrupted, self.counts.conflicts + self.counts.failures) {
             (true, _) => exit::INTERRUPTED,

@@ -26,7 +26,6 @@ const CALLS: &[&str] = &[
     "fstat",
     "fstatfs",
     "close",
-    "unshare",
     "clone3",
     "lseek",
     "fcntl",
@@ -47,12 +46,26 @@ fn tree(at: &Path) {
 /// Removes with an error injected at a call (`7`) or from it on (`7+`); returns `true` if it was injected, the
 /// exit code and the messages.
 fn with_error(at: &Path, call: &str, error: &str, when: &str) -> (bool, Option<i32>, String) {
+    with_error_and(at, &[], call, error, when)
+}
+
+fn with_error_and(
+    at: &Path,
+    options: &[&str],
+    call: &str,
+    error: &str,
+    when: &str,
+) -> (bool, Option<i32>, String) {
     let log = at.join("log");
     let said = at.join("said");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", &format!("trace={call}"), "-e"]);
     command.arg(format!("inject={call}:error={error}:when={when}")).arg("-o").arg(&log);
-    command.arg(program()).args(["remove", "--yes", "--json", "--threads", "2", "t"]).current_dir(at);
+    command
+        .arg(program())
+        .args(["remove", "--yes", "--json", "--threads", "2", "t"])
+        .args(options)
+        .current_dir(at);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&said).unwrap());
     let mut child = command.spawn().unwrap();
     let started = Instant::now();
@@ -114,6 +127,32 @@ fn whichever_call_fails_the_end_is_in_order() {
         assert!(injected > 60, "{error}: only {injected}");
     }
     witness.is_untouched();
+}
+
+#[test]
+fn only_an_interrupted_call_is_repeated() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    tree(at);
+    let (injected, code, said) = with_error(at, "openat2", "EAGAIN", "1+");
+    assert!(injected && code == Some(1), "{code:?} {said}");
+    assert!(said.contains("Resource temporarily unavailable") && at.join("t").exists(), "{said}");
+    std::fs::remove_dir_all(at.join("t")).unwrap();
+    // Types are examined, and directories are compared with those that were examined.
+    for (call, options) in [("openat2", &[][..]), ("statx", &["--type", "f,d,l"])] {
+        let mut injected_in_all = 0;
+        for when in 1..=CALLS_MAX {
+            tree(at);
+            let (injected, code, said) = with_error_and(at, options, call, "EINTR", &when.to_string());
+            assert_eq!(code, Some(0), "{call} {when}: {said}");
+            if !injected {
+                break;
+            }
+            injected_in_all += 1;
+        }
+        assert!(injected_in_all > 3, "{call}: {injected_in_all}");
+    }
 }
 
 #[test]

@@ -73,6 +73,45 @@ fn whichever_call_fails_every_file_is_kept() {
 }
 
 #[test]
+fn a_run_that_an_error_ends_counts_what_it_moved() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let layout: megadir::layout::Layout = "next-to-last:1/1/1".parse().unwrap();
+    let is_moved =
+        |(name, path): &(String, String)| layout.path_for(name.as_bytes()).unwrap() == Path::new(path);
+    for (call, error, ends) in [
+        ("renameat2", "EINVAL", "cannot rename without replacing"),
+        ("getdents64", "EIO", "'t': Input/output error"),
+    ] {
+        let mut ended_midway = 0;
+        for when in 1..=CALLS_MAX {
+            let _ = std::fs::remove_dir_all(at.join("t"));
+            make(at, FILES as u32, "digest:1/1");
+            // With few descriptors, files are moved while others are read.
+            let inject =
+                format!("strace -f -qq -o log -e trace={call} -e inject={call}:error={error}:when={when}");
+            let reshard = "$M reshard --json --yes --from digest:1/1 --to next-to-last:1/1/1 t";
+            let ran = shell(at, &format!("ulimit -n 80; {inject} {reshard}"));
+            let moved = files(&at.join("t")).values().filter(|file| is_moved(file)).count();
+            if !std::fs::read_to_string(at.join("log")).unwrap().contains("(INJECTED)") {
+                assert_eq!((ran.code, moved), (Some(0), FILES), "{ran:?}");
+                break;
+            }
+            let what = format!("{call} {when}: {moved} moved, {ran:?}");
+            if ran.out.is_empty() {
+                assert!(ran.code == Some(3) && moved == 0, "{what}");
+                continue;
+            }
+            let counted: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+            assert_eq!((counted["moved"].as_u64(), ran.code), (Some(moved as u64), Some(1)), "{what}");
+            ended_midway += usize::from(moved > 0 && ran.err.contains(ends));
+        }
+        assert!(ended_midway > 0, "{call}");
+    }
+}
+
+#[test]
 fn few_descriptors_are_enough() {
     let scratch = scratch_in_memory();
     let at = scratch.path();

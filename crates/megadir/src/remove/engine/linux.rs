@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
+use rustix::io::retry_on_intr;
 
 use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
@@ -25,7 +26,6 @@ pub(super) const SEEKS: bool = true;
 pub(super) const GOES_WHILE_OPEN: bool = true;
 pub(super) const OPEN_MAX: usize = 64;
 pub(super) const CROSSES_MOUNTS: bool = true;
-pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 pub(super) const OPEN_AGAIN: Option<OpenAgain> = Some(|directory| open(directory.as_fd(), c"."));
 pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
@@ -67,19 +67,16 @@ impl Opener {
         if !self.cross_mounts {
             resolve |= ResolveFlags::NO_XDEV;
         }
-        loop {
-            match rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve) {
-                // `AGAIN` (a rename happened) matters only to paths with several components.
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-                    let opened = self.below_and_compare(parent, name);
-                    if opened.is_ok() {
-                        self.lacks_openat2.store(true, Ordering::Relaxed);
-                    }
-                    return opened;
+        // `AGAIN` (a rename happened) matters only to paths with several components, so it is no reason to repeat.
+        match retry_on_intr(|| rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve)) {
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
+                let opened = self.below_and_compare(parent, name);
+                if opened.is_ok() {
+                    self.lacks_openat2.store(true, Ordering::Relaxed);
                 }
-                opened => return opened,
+                opened
             }
+            opened => opened,
         }
     }
 
@@ -99,7 +96,7 @@ impl Opener {
 }
 
 fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    rustix::io::retry_on_intr(|| rustix::fs::openat(parent, name, FLAGS, Mode::empty()))
+    retry_on_intr(|| rustix::fs::openat(parent, name, FLAGS, Mode::empty()))
 }
 
 pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
@@ -122,7 +119,7 @@ impl Identity {
 
 fn stat(directory: BorrowedFd<'_>, flags: AtFlags, wanted: StatxFlags) -> Result<Statx, Errno> {
     let flags = flags | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
-    rustix::fs::statx(directory, c"", flags, wanted)
+    retry_on_intr(|| rustix::fs::statx(directory, c"", flags, wanted))
 }
 
 const WANTED: StatMask = StatMask::TYPE
@@ -138,7 +135,8 @@ const WANTED: StatMask = StatMask::TYPE
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let request = StatxRequest::new(WANTED);
-    rustix::fs::statx(directory, name, flags, request.mask()).map(|status| request.attributes(&status))
+    retry_on_intr(|| rustix::fs::statx(directory, name, flags, request.mask()))
+        .map(|status| request.attributes(&status))
 }
 
 pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> {
@@ -157,7 +155,7 @@ pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
 /// `ISDIR` or `PERM` if it is a directory, whatever its listed type.
 #[inline]
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, _listed: FileType) -> Result<(), Errno> {
-    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
+    retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
 }
 
 /// If `still` accepts it. No system call can check what it removes.
@@ -177,13 +175,14 @@ pub(super) fn remove_directory(
     name: &CStr,
     expected: Option<Identity>,
 ) -> Result<(), Errno> {
-    if let Some(expected) = expected
-        && Identity::of(&rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW | ASKED, IDENTIFIES)?)
-            != expected
-    {
-        return Err(Errno::NOTDIR);
+    if let Some(expected) = expected {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | ASKED;
+        let found = retry_on_intr(|| rustix::fs::statx(parent, name, flags, IDENTIFIES))?;
+        if Identity::of(&found) != expected {
+            return Err(Errno::NOTDIR);
+        }
     }
-    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
+    retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
 }
 
 #[derive(Debug)]
@@ -223,8 +222,4 @@ pub(super) fn wait_for_others(_pass: u8) {}
 pub(super) fn handles_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-}
-
-fn own_table() {
-    let _ = megadir_sys::unshare::own_descriptors();
 }

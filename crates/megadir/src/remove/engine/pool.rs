@@ -7,9 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::node::Node;
 use super::window::Names;
 
-/// Directories of one parent, which count as one part of it ([`Node::end_part`]). Has no descriptor, which
-/// would mean another file in another worker's table; the taker opens the parent by names and checks its
-/// identity.
+/// Directories of one parent, which count as one part of it ([`Node::end_part`]). Has no descriptor,
+/// so that any number of jobs may wait; the taker opens the parent by names and checks its identity.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) node: Arc<Node>,

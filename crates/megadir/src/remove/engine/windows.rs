@@ -37,7 +37,6 @@ pub(super) const GOES_WHILE_OPEN: bool = false;
 pub(super) const OPEN_MAX: usize = usize::MAX;
 /// A volume mounted in a folder is a junction.
 pub(super) const CROSSES_MOUNTS: bool = false;
-pub(super) const OWN_TABLE: Option<fn()> = None;
 pub(super) const OPEN_AGAIN: Option<OpenAgain> = None;
 pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
 /// A colon leads to a stream.

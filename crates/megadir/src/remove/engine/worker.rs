@@ -213,14 +213,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let number = self.shared.threads.fetch_add(1, Ordering::Relaxed);
         let (shared, scope) = (self.shared, self.scope);
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
-        let work = move || {
-            if shared.options.own_tables
-                && let Some(own_table) = system::OWN_TABLE
-            {
-                own_table();
-            }
-            Worker::new(shared, scope).run();
-        };
+        let work = move || Worker::new(shared, scope).run();
         if thread.spawn_scoped(scope, work).is_err() {
             shared.pool.not_started();
         }
@@ -355,7 +348,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     }
 
     pub(super) fn tell(&mut self) {
-        self.shared.progress.add(&self.counts);
+        self.shared.call.add(&self.counts);
         self.counts = Counts::default();
         self.untold = 0;
     }
