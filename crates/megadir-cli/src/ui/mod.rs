@@ -1,9 +1,11 @@
 //! Terminal and pipe output: standard output, messages, escaping, exit codes.
 
-pub(crate) mod escape;
-pub(crate) mod exit;
+// First: modules after it see its macro.
 #[macro_use]
 pub(crate) mod message;
+
+pub(crate) mod escape;
+pub(crate) mod exit;
 pub(crate) mod new_file;
 pub(crate) mod object;
 pub(crate) mod output;

@@ -57,7 +57,7 @@ pub(super) fn count_files(
     Ok(found.to_move + found.in_place)
 }
 
-/// One walk, with the depth for so many files.
+/// Walks once, with the depth for this number of files.
 fn count(
     directory: &Dir,
     options: &ReshardOptions<'_>,

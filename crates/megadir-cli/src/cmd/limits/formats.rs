@@ -52,7 +52,7 @@ pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
             part.raw("churning", plan.churning);
         });
         object.part_or_null("entries_until_full", limits.entries_until_full().as_ref(), |part, more| {
-            span(part, *more)
+            span(part, *more);
         });
         object.string_or_null("runs_out_first", limits.runs_out_first().map(Limit::name));
         object.list("limits", &limits.ceilings, ceiling);

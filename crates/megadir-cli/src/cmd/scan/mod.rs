@@ -27,7 +27,6 @@ use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::ranked::{self, BUDGET, Parts, Work};
-use super::usage::check_apart;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
@@ -60,6 +59,21 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         (false, None) => parquet(args, conditions, interrupt),
         (false, Some(form)) => text(args, form, conditions, interrupt),
     })
+}
+
+/// Refuses trees that contain each other: their entries would count twice.
+pub(in crate::cmd) fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
+    let real: Vec<_> =
+        paths.iter().filter_map(|path| Some((path, std::fs::canonicalize(path).ok()?))).collect();
+    for (at, (path, inner)) in real.iter().enumerate() {
+        let outer =
+            real.iter().enumerate().find(|(other, (_, outer))| *other != at && inner.starts_with(outer));
+        if let Some((_, (outer, _))) = outer {
+            let (path, outer) = (quoted(path), quoted(outer));
+            return Err(CliError::usage(format!("{path} is in {outer}: name each tree once")));
+        }
+    }
+    Ok(())
 }
 
 /// By the ranks of a launcher, into a folder of parts.

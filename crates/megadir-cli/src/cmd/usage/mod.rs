@@ -18,7 +18,7 @@ use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::ranked::{self, BUDGET, Parts, Work};
-use super::scan::progress::Watched;
+use super::scan::{check_apart, progress::Watched};
 use super::times::{now_s, started_s};
 use super::values::asked_backend;
 use crate::exit::{self, CliError, describe};
@@ -144,21 +144,6 @@ fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
         )));
     }
     Ok(Some(file))
-}
-
-/// Refuses trees that contain each other: their entries would count twice.
-pub(in crate::cmd) fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
-    let real: Vec<_> =
-        paths.iter().filter_map(|path| Some((path, std::fs::canonicalize(path).ok()?))).collect();
-    for (at, (path, inner)) in real.iter().enumerate() {
-        let outer =
-            real.iter().enumerate().find(|(other, (_, outer))| *other != at && inner.starts_with(outer));
-        if let Some((_, (outer, _))) = outer {
-            let (path, outer) = (quoted(path), quoted(outer));
-            return Err(CliError::usage(format!("{path} is in {outer}: name each tree once")));
-        }
-    }
-    Ok(())
 }
 
 fn options(args: &Args, by: By) -> UsageOptions {

@@ -14,7 +14,7 @@ use crate::ext4_disk::{SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, SuperblockFeatures, 
 use crate::limits::basis::{Fact, Known};
 use crate::limits::facts::{Ext4, Ext4Features, Mount, Space};
 
-/// Of `s_def_hash_version`.
+/// Values of `s_def_hash_version`.
 const HASHES_LEGACY: [u8; 2] = [0, 3];
 /// Always fit in the inode; inodes of 256 bytes hold up to 100 bytes more.
 pub(super) const INLINE_BYTES: u64 = 60;
