@@ -10,8 +10,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use megadir::layout::{Layout, PathBuffer};
-use megadir::reshard::{Counts, Progress, ReshardOptions, reshard};
+use megadir::reshard::{Counts, Progress, ReshardOptions, reshard, survey};
 use megadir::{Dir, ErrorKind, Globs, names};
+use megadir_testkit::unprivileged::unprivileged;
 use proptest::prelude::*;
 
 fn layout(text: &str) -> Layout {
@@ -212,6 +213,28 @@ fn a_growing_layout_gets_the_depth_for_all_files() {
     }
     assert_eq!(all(at, "flat", grows).moved, 200);
     assert_eq!(all(at, grows, "flat").moved, 300);
+}
+
+#[test]
+fn counting_for_a_growing_layout_reports_no_failure_twice() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    // In directories of the old layout.
+    fs::create_dir(at.join("ab")).unwrap();
+    fs::set_permissions(at.join("ab"), fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(at, fs::Permissions::from_mode(0o777)).unwrap();
+    let directory = Dir::open(at).unwrap();
+    unprivileged(|| {
+        let failures = RefCell::new(Vec::new());
+        let on_failure = |error: megadir::Error| failures.borrow_mut().push(error.to_string());
+        let (from, to) = (layout("prefix:2"), layout("suffix:1/1/1+from=0+under=10"));
+        let options = ReshardOptions::new(from, to, &on_failure);
+        let counts = reshard(&directory, &options, &Progress::new()).unwrap();
+        assert_eq!((counts.failures, failures.take().len()), (1, 1));
+        let found = survey(&directory, &options, u64::MAX, &Progress::new()).unwrap();
+        assert_eq!((found.stay.failures, failures.take().len()), (1, 1));
+    });
+    fs::set_permissions(at.join("ab"), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]

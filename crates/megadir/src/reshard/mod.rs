@@ -180,8 +180,8 @@ fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Re
                       name a layout without from= and under=";
         return Err(Error::new("reshard", directory.path(), ErrorKind::BadOption, reason));
     }
-    let found = survey(directory, options, u64::MAX, progress)?;
-    Ok(Way::Inside(options.to.at(found.to_move + found.in_place)))
+    let files = survey::count_files(directory, options, u64::MAX, progress)?;
+    Ok(Way::Inside(options.to.at(files)))
 }
 
 fn check_mount(from: &Dir, into: &Dir) -> Result<()> {

@@ -37,33 +37,50 @@ pub fn survey(
     enough: u64,
     progress: &Progress,
 ) -> Result<Survey> {
-    let bad = |reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason);
-    let route_at = |files: u64| {
-        let placer = options.to.at(files);
-        Route::new(
-            &options.from,
-            &if options.into.is_some() { Way::Elsewhere(placer) } else { Way::Inside(placer) },
-        )
-    };
-    let except = options.into.map(Dir::id).transpose()?;
-    let count = |route: Route, also_new: bool| {
-        let mut surveyor = Surveyor {
-            judge: Judge::new(route, options.exclude),
-            also_new,
-            to_move: 0,
-            targets: HashSet::new(),
-            hasher: RandomState::new(),
-            enough,
-            progress,
-            on_failure: options.on_failure,
-        };
-        tree::visit(directory, except, &mut surveyor).map(|()| surveyor.result())
-    };
     if options.to.growth().is_none() || options.into.is_some() {
-        return count(route_at(0).map_err(bad)?, false);
+        return count(directory, options, 0, enough, progress);
     }
-    let all = count(route_at(0).map_err(bad)?, true)?;
-    count(route_at(all.to_move + all.in_place).map_err(bad)?, true)
+    let files = count_files(directory, options, enough, progress)?;
+    count(directory, options, files, enough, progress)
+}
+
+/// Number of files that decides the depth of a new layout in the same directory. Failures are not reported, because
+/// the files are read again.
+pub(super) fn count_files(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    enough: u64,
+    progress: &Progress,
+) -> Result<u64> {
+    let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
+    let found = count(directory, &silent, 0, enough, progress)?;
+    Ok(found.to_move + found.in_place)
+}
+
+/// One walk, with the depth for `files` files.
+fn count(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    files: u64,
+    enough: u64,
+    progress: &Progress,
+) -> Result<Survey> {
+    let (into, placer) = (options.into, options.to.at(files));
+    let way = if into.is_some() { Way::Elsewhere(placer) } else { Way::Inside(placer) };
+    let route = Route::new(&options.from, &way)
+        .map_err(|reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason))?;
+    let mut surveyor = Surveyor {
+        judge: Judge::new(route, options.exclude),
+        also_new: options.to.growth().is_some() && into.is_none(),
+        to_move: 0,
+        targets: HashSet::new(),
+        hasher: RandomState::new(),
+        enough,
+        progress,
+        on_failure: options.on_failure,
+    };
+    tree::visit(directory, into.map(Dir::id).transpose()?, &mut surveyor)?;
+    Ok(surveyor.result())
 }
 
 struct Surveyor<'a> {
