@@ -157,6 +157,9 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
 }
 
 fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
+    if args.idle {
+        megadir::io_priority::make_idle()?;
+    }
     let results = Results::new(args, work);
     let progress = Progress::new();
     let on_failure = |error: Error| results.failed(&error);

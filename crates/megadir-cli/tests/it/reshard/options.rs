@@ -17,6 +17,21 @@ fn json(at: &Path, words: &[&str]) -> serde_json::Value {
 }
 
 #[test]
+fn idle_holds_for_a_dry_run_too() {
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 3, "flat");
+    for way in ["--dry-run", "--yes"] {
+        let words = format!("$M reshard --from flat --to digest:1 --idle {way} t");
+        let ran = shell(at, &format!("strace -f -qq -e trace=ioprio_set -o log {words}"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let log = std::fs::read_to_string(at.join("log")).unwrap();
+        assert!(log.contains("IOPRIO_CLASS_IDLE") && log.contains("= 0\n"), "{way}: {log}");
+    }
+}
+
+#[test]
 fn the_old_layout_is_found_and_the_tree_comes_back() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
