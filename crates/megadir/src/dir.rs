@@ -135,9 +135,12 @@ impl Dir {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {
                 let descriptor =
                     self.descriptor.try_clone().map_err(|error| Error::io("open", &self.path, error))?;
-                rustix::fs::seek(&descriptor, rustix::fs::SeekFrom::Start(0))
-                    .map_err(|error| Error::io("rewind", &self.path, error.into()))?;
-                Ok(descriptor)
+                match rustix::fs::seek(&descriptor, rustix::fs::SeekFrom::Start(0)) {
+                    Ok(_) => Ok(descriptor),
+                    // Opened for lookups alone.
+                    Err(rustix::io::Errno::BADF) => Err(error),
+                    Err(error) => Err(Error::io("rewind", &self.path, error.into())),
+                }
             }
             reopened => reopened,
         }

@@ -65,8 +65,11 @@ pub(super) fn would_remove(
 }
 
 fn left<'a>(args: &Args, target: &'a Target) -> Result<Vec<Aside<'a>>, Error> {
-    // If the parent cannot be listed, the target itself can still be renamed aside.
-    let left = leftovers(&target.parent, &target.name).unwrap_or_default();
+    let left = match leftovers(&target.parent, &target.name) {
+        // If the parent cannot be listed, the target itself can still be renamed aside.
+        Err(_) if !target.is_missing => Vec::new(),
+        left => left?,
+    };
     if target.is_missing && left.is_empty() {
         return Err(Error::new("remove", &target.path, ErrorKind::NotFound, "No such file or directory"));
     }

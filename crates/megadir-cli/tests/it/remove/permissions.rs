@@ -87,6 +87,23 @@ fn a_sticky_directory_keeps_what_others_made() {
 }
 
 #[test]
+fn leftovers_that_cannot_be_looked_for_are_not_said_to_be_missing() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(at, &["t/", "t/mine/", "t/mine/f"]);
+    chown(at.join("t/mine"), Some(65534), Some(65534)).unwrap();
+    mode(&at.join("t"), 0o333);
+    let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--detach", "t/gone"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.starts_with("megadir: ") && ran.err.contains("'t/': Permission denied\n"), "{ran:?}");
+    // A directory that is there needs no list of the others.
+    let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--detach", "t/mine"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(by_std(&at.join("t")).is_empty());
+}
+
+#[test]
 fn of_many_that_stay_the_first_are_told_and_the_rest_is_counted() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));
