@@ -26,7 +26,8 @@ pub struct Counts {
     pub directories_kept: u64,
 }
 
-/// Counts of a running removal, and the flag that cancels it. One value may serve several removals.
+/// Counts of a running removal, and the flag that cancels it. One value may serve several removals,
+/// also at the same time.
 #[derive(Debug, Default)]
 pub struct Progress {
     counters: Counters,
@@ -63,17 +64,7 @@ impl Progress {
 
     /// Returns the counts so far; they lag by at most a few hundred entries per worker.
     pub fn counts(&self) -> Counts {
-        let counters = &self.counters;
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            entries: load(&counters.entries),
-            directories: load(&counters.directories),
-            bytes: load(&counters.bytes),
-            linked: load(&counters.linked),
-            failures: load(&counters.failures),
-            mounts: load(&counters.mounts),
-            directories_kept: load(&counters.directories_kept),
-        }
+        self.counters.get()
     }
 
     /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may
@@ -87,37 +78,60 @@ impl Progress {
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.0.load(Ordering::Relaxed)
     }
+}
+
+impl Counters {
+    fn get(&self) -> Counts {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            entries: load(&self.entries),
+            directories: load(&self.directories),
+            bytes: load(&self.bytes),
+            linked: load(&self.linked),
+            failures: load(&self.failures),
+            mounts: load(&self.mounts),
+            directories_kept: load(&self.directories_kept),
+        }
+    }
 
     #[cfg(any(target_os = "linux", windows))]
-    pub(super) fn add(&self, counts: &Counts) {
-        let counters = &self.counters;
+    fn add(&self, counts: &Counts) {
         let add = |counter: &AtomicU64, more: u64| {
             if more > 0 {
                 counter.fetch_add(more, Ordering::Relaxed);
             }
         };
-        add(&counters.entries, counts.entries);
-        add(&counters.directories, counts.directories);
-        add(&counters.bytes, counts.bytes);
-        add(&counters.linked, counts.linked);
-        add(&counters.failures, counts.failures);
-        add(&counters.mounts, counts.mounts);
-        add(&counters.directories_kept, counts.directories_kept);
+        add(&self.entries, counts.entries);
+        add(&self.directories, counts.directories);
+        add(&self.bytes, counts.bytes);
+        add(&self.linked, counts.linked);
+        add(&self.failures, counts.failures);
+        add(&self.mounts, counts.mounts);
+        add(&self.directories_kept, counts.directories_kept);
     }
 }
 
+/// Counts of one call, which its caller's [`Progress`] gets too.
 #[cfg(any(target_os = "linux", windows))]
-impl Counts {
-    pub(super) fn since(&self, before: &Self) -> Self {
-        Self {
-            entries: self.entries - before.entries,
-            directories: self.directories - before.directories,
-            bytes: self.bytes - before.bytes,
-            linked: self.linked - before.linked,
-            failures: self.failures - before.failures,
-            mounts: self.mounts - before.mounts,
-            directories_kept: self.directories_kept - before.directories_kept,
-        }
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) progress: &'a Progress,
+    counters: Counters,
+}
+
+#[cfg(any(target_os = "linux", windows))]
+impl<'a> Call<'a> {
+    pub(super) fn new(progress: &'a Progress) -> Self {
+        Self { progress, counters: Counters::default() }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.counters.get()
+    }
+
+    pub(super) fn add(&self, counts: &Counts) {
+        self.counters.add(counts);
+        self.progress.counters.add(counts);
     }
 }
 

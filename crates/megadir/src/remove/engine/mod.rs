@@ -32,6 +32,7 @@ use self::window::Room;
 #[cfg(windows)]
 pub(super) use self::windows as system;
 use super::policy::Order;
+use super::progress::Call;
 use super::{Progress, RemoveOptions};
 use crate::error::Error;
 
@@ -41,6 +42,7 @@ const DIRECTORIES_WAITING: usize = 4;
 /// State shared by all workers of a removal.
 struct Shared<'a> {
     options: &'a RemoveOptions<'a>,
+    call: &'a Call<'a>,
     progress: &'a Progress,
     /// Path of the root, for messages.
     path: PathBuf,

@@ -19,6 +19,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
+use crate::remove::progress::Call;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
 /// Share of the process's descriptor limit, for all workers together.
@@ -55,9 +56,9 @@ pub fn remove_tree(
     let path = parent.path().join(names::to_os(name)?);
     check(options, &path)?;
     let name = component(name, &path)?;
-    let before = progress.counts();
+    let call = &Call::new(progress);
     if !options.opens(&Place::default(), name.to_bytes()) {
-        return Ok(finish(progress, &before));
+        return Ok(finish(call));
     }
     let opened = Opener::new(false).below(parent, &name);
     let root = match opened {
@@ -70,31 +71,31 @@ pub fn remove_tree(
         Err(error) => {
             let may = !options.dry_run && options.removes_all() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
-                return Ok(finish(progress, &before));
+                return Ok(finish(call));
             }
             if may && !announced(options, &path, progress) {
-                return Ok(finish(progress, &before));
+                return Ok(finish(call));
             }
             if !may || system::remove_directory(parent, &name, None).is_err() {
                 return Err(Error::io("open", &path, error.into()));
             }
-            progress.add(&Counts { directories: 1, ..Counts::default() });
-            return Ok(finish(progress, &before));
+            call.add(&Counts { directories: 1, ..Counts::default() });
+            return Ok(finish(call));
         }
     };
     match root {
         None => {
             let descriptor = system::duplicate(parent).map_err(|error| Error::io("open", &path, error))?;
-            remove_file(descriptor, parent.path(), &name, options, progress);
+            remove_file(descriptor, parent.path(), &name, options, call);
         }
         Some(root) => {
             let identity = (!system::GOES_WHILE_OPEN).then(|| system::identity(&root)).transpose();
             let identity = identity.map_err(|error| Error::io("open", &path, error.into()))?;
             let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity };
-            root.remove(options, progress);
+            root.remove(options, call);
         }
     }
-    Ok(finish(progress, &before))
+    Ok(finish(call))
 }
 
 /// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
@@ -104,10 +105,10 @@ pub fn remove_tree(
 /// [`RemoveOptions::on_failure`].
 pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
     check(options, directory.path())?;
-    let before = progress.counts();
+    let call = &Call::new(progress);
     let root = Arc::new(directory.reopen_for_reader()?);
-    empty_all(&root, directory.path(), options, progress);
-    Ok(finish(progress, &before))
+    empty_all(&root, directory.path(), options, call);
+    Ok(finish(call))
 }
 
 fn announced(options: &RemoveOptions<'_>, path: &Path, progress: &Progress) -> bool {
@@ -127,18 +128,19 @@ struct Root<'a> {
 }
 
 impl Root<'_> {
-    fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
+    fn remove(&self, options: &RemoveOptions<'_>, call: &Call<'_>) {
+        let progress = call.progress;
         if !options.removes_all() || options.keep.is_some() {
-            return empty_all(&self.descriptor, self.path, options, progress);
+            return empty_all(&self.descriptor, self.path, options, call);
         }
-        let fail = |failure| fail(failure, options, progress);
+        let fail = |failure| fail(failure, options, call);
         for pass in 0..=PASSES_MAX {
-            let stays = empty(&self.descriptor, self.path, options, progress, pass > 0);
+            let stays = empty(&self.descriptor, self.path, options, call, pass > 0);
             if progress.is_cancelled() {
                 return;
             }
             if stays != 0 {
-                return progress.add(&Counts { directories_kept: 1, ..Counts::default() });
+                return call.add(&Counts { directories_kept: 1, ..Counts::default() });
             }
             if !announced(options, self.path, progress) {
                 return;
@@ -153,7 +155,7 @@ impl Root<'_> {
                 removed = system::remove_directory(self.parent, self.name, self.identity);
             }
             match removed {
-                Ok(()) => return progress.add(&Counts { directories: 1, bytes, ..Counts::default() }),
+                Ok(()) => return call.add(&Counts { directories: 1, bytes, ..Counts::default() }),
                 // Another process has removed it, or created something in it.
                 Err(Errno::NOENT) => return,
                 Err(Errno::NOTEMPTY | Errno::EXIST) => system::wait_for_others(pass),
@@ -164,29 +166,30 @@ impl Root<'_> {
     }
 }
 
-fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
+fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, call: &Call<'_>) {
+    let gone = || {
+        let counts = call.counts();
+        counts.entries + counts.directories
+    };
     for pass in 0..=PASSES_MAX {
-        let before = progress.counts();
-        let stays = empty(root, path, options, progress, pass > 0);
-        if progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
+        let before = gone();
+        let stays = empty(root, path, options, call, pass > 0);
+        if call.progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
             return;
         }
         let left = match options.removes_all() {
             true => holds_any(root, options.keep),
             // Only kept entries may remain.
-            false => {
-                let gone = progress.counts().since(&before);
-                Ok(gone.entries + gone.directories > 0)
-            }
+            false => Ok(gone() > before),
         };
         match left {
             Ok(false) => return,
             Ok(true) => {}
-            Err(error) => return fail(Error::io("read", path, error), options, progress),
+            Err(error) => return fail(Error::io("read", path, error), options, call),
         }
     }
     let reason = if options.removes_all() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
-    fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
+    fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, call);
 }
 
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
@@ -207,8 +210,8 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
-    progress.add(&Counts { failures: 1, ..Counts::default() });
+fn fail(failure: Error, options: &RemoveOptions<'_>, call: &Call<'_>) {
+    call.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);
 }
 
@@ -216,11 +219,11 @@ fn empty(
     root: &Arc<Directory>,
     path: &Path,
     options: &RemoveOptions<'_>,
-    progress: &Progress,
+    call: &Call<'_>,
     is_repeated: bool,
 ) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
-    let shared = Shared { is_repeated, ..shared(Arc::clone(root), path.to_owned(), options, progress) };
+    let shared = Shared { is_repeated, ..shared(Arc::clone(root), path.to_owned(), options, call) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&shared, scope);
         worker.push(Frame {
@@ -237,15 +240,9 @@ fn empty(
     node.stays()
 }
 
-fn remove_file(
-    directory: Directory,
-    path: &Path,
-    name: &CStr,
-    options: &RemoveOptions<'_>,
-    progress: &Progress,
-) {
+fn remove_file(directory: Directory, path: &Path, name: &CStr, options: &RemoveOptions<'_>, call: &Call<'_>) {
     let directory = Arc::new(directory);
-    let shared = shared(Arc::clone(&directory), path.to_owned(), options, progress);
+    let shared = shared(Arc::clone(&directory), path.to_owned(), options, call);
     let node = Node::new(None, CString::default(), 0, 0);
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&shared, scope);
@@ -260,14 +257,15 @@ fn shared<'a>(
     root: Arc<Directory>,
     path: PathBuf,
     options: &'a RemoveOptions<'a>,
-    progress: &'a Progress,
+    call: &'a Call<'a>,
 ) -> Shared<'a> {
     let row = policy::row(system::file_system(&root));
     let room = system::handles_max() / DESCRIPTORS_SHARE;
     let workers = options.workers.min(room / DESCRIPTORS_MIN).max(1);
     Shared {
         options,
-        progress,
+        call,
+        progress: call.progress,
         path,
         root,
         unconditional: options.removes_all(),
@@ -318,8 +316,8 @@ pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> 
     }
 }
 
-fn finish(progress: &Progress, before: &Counts) -> Removed {
-    let counts = progress.counts().since(before);
-    let cancelled = progress.is_cancelled();
+fn finish(call: &Call<'_>) -> Removed {
+    let counts = call.counts();
+    let cancelled = call.progress.is_cancelled();
     Removed { counts, complete: !cancelled && counts.failures == 0, cancelled }
 }

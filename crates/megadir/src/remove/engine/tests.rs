@@ -214,3 +214,25 @@ fn a_file_that_is_named_is_looked_at_after_the_wait() {
     assert_eq!(remove_contents(&directory, &options(&old()), &progress).unwrap().counts.entries, 0);
     assert!(file.exists());
 }
+
+#[test]
+fn a_call_counts_its_own_entries_if_another_one_has_the_same_progress() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (tree, other) = (scratch.path().join("tree"), scratch.path().join("other"));
+    filled(&tree, 3);
+    filled(&other, 5);
+    let conditions = old();
+    let second = Mutex::new(None);
+    let progress = Progress::new();
+    let on_removal = |path: &Path, _: FileType| {
+        if path.starts_with(&tree) && second.lock().unwrap().is_none() {
+            *second.lock().unwrap() = Some(remove(&other, &options(&conditions), &progress));
+        }
+        true
+    };
+    let first =
+        remove(&tree, &RemoveOptions { on_removal: Some(&on_removal), ..options(&conditions) }, &progress);
+    let second = second.into_inner().unwrap().unwrap();
+    assert_eq!((first.counts.entries, second.counts.entries), (3, 5));
+    assert_eq!(progress.counts().entries, 8);
+}

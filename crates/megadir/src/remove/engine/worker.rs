@@ -348,7 +348,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     }
 
     pub(super) fn tell(&mut self) {
-        self.shared.progress.add(&self.counts);
+        self.shared.call.add(&self.counts);
         self.counts = Counts::default();
         self.untold = 0;
     }
