@@ -224,20 +224,20 @@ impl Mpi {
         self.completed(request, pause)
     }
 
-    /// The blocking calls of MPI keep the processor from other ranks on it.
+    /// The blocking calls of MPI keep the processor from other ranks on it. Only `pause` that returns `false` gives up a
+    /// request, which then has no buffer: after an error, or if `pause` panics, this does not return.
     fn completed(&self, request: usize, mut pause: impl FnMut() -> bool) -> io::Result<bool> {
         let mut request = request;
+        let mut pending = Pending { mpi: self, is_over: false };
         loop {
             let (mut done, mut status): (c_int, Status) = (0, [0; 16]);
             // SAFETY: MPI made the request; flag and status are written, and the status has room.
             let tested =
                 unsafe { (self.library.calls.test)(&raw mut request, &raw mut done, &raw mut status) };
             checked("MPI_Test", tested)?;
-            if done != 0 {
-                return Ok(true);
-            }
-            if !pause() {
-                return Ok(false);
+            pending.is_over = done != 0 || !pause();
+            if pending.is_over {
+                return Ok(done != 0);
             }
         }
     }
@@ -364,6 +364,21 @@ impl Mpi {
     pub fn abort(&self, code: u8) {
         // SAFETY: MPI is initialised. The call does not return.
         unsafe { (self.library.calls.abort)(self.library.world, c_int::from(code)) };
+    }
+}
+
+/// Ends the process if it is dropped too early: MPI still uses the buffers of the request, which are about to go.
+struct Pending<'a> {
+    mpi: &'a Mpi,
+    is_over: bool,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.mpi.abort(1);
+            std::process::abort();
+        }
     }
 }
 

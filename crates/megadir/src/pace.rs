@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const SLEEP_MAX: Duration = Duration::from_millis(50);
+pub(crate) const SLEEP_MAX: Duration = Duration::from_millis(50);
 const SAVED: Duration = Duration::from_millis(10);
 
 /// Rate limit in entries per second.

@@ -15,7 +15,8 @@ pub struct Counts {
     pub moved: u64,
     /// Files that stay because their new path is taken. Each was reported.
     pub conflicts: u64,
-    /// Files and directories that the system refused. Each was reported.
+    /// Files and directories that the system refused. Each was reported, except that a target directory that cannot be
+    /// opened was reported once for all of its files.
     pub failures: u64,
     /// Files that stay because the new layout has no path for their names.
     pub unplaced: u64,

@@ -57,7 +57,7 @@ pub(super) fn count_files(
     Ok(found.to_move + found.in_place)
 }
 
-/// Walks once, with the depth for this number of files.
+/// Walks once, with the depth for `files` files.
 fn count(
     directory: &Dir,
     options: &ReshardOptions<'_>,

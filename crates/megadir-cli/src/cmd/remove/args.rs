@@ -1,7 +1,7 @@
 //! Options of `megadir remove` and their checks.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use megadir::FileType;
@@ -176,7 +176,7 @@ impl Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rate {
-    Fixed(u64),
+    Fixed(NonZeroU32),
     Auto,
 }
 
@@ -193,18 +193,19 @@ fn rate(text: &str) -> Result<Rate, String> {
     if text == "auto" {
         return Ok(Rate::Auto);
     }
-    values::rate(text).map(|rate| Rate::Fixed(rate.get().into())).map_err(|error| format!("{error}, or auto"))
+    values::rate(text).map(Rate::Fixed).map_err(|error| format!("{error}, or auto"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Rate, rate};
+    use super::{NonZeroU32, Rate, rate};
 
     #[test]
     fn rates_are_counts_a_second() {
-        assert_eq!(rate("500/s"), Ok(Rate::Fixed(500)));
-        assert_eq!(rate("10k/s"), Ok(Rate::Fixed(10_000)));
-        assert_eq!(rate("7"), Ok(Rate::Fixed(7)));
+        let fixed = |rate| NonZeroU32::new(rate).map(Rate::Fixed).ok_or_else(String::new);
+        assert_eq!(rate("500/s"), fixed(500));
+        assert_eq!(rate("10k/s"), fixed(10_000));
+        assert_eq!(rate("7"), fixed(7));
         assert_eq!(rate("auto"), Ok(Rate::Auto));
         for text in ["", "0", "0/s", "/s", "5/m", "5 per second", "-1/s", "0.5/s"] {
             assert!(rate(text).is_err(), "{text}");

@@ -1,6 +1,5 @@
 //! Passes targets to the library one by one; collects and prints the results.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -122,7 +121,7 @@ fn each(
         on_removal: if results.log.is_none() { None } else { Some(&announce) },
         dry_run: args.dry_run,
         entries_per_second_max: args.rate.and_then(|rate| match rate {
-            Rate::Fixed(rate) => NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)),
+            Rate::Fixed(rate) => Some(rate),
             Rate::Auto => None,
         }),
         ..RemoveOptions::new(args.threads.unwrap_or_else(policy::processors), &on_failure)

@@ -42,7 +42,7 @@ impl Summary {
             quiet: args.change.quiet,
             listed: args.list,
             rate: match args.rate {
-                Some(Rate::Fixed(rate)) => Some(rate),
+                Some(Rate::Fixed(rate)) => Some(rate.get().into()),
                 Some(Rate::Auto) | None => None,
             },
             looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),

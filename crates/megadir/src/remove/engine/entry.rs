@@ -39,11 +39,11 @@ impl Worker<'_, '_, '_> {
         kind: FileType,
     ) -> Became {
         let options = self.shared.options;
-        let mut space = Space::default();
+        let mut freed = Freed::default();
         let examines = options.dry_run || !self.shared.unconditional;
         if examines {
             match self.examine(node, directory, name, kind) {
-                Examined::Goes(of_entry) => space = of_entry,
+                Examined::Goes(of_entry) => freed = of_entry,
                 Examined::Stays => return Became::Done,
                 Examined::Directory => return Became::Directory,
             }
@@ -71,8 +71,8 @@ impl Worker<'_, '_, '_> {
         match removed {
             Ok(()) => {
                 self.counts.entries += 1;
-                self.counts.bytes += space.bytes;
-                self.counts.linked += u64::from(space.linked);
+                self.counts.bytes += freed.bytes;
+                self.counts.linked += u64::from(freed.linked);
                 self.count();
             }
             // Another process removed it.
@@ -142,7 +142,7 @@ impl Worker<'_, '_, '_> {
             return Examined::Stays;
         }
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
-        Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
+        Examined::Goes(facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts)))
     }
 
     pub(super) fn enter(&mut self, name: CString) {
@@ -275,12 +275,12 @@ fn unknown(lacks: StatMask) -> std::io::Error {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Space {
+struct Freed {
     bytes: u64,
     linked: bool,
 }
 
-impl Space {
+impl Freed {
     fn of(facts: &Attributes) -> Self {
         match facts.links {
             0 | 1 => Self { bytes: facts.allocated_bytes, linked: false },
@@ -290,7 +290,7 @@ impl Space {
 }
 
 enum Examined {
-    Goes(Space),
+    Goes(Freed),
     Stays,
     Directory,
 }

@@ -16,6 +16,7 @@ mod window;
 pub(super) mod windows;
 mod worker;
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -25,7 +26,6 @@ pub(super) use self::linux as system;
 pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
-use self::pace::Pace;
 use self::pool::Pool;
 use self::system::{Directory, Opener};
 use self::window::Room;
@@ -52,7 +52,8 @@ struct Shared<'a> {
     /// Entries have been removed before: the attributes of directories may be the removal's own doing.
     is_repeated: bool,
     opener: Opener,
-    pace: Option<Pace>,
+    /// Most entries per second.
+    rate: Option<NonZeroU32>,
     pool: Pool,
     order: Order,
     /// Window of a worker, bytes.

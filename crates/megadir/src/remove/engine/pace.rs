@@ -4,28 +4,17 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
-use crate::pace::interval_ns;
+use crate::pace::{SLEEP_MAX, interval_ns};
 use crate::remove::Progress;
 
-const SLEEP_MAX: Duration = Duration::from_millis(50);
 const SLEEP_MIN: Duration = Duration::from_millis(1);
 
-#[derive(Debug)]
-pub(super) struct Pace {
-    interval_ns: u64,
-}
-
-impl Pace {
-    pub(super) fn new(entries_per_second: NonZeroU32) -> Self {
-        Self { interval_ns: interval_ns(entries_per_second) }
-    }
-
-    #[must_use]
-    pub(super) fn wait(&self, progress: &Progress) -> bool {
-        #[cfg(test)]
-        progress.meanwhile.happens(progress);
-        progress.slots.wait(self.interval_ns, 1, || progress.is_cancelled())
-    }
+/// Waits until one more entry is within the rate; `false` if the removal is cancelled.
+#[must_use]
+pub(super) fn wait(entries_per_second: NonZeroU32, progress: &Progress) -> bool {
+    #[cfg(test)]
+    progress.meanwhile.happens(progress);
+    progress.slots.wait(interval_ns(entries_per_second), 1, || progress.is_cancelled())
 }
 
 impl Worker<'_, '_, '_> {
@@ -33,10 +22,10 @@ impl Worker<'_, '_, '_> {
     /// if the removal is cancelled.
     #[inline]
     pub(super) fn have_place(&mut self) -> bool {
-        if let Some(pace) = &self.shared.pace
+        if let Some(rate) = self.shared.rate
             && !self.has_place
         {
-            self.has_place = pace.wait(self.shared.progress);
+            self.has_place = wait(rate, self.shared.progress);
             return self.has_place;
         }
         true
@@ -44,7 +33,7 @@ impl Worker<'_, '_, '_> {
 
     #[inline]
     pub(super) fn take_place(&mut self) -> bool {
-        if self.shared.pace.is_none() {
+        if self.shared.rate.is_none() {
             return true;
         }
         let may_go = self.have_place();

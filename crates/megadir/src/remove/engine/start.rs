@@ -1,6 +1,7 @@
 //! Begin and end of a removal: the entry named by the caller.
 
 use std::ffi::{CStr, CString};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -8,7 +9,7 @@ use std::sync::atomic::AtomicUsize;
 use super::Shared;
 use super::leave::{KEEPS_MATCHING, PASSES_MAX};
 use super::node::{FAILED, Node};
-use super::pace::Pace;
+use super::pace::wait;
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Opener, Reader};
 use super::window::Names;
@@ -70,7 +71,7 @@ pub fn remove_tree(
         }
         Err(error) => {
             let may = !options.dry_run && options.removes_all() && options.keep.is_none();
-            if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
+            if rate(options).filter(|_| may).is_some_and(|rate| !wait(rate, progress)) {
                 return Ok(finish(call));
             }
             if may && !announced(options, &path, progress) {
@@ -149,7 +150,7 @@ impl Root<'_> {
             if options.dry_run {
                 bytes = system::space(&self.descriptor);
             } else {
-                if pace(options).is_some_and(|pace| !pace.wait(progress)) {
+                if rate(options).is_some_and(|rate| !wait(rate, progress)) {
                     return;
                 }
                 removed = system::remove_directory(self.parent, self.name, self.identity);
@@ -271,7 +272,7 @@ fn shared<'a>(
         unconditional: options.removes_all(),
         is_repeated: false,
         opener: Opener::new(options.cross_mounts),
-        pace: pace(options),
+        rate: rate(options),
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),
         window_bytes: policy::window_bytes(row, workers),
@@ -281,8 +282,8 @@ fn shared<'a>(
     }
 }
 
-fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
-    options.entries_per_second_max.filter(|_| !options.dry_run).map(Pace::new)
+fn rate(options: &RemoveOptions<'_>) -> Option<NonZeroU32> {
+    options.entries_per_second_max.filter(|_| !options.dry_run)
 }
 
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
