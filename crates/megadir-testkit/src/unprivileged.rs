@@ -1,6 +1,7 @@
 //! Runs code as a user without privileges: root is refused nothing, so proves nothing about permissions.
 
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use megadir::Dir;
 use rustix::fs::RawDir;
@@ -34,19 +35,22 @@ pub fn with_one_thread_more<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T
     if !geteuid().is_root() {
         return Err("only root can become a user without other threads".to_owned());
     }
-    // No other process has this user: the system counts the threads of all.
-    let user = Uid::from_raw((1 << 30) + std::process::id());
+    // The system counts the threads of all processes, and for a moment those that were joined: no other call has
+    // this user.
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let user = Uid::from_raw((1 << 30) + (CALLS.fetch_add(1, Ordering::Relaxed) << 22) + std::process::id());
     let before = getrlimit(Resource::Nproc);
     let ended = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             setrlimit(Resource::Nproc, Rlimit { current: Some(2), maximum: before.maximum }).unwrap();
-            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
-            run()
+            let become_user = rustix::thread::set_thread_res_uid(user, user, user);
+            become_user.map_err(|error| format!("cannot become user {}: {error}", user.as_raw()))?;
+            Ok(run())
         });
         thread.join()
     });
     setrlimit(Resource::Nproc, before).unwrap();
-    Ok(ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Checked with another decoder than megadir's. Servers may demand more than read permission.

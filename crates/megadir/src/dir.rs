@@ -33,7 +33,7 @@ pub struct DirId {
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// Mount ID (Linux 5.8 and later, or with /proc).
+    /// Mount ID, by statx or /proc.
     pub mount: Option<u64>,
 }
 
@@ -178,7 +178,7 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     fn mount(&self) -> Option<u64> {
-        // Linux before 4.11, or a seccomp filter, has no statx.
+        // A seccomp filter may refuse statx.
         let known = crate::mount_id::mount_id(self.as_fd());
         known.unwrap_or_else(|_| crate::mount_id::in_proc(self))
     }

@@ -1,4 +1,4 @@
-//! Mount ID of an open file: by statx (Linux 5.8), else by /proc, if that is mounted. Devices do not distinguish bind mounts.
+//! Mount ID of an open file: by statx, else, if a filter refuses that, by /proc. Devices do not distinguish bind mounts.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 

@@ -11,6 +11,7 @@ use megadir::{
     Strategy, WalkItem, WalkOptions, attribute_policy, backend, block_device,
 };
 use megadir_sys::page_cache::resident;
+use megadir_testkit::PATIENCE;
 use megadir_testkit::mount::{BTRFS, EXT4, EXT4_LINEAR, Mount, Recipe, XFS};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Names};
@@ -43,6 +44,14 @@ fn cached_bytes(directory: &Dir) -> u64 {
     resident(device.as_fd()).unwrap().cached * rustix::param::page_size() as u64
 }
 
+/// Time for the device: ample where blocks must come.
+fn limit(read_ahead: ReadAhead) -> Duration {
+    match read_ahead {
+        ReadAhead::Always => PATIENCE,
+        ReadAhead::Auto | ReadAhead::Never => Duration::from_millis(500),
+    }
+}
+
 /// Reads the first batch, and waits until the device has read what it was asked for.
 fn cached_after_the_first_batch(mount: &Mount, read_ahead: ReadAhead, threads: usize) -> (u64, u64) {
     let directory = Dir::open(mount.path().join("large")).unwrap();
@@ -52,7 +61,7 @@ fn cached_after_the_first_batch(mount: &Mount, read_ahead: ReadAhead, threads: u
     let directory_bytes = directory.size_bytes().unwrap();
     let asked = Instant::now();
     let mut cached = cached_bytes(&directory) - before;
-    while cached < directory_bytes && asked.elapsed() < Duration::from_millis(500) {
+    while cached < directory_bytes && asked.elapsed() < limit(read_ahead) {
         std::thread::sleep(Duration::from_millis(5));
         cached = cached_bytes(&directory) - before;
     }
@@ -92,7 +101,7 @@ fn cached_after_a_range(mount: &Mount, read_ahead: ReadAhead) -> Result<(u64, u6
     }
     let asked = Instant::now();
     let mut cached = cached_bytes(&directory()) - before;
-    while cached < directory_bytes / 2 && asked.elapsed() < Duration::from_millis(500) {
+    while cached < directory_bytes / 2 && asked.elapsed() < limit(read_ahead) {
         std::thread::sleep(Duration::from_millis(5));
         cached = cached_bytes(&directory()) - before;
     }

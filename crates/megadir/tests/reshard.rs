@@ -216,12 +216,14 @@ fn a_growing_layout_gets_the_depth_for_all_files() {
 }
 
 #[test]
-fn counting_for_a_growing_layout_reports_no_failure_twice() {
+fn counting_for_a_growing_layout_reports_each_failure_once() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
-    // In directories of the old layout.
-    fs::create_dir(at.join("ab")).unwrap();
-    fs::set_permissions(at.join("ab"), fs::Permissions::from_mode(0o000)).unwrap();
+    // A directory of the old layout, and one that only the new layout has.
+    for name in ["ab", "x"] {
+        fs::create_dir(at.join(name)).unwrap();
+        fs::set_permissions(at.join(name), fs::Permissions::from_mode(0o000)).unwrap();
+    }
     fs::set_permissions(at, fs::Permissions::from_mode(0o777)).unwrap();
     let directory = Dir::open(at).unwrap();
     unprivileged(|| {
@@ -230,11 +232,13 @@ fn counting_for_a_growing_layout_reports_no_failure_twice() {
         let (from, to) = (layout("prefix:2"), layout("suffix:1/1/1+from=0+under=10"));
         let options = ReshardOptions::new(from, to, &on_failure);
         let counts = reshard(&directory, &options, &Progress::new()).unwrap();
-        assert_eq!((counts.failures, failures.take().len()), (1, 1));
+        assert_eq!((counts.failures, failures.take().len()), (2, 2));
         let found = survey(&directory, &options, u64::MAX, &Progress::new()).unwrap();
-        assert_eq!((found.stay.failures, failures.take().len()), (1, 1));
+        assert_eq!((found.stay.failures, failures.take().len()), (2, 2));
     });
-    fs::set_permissions(at.join("ab"), fs::Permissions::from_mode(0o700)).unwrap();
+    for name in ["ab", "x"] {
+        fs::set_permissions(at.join(name), fs::Permissions::from_mode(0o700)).unwrap();
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! File systems that store no types in directories. Where the inodes may not be read either, no entry is taken for something
-//! that is no directory.
+//! File systems that store no types in directories. Where the inodes may not be read either, unknown entries are
+//! not silently treated as files.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 

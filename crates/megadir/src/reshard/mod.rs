@@ -32,6 +32,8 @@ mod targets;
 mod tree;
 mod window;
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -119,7 +121,21 @@ pub fn reshard(
     options: &ReshardOptions<'_>,
     progress: &Progress,
 ) -> std::result::Result<Counts, Stopped> {
-    let way = way(directory, options, progress)?;
+    // A walk that counts, for the depth, fails where the moving walk does, and in directories that only the new
+    // layout has.
+    let failed = RefCell::new(HashSet::new());
+    let on_failure = |failure: Error| {
+        if failed.borrow_mut().insert(failure.path().to_owned()) {
+            (options.on_failure)(failure);
+        }
+    };
+    let way = way(directory, &ReshardOptions { on_failure: &on_failure, ..*options }, progress)?;
+    let on_failure = |failure: Error| {
+        if !failed.borrow_mut().remove(failure.path()) {
+            (options.on_failure)(failure);
+        }
+    };
+    let options = &ReshardOptions { on_failure: &on_failure, ..*options };
     let top = Arc::new(directory.again()?);
     lock(&top)?;
     let to = match options.into {
@@ -134,11 +150,14 @@ pub fn reshard(
     let route = Route::new(&options.from, &way)
         .map_err(|reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason))?;
     let (targets, except) = (Targets::new(to)?, options.into.map(Dir::id).transpose()?);
-    std::thread::scope(|scope| {
+    let mut done = std::thread::scope(|scope| {
         let mut mover = Mover::new(scope, route, targets, options, progress);
         let read = tree::visit(&top, except, &mut mover);
         mover.finish(read)
-    })
+    });
+    let counts = done.as_mut().unwrap_or_else(|stopped| &mut stopped.counts);
+    counts.failures += failed.borrow().len() as u64;
+    done
 }
 
 /// Error that ended a run, and the counts of the work before it.

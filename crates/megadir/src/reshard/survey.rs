@@ -40,20 +40,20 @@ pub fn survey(
     if options.to.growth().is_none() || options.into.is_some() {
         return count(directory, options, 0, enough, progress);
     }
-    let files = count_files(directory, options, enough, progress)?;
+    // The second walk reports the same failures.
+    let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
+    let files = count_files(directory, &silent, enough, progress)?;
     count(directory, options, files, enough, progress)
 }
 
-/// Number of files that decides the depth of a new layout in the same directory. Failures are not reported, because
-/// the files are read again.
+/// Number of files that decides the depth of a new layout in the same directory.
 pub(super) fn count_files(
     directory: &Dir,
     options: &ReshardOptions<'_>,
     enough: u64,
     progress: &Progress,
 ) -> Result<u64> {
-    let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
-    let found = count(directory, &silent, 0, enough, progress)?;
+    let found = count(directory, options, 0, enough, progress)?;
     Ok(found.to_move + found.in_place)
 }
 

@@ -94,9 +94,8 @@ pub fn read(
             false => root.open_below_on_this_mount(&name),
         };
         flow = match opened {
-            Ok(Some(directory)) => {
-                walk(usage, (directory, subtree.below(&name)), &options, &progress, watch)?
-            }
+            Ok(Some(directory)) => walk(usage, (directory, subtree.below(&name)), &options, &progress, watch)
+                .unwrap_or_else(|error| watch(TreeEvent::Failed(&error))),
             Ok(None) => watch(TreeEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
             Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(()),
             Err(error) => watch(TreeEvent::Failed(&error)),
@@ -211,7 +210,7 @@ fn walk(
                 break;
             }
         }
-        joined(threads)
+        Ok(joined(threads))
     });
     let tallies = tallies.map_err(|error| Error::io("start a thread to read", &path, error))?;
     tallies.iter().for_each(|tally| usage.merge(tally));
@@ -230,14 +229,11 @@ impl Message {
     }
 }
 
-type Reading<'s> = ScopedJoinHandle<'s, io::Result<Vec<Tally>>>;
+type Reading<'s> = ScopedJoinHandle<'s, Vec<Tally>>;
 
-fn joined(threads: Vec<Reading<'_>>) -> io::Result<Vec<Tally>> {
-    let mut tallies = Vec::new();
-    for thread in threads {
-        tallies.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-    }
-    Ok(tallies)
+fn joined(threads: Vec<Reading<'_>>) -> Vec<Tally> {
+    let joined = |thread: Reading<'_>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    threads.into_iter().flat_map(joined).collect()
 }
 
 impl<'r> Reader<'r> {
@@ -250,7 +246,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Includes the counts of the readers that it starts.
-    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Vec<Tally>>
+    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> Vec<Tally>
     where
         'r: 's,
     {
@@ -282,14 +278,14 @@ impl<'r> Reader<'r> {
                 let _ = self.messages.send(message);
             }
             if let Some(part) = self.part.another() {
-                // If the system refuses the thread, these read on.
+                // If the system refuses the thread, the others read on.
                 started.extend(self.beside(part).start(scope));
             }
         }
         drop(self.part);
-        let mut tallies = joined(started)?;
+        let mut tallies = joined(started);
         tallies.push(self.tally);
-        Ok(tallies)
+        tallies
     }
 
     fn beside(&self, part: WalkPart<Subtree>) -> Self {

@@ -171,8 +171,8 @@ struct Team {
 
 impl Walk {
     /// Starts a walk of the tree below an open directory. Errors:
-    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range, or the error of starting
-    /// the first thread; the walk goes on without others.
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range, or the first thread cannot
+    /// be started. If a later thread cannot be started, the walk continues without it.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.dir_path().clone();
         let (queue, mut workers) = workers(root, (), options)?;
@@ -294,7 +294,7 @@ impl Team {
                 return;
             }
             if let Some(another) = worker.another() {
-                // If the system refuses the thread, these read on.
+                // If the system refuses the thread, the others read on.
                 let _ = self.start(another, filled.clone(), empty.clone());
             }
         }

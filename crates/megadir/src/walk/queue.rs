@@ -87,13 +87,13 @@ impl<C> Queue<C> {
         let mut state = self.lock();
         if waited {
             state.looks_without = 0;
-            let may_start = !state.not_started.is_empty();
-            if state.admitted < self.workers_max {
-                state.admitted += 1;
-                let is_new = state.admitted > state.started;
-                drop(state);
+            let has_room = state.admitted < self.workers_max;
+            state.admitted += usize::from(has_room);
+            let is_new = has_room && state.admitted > state.started;
+            let may_start = is_new || state.not_started.iter().any(|(number, _)| *number < state.admitted);
+            drop(state);
+            if has_room {
                 self.admitted.notify_all();
-                return is_new || may_start;
             }
             return may_start;
         }
@@ -110,9 +110,11 @@ impl<C> Queue<C> {
         if state.closed {
             return None;
         }
-        if let Some(seat) = state.not_started.pop() {
+        let admitted = state.admitted;
+        let seats = state.not_started.iter().enumerate().filter(|(_, (number, _))| *number < admitted);
+        if let Some((at, _)) = seats.min_by_key(|(_, (number, _))| *number) {
             state.working += 1;
-            return Some(seat);
+            return Some(state.not_started.swap_remove(at));
         }
         if state.started >= state.admitted {
             return None;
@@ -257,9 +259,15 @@ mod tests {
         queue.not_started((1, None));
         assert!(queue.note(true), "worth another try");
         assert_eq!([number(queue.start()), number(queue.start())], [Some(1), None]);
-        queue.not_started((1, None));
         queue.not_started((2, None));
-        assert!(queue.pop(0).is_none(), "no other worker is waited for");
+        queue.not_started((1, None));
+        (0..LOOKS_TO_LEAVE).for_each(|_| assert!(!queue.note(false)));
+        assert_eq!([number(queue.start()), number(queue.start())], [Some(1), None], "2 is not admitted");
+        queue.not_started((1, None));
+        let (ended, waits) = std::sync::mpsc::channel();
+        std::thread::spawn(move || ended.send(queue.pop(0).is_none()));
+        let patience = std::time::Duration::from_secs(60);
+        assert_eq!(waits.recv_timeout(patience), Ok(true), "no other worker is waited for");
     }
 
     #[test]

@@ -112,9 +112,13 @@ fn run(
     let work = || -> Result<(), String> {
         while let Some(mut suite) = next() {
             let started = Instant::now();
-            let (status, text) = process::run_at_most(&mut suite.command, limit)?;
+            let ran = process::run_at_most(&mut suite.command, limit);
             let title = format!("{} in {:.1} s", suite.title, started.elapsed().as_secs_f64());
-            ended(&suite, &title, &text, status.success());
+            match ran {
+                Ok((status, text)) => ended(&suite, &title, &text, status.success()),
+                // It was killed, or could not be started.
+                Err(message) => ended(&suite, &title, &message, false),
+            }
         }
         Ok(())
     };
@@ -273,7 +277,7 @@ fn name_of_failed(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(FAILED)
 }
 
-/// The first lines that the test harness repeats after all tests, for reports of which nothing else is kept.
+/// First lines of a test's output, for reports that keep nothing else.
 fn said_by(test: &str, output: &str) -> String {
     let heading = format!("---- {test} stdout ----");
     let after = output.lines().skip_while(|line| *line != heading).skip(1);

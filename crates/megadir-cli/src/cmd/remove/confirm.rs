@@ -120,6 +120,11 @@ impl Counted {
         self.add_directory(&target.parent, &target.name, args, conditions);
     }
 
+    /// Further paths are not counted.
+    pub(super) fn cut(&mut self) {
+        self.total.is_incomplete = true;
+    }
+
     fn add_known(&mut self, entries: u64) {
         self.entries += entries;
         self.total.entries += entries;

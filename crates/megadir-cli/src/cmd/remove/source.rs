@@ -99,6 +99,7 @@ impl<'a> Source<'a> {
                 Err(error) => counted.unresolved(&path, &error),
             }
             if counted.is_many() {
+                counted.cut();
                 break;
             }
         }

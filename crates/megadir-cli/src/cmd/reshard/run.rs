@@ -79,7 +79,10 @@ fn stopped(results: Results, error: Error) -> CliError {
     if !results.summary.borrow().has_begun() {
         return error;
     }
-    results.finish().err().unwrap_or(CliError { code: exit::SOME_FAILED, ..error })
+    if let Err(of_output) = results.finish() {
+        eprintln!("megadir: {of_output}");
+    }
+    CliError { code: exit::SOME_FAILED, ..error }
 }
 
 fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {

@@ -85,7 +85,8 @@ impl Summary {
 
     /// Something was changed or has failed.
     pub(super) fn has_begun(&self) -> bool {
-        self.reported > 0 || self.counts != Counts::default()
+        let Counts { moved, conflicts, failures, directories_made, directories_removed, .. } = self.counts;
+        self.reported + moved + conflicts + failures + directories_made + directories_removed > 0
     }
 
     pub(super) fn code(&self) -> u8 {

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         lists::check(args, directory)?;
         return interruptible(|interrupt| lists::write(args, (directory, limits), conditions, interrupt));
     }
-    check_apart(&args.paths)?;
+    check_apart(&args.paths, args.reading.cross_mounts)?;
     if let Some(Engine::Mpi) = args.engine {
         return ranked(args);
     }
@@ -61,13 +61,21 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// Refuses trees that contain each other: their entries would count twice.
-pub(in crate::cmd) fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
+/// Refuses trees that contain each other: their entries would count twice. Without `cross_mounts`, trees on different
+/// mounts have none in common.
+pub(in crate::cmd) fn check_apart(paths: &[PathBuf], cross_mounts: bool) -> Result<(), CliError> {
+    let mount = |path: &Path| {
+        let id = Dir::open(path).and_then(|directory| directory.id()).ok()?;
+        Some((id.device, id.mount))
+    };
+    let may_share = |one: &Path, other: &Path| {
+        cross_mounts || mount(one).is_none_or(|one| mount(other).is_none_or(|other| one == other))
+    };
     let real: Vec<_> =
         paths.iter().filter_map(|path| Some((path, std::fs::canonicalize(path).ok()?))).collect();
     for (at, (path, inner)) in real.iter().enumerate() {
-        let outer =
-            real.iter().enumerate().find(|(other, (_, outer))| *other != at && inner.starts_with(outer));
+        let mut others = real.iter().enumerate().filter(|(other, _)| *other != at);
+        let outer = others.find(|(_, (_, outer))| inner.starts_with(outer) && may_share(inner, outer));
         if let Some((_, (outer, _))) = outer {
             let (path, outer) = (quoted(path), quoted(outer));
             return Err(CliError::usage(format!("{path} is in {outer}: name each tree once")));

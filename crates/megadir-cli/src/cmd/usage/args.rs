@@ -24,7 +24,7 @@ use crate::exit::{CliError, directory_parser};
 #[derive(clap::Args)]
 #[command(mut_arg("by", |by| by.action(ArgAction::Append).value_parser(time_or_rank)))]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some directories or entries could not be read; 2 usage; 3 nothing could be opened; 130 interrupted. \
+Exit codes: 0 done; 1 some directories or entries could not be read; 2 usage; 3 nothing could be read; 130 interrupted. \
 Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Directories, or one inventory [default: the current directory]

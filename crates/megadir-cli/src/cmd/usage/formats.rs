@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use megadir::usage::{AgeRow, Amount, Sum};
+use megadir::usage::{AgeRow, Amount, Root, Sum};
 use megadir::{Time, names};
 
 use super::Answer;
@@ -158,12 +158,19 @@ pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     }
     let report = &answer.report;
     let has_allocated = report.has_allocated();
-    for root in &report.roots {
+    // An alert on figures must not take a part for the whole.
+    let is_unread =
+        |root: &Root| answer.trees.iter().any(|tree| tree.read_s.is_none() && tree.path == root.path);
+    for root in report.roots.iter().filter(|root| !is_unread(root)) {
         let labels = of(names::from_os(root.path.as_os_str()));
         figures(&mut metrics, &TREE, &labels, &root.sum, has_allocated);
     }
     for directory in report.best(answer.args.printed()) {
-        let root = names::from_os(report.roots[directory.root as usize].path.as_os_str());
+        let root = &report.roots[directory.root as usize];
+        if is_unread(root) {
+            continue;
+        }
+        let root = names::from_os(root.path.as_os_str());
         let labels = of(root).with_path("directory", &directory.path.to_vec());
         figures(&mut metrics, &DIRECTORY, &labels, &directory.sum, has_allocated);
     }

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let Some(Engine::Mpi) = args.engine {
         return ranked(args);
     }
-    let inventory = inventory(&args.paths)?;
+    let inventory = inventory(&args.paths, args.cross_mounts)?;
     let by = args.by()?;
     let page = args.html.as_deref().map(|path| NewPage::prepare("page", "read", path)).transpose()?;
     let textfile = args.prometheus.prepare()?;
@@ -89,7 +89,7 @@ fn print(answer: &Answer<'_>) -> Result<u8, CliError> {
 
 /// By the ranks of a launcher.
 fn ranked(args: &Args) -> Result<u8, CliError> {
-    check_apart(&args.paths)?;
+    check_apart(&args.paths, args.cross_mounts)?;
     let by = args.by()?;
     let options = UsageOptions { depth: args.depth.or(Some(DEPTH_DIVIDED)), ..options(args, by) };
     let request = Request {
@@ -131,9 +131,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-fn inventory(paths: &[PathBuf]) -> Result<Option<&Path>, CliError> {
+fn inventory(paths: &[PathBuf], cross_mounts: bool) -> Result<Option<&Path>, CliError> {
     let Some(file) = paths.iter().find(|path| Inventory::is_at(path)) else {
-        check_apart(paths)?;
+        check_apart(paths, cross_mounts)?;
         return Ok(None);
     };
     if paths.len() > 1 {

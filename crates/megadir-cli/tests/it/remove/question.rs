@@ -66,6 +66,10 @@ fn the_question_has_the_entries_of_all_paths() {
         assert!((5000..7200).contains(&about(paths)), "{paths}: {}", about(paths));
     }
     assert!((2500..3600).contains(&about("a few")));
+    assert_eq!(shell(at, "printf 'a\\0b\\0' > list").code, Some(0));
+    let (code, shown) = on_terminal(at, "n\\n", "--files0-from list");
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(shown.contains("the paths listed in 'list' (more than 1000 entries)?"), "{shown}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_tree_that_cannot_be_read_takes_no_figures_of_another() {
         let mut strace = Command::new("strace");
         strace.args(["-f", "-qq", "-o", "/dev/null"]);
         strace.arg("-e").arg(format!("inject=clone3:error=EAGAIN:when={number}"));
-        strace.arg(program()).args(["usage", "--csv", "-j", "2", "one", "two"]);
+        strace.arg(program()).args(["usage", "--csv", "-j", "2", "--prometheus", "usage.prom", "one", "two"]);
         let ran = finish(strace.current_dir(scratch.path()));
         let is_unread = |tree: &&str| ran.err.contains(&format!("start a thread to read '{tree}'"));
         let Some(tree) = ["one", "two"].into_iter().find(is_unread) else { continue };
@@ -59,6 +59,10 @@ fn a_tree_that_cannot_be_read_takes_no_figures_of_another() {
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let other = if tree == "one" { "\r\ntwo,0,2," } else { "\r\none,0,2," };
         assert!(text(&ran.out).contains(other), "{ran:?}");
+        let metrics = std::fs::read_to_string(scratch.path().join("usage.prom")).unwrap();
+        let of_tree: Vec<&str> =
+            metrics.lines().filter(|line| line.contains(&format!("tree=\"{tree}\""))).collect();
+        assert_eq!(of_tree, [format!("megadir_usage_complete{{tree=\"{tree}\"}} 0")]);
     }
     assert!(failed > 0);
 }
