@@ -25,6 +25,8 @@ impl Targets {
     pub(super) fn new(top: Arc<Dir>) -> Result<Self> {
         match rustix::fs::unlinkat(&*top, NEW, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => {}
+            // Said before any look for the name.
+            Err(Errno::ROFS) => return Err(Error::io("reshard", top.path(), Errno::ROFS.into())),
             Err(error) => return Err(Error::io("remove", &top.path().join(NEW), error.into())),
         }
         Ok(Self { top, open: Vec::new(), is_plain: false, made: 0 })

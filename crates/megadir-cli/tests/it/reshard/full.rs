@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use megadir_testkit::mount::{BTRFS, Mount, run as tool};
+use megadir_testkit::mount::{BTRFS, Mount, TMPFS, run as tool};
 use megadir_testkit::require;
 
 use super::support::{files, make};
@@ -66,6 +66,15 @@ fn a_full_index_keeps_what_was_moved_and_large_dir_makes_room() {
     mount.remount(|image| tool(Command::new("tune2fs").args(["-O", "large_dir"]).arg(image))).unwrap();
     let ran = run(&at, &words);
     assert_eq!((ran.code, flat(&at)), (Some(0), NAMES), "{}", ran.err);
+}
+
+#[test]
+fn a_file_system_that_is_read_only_is_called_so() {
+    let mount = require!(Mount::make(&TMPFS));
+    make(&mount.path(), 3, "flat");
+    tool(Command::new("mount").args(["-o", "remount,ro"]).arg(mount.path())).unwrap();
+    run(&mount.path(), &["reshard", "--yes", "--from", "flat", "--to", "digest:1", "t"])
+        .complains(3, &["megadir: reshard 't': Read-only file system"]);
 }
 
 /// The kernel may have been built without quotas of users and projects, but btrfs always has its own.
