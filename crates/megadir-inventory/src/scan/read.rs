@@ -245,7 +245,7 @@ impl<'r> Reader<'r> {
             }
             if let Some(part) = self.part.another() {
                 let (gather, tell) = (self.gather.beside(), self.tell.clone());
-                // If the system refuses the thread, these read on.
+                // If the system refuses the thread, the others read on.
                 started.extend(Self { part, gather, tell, shared: self.shared }.start(scope));
             }
         }

@@ -52,13 +52,10 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
         true => follow(args, work, &options, &progress, &results),
     });
     drop(shown);
-    let (counts, error) = match done? {
-        Ok(counts) => (counts, None),
-        Err(Stopped { error, counts }) => (counts, Some(*error)),
-    };
+    let (counts, error) = parts(done?);
     results.summary.borrow_mut().finish(counts, started.elapsed(), interrupt.asked());
     if let Some(error) = error {
-        return Err(stopped(results, error));
+        return Err(stopped(results, *error));
     }
     let code = results.finish()?;
     if let Some(renewal) = &work.renewal {
@@ -71,6 +68,13 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
         eprintln!("megadir: {} {size}; --renew replaces it", quoted(&args.directory));
     }
     Ok(code)
+}
+
+fn parts(done: Result<Counts, Stopped>) -> (Counts, Option<Box<Error>>) {
+    match done {
+        Ok(counts) => (counts, None),
+        Err(Stopped { error, counts }) => (counts, Some(error)),
+    }
 }
 
 /// Prints the summary unless nothing was begun.
@@ -116,10 +120,7 @@ fn follow(
         let options = ReshardOptions { remove_emptied: is_last, ..*options };
         results.summary.borrow_mut().begin_pass();
         let began = Instant::now();
-        let (counts, error) = match reshard::reshard(&work.directory, &options, progress) {
-            Ok(counts) => (counts, None),
-            Err(Stopped { error, counts }) => (counts, Some(error)),
-        };
+        let (counts, error) = parts(reshard::reshard(&work.directory, &options, progress));
         // A pass that ended early has not met all files that stay.
         let is_whole = error.is_none() && !progress.is_cancelled();
         let stay = if is_whole || passes == 0 { counts } else { sum };
