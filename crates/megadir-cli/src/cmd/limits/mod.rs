@@ -17,7 +17,7 @@ use crate::cmd::times::{TimeStyle, now_s};
 use crate::cmd::values;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
-use crate::ui::output::Output;
+use crate::ui::output::{Ended, Output};
 
 const NAP: Duration = Duration::from_millis(100);
 
@@ -121,8 +121,12 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     }
     let mut output = Output::new()?;
     let look = text::Look::new(output.is_terminal(), args.verbose);
+    let mut printed = Ok(());
     for (index, path) in args.directories.iter().enumerate() {
         let Some(limits) = pass.check(path, asked) else { continue };
+        if printed.is_err() {
+            continue;
+        }
         if args.json {
             formats::json(&mut output.text, &limits, None);
         } else {
@@ -131,11 +135,9 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
             }
             look.report(&mut output.text, &limits, args.churn);
         }
-        if let Err(ended) = output.flush() {
-            return ended.code();
-        }
+        printed = output.flush();
     }
-    pass.end()
+    pass.end_after(printed)
 }
 
 fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -144,24 +146,23 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
     let mut ever_seen = false;
     loop {
         let mut pass = Pass::new(args)?;
+        let mut printed = Ok(());
         for path in &args.directories {
             interrupt.beats();
             let Some(limits) = pass.check(path, asked) else { continue };
-            let Some(output) = &mut output else { continue };
+            let Some(output) = output.as_mut().filter(|_| printed.is_ok()) else { continue };
             let time = TimeStyle::IsoSeconds.text(Time { seconds: now_s(), nanoseconds: 0 });
             if args.json {
                 formats::json(&mut output.text, &limits, Some(&time));
             } else {
                 output.text.extend_from_slice(line(&time, &limits).as_bytes());
             }
-            if let Err(ended) = output.flush() {
-                return ended.code();
-            }
+            printed = output.flush();
         }
         ever_seen |= pass.seen > 0;
         // A directory that was never readable ends the loop; one that vanishes may return.
-        let is_last = pass.reached || !ever_seen;
-        let code = pass.end()?;
+        let is_last = pass.reached || !ever_seen || printed.is_err();
+        let code = pass.end_after(printed)?;
         if is_last {
             return Ok(code);
         }
@@ -229,6 +230,12 @@ impl Pass {
             eprintln!("megadir: {}: {:.1} % of {} used (--warn-at {at:.0}%)", quoted(path), used, most.limit);
             self.reached = true;
         }
+    }
+
+    /// Writes the metrics even if nobody reads the output.
+    fn end_after(self, printed: Result<(), Ended>) -> Result<u8, CliError> {
+        let printed = printed.map_or_else(Ended::code, |()| Ok(exit::DONE));
+        Ok(exit::worst([printed, self.end()]))
     }
 
     /// A reached threshold takes precedence over a missing directory.

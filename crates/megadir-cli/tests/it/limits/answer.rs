@@ -212,3 +212,15 @@ fn a_stated_file_system_is_judged_as_a_real_one() {
     let bad = run(&there, &["limits", "--as", "ext4:larg_dir"]);
     bad.complains(2, &["'larg_dir' of ext4", "did you mean 'large_dir'?"]);
 }
+
+#[test]
+fn an_entry_larger_than_the_free_space_is_not_called_a_full_directory() {
+    let mount = require!(Mount::make(&EXT4_1K));
+    std::fs::create_dir(mount.path().join("d")).unwrap();
+    let ran = run(&mount.path(), &["limits", "--size", "100T", "d"]).quiet();
+    let first = String::from_utf8_lossy(&ran).lines().next().unwrap().to_owned();
+    assert!(
+        first.starts_with("'d': an entry of 100T does not fit; ") && first.ends_with(" is free."),
+        "{first}"
+    );
+}

@@ -192,6 +192,13 @@ fn a_file_that_cannot_be_written_takes_neither_the_report_nor_the_other_file() {
     let ended = megadir(at, &words).stdout(full()).stderr(Stdio::null()).status().unwrap();
     assert_eq!(ended.code(), Some(1));
     assert!(at.join("page.html").exists() && at.join("m.prom").exists());
+    let words = ["limits", "t", ".", "--prometheus", "limits.prom"];
+    let ended = megadir(at, &words).stdout(full()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(ended.code(), Some(1));
+    let found = samples(at, &["limits.prom"]);
+    for directory in ["t", "."] {
+        assert_eq!(value(&found, "megadir_limits_success", &[("directory", directory)]), 1.0);
+    }
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn commands_are_those_that_the_program_has() {
 #[test]
 fn studies_are_those_that_are_built_in() {
     let mut text =
-        "# Studies\n\nEach is a file that `megadir bench run NAME` runs; what was found: [answers](../answers/README.md).\n"
+        "# Studies\n\nEach is a file that `megadir bench run NAME` runs; what was found: [answers](../answers/README.md). \
+         Size `published` is for published records: the size of the source where that fits.\n"
             .to_owned();
     for entry in BUILT_IN {
         study(&mut text, &built_in(entry.name).expect("valid"));
@@ -55,11 +56,14 @@ fn studies_are_those_that_are_built_in() {
 fn study(text: &mut String, study: &Study) {
     let meta = &study.meta;
     let name = &meta.name;
+    let source = match meta.source.split_once(": http") {
+        Some((what, page)) => format!("[{what}](http{page})"),
+        None => meta.source.trim_end_matches('.').to_owned(),
+    };
     let _ = write!(
         text,
-        "\n## `{name}`\n\n**{}**\n\nSource: {}. File: [{name}.toml](../../studies/{name}.toml).\n\n",
+        "\n## `{name}`\n\n**{}**\n\nSource: {source}. File: [{name}.toml](../../studies/{name}.toml).\n\n",
         meta.question,
-        meta.source.trim_end_matches('.')
     );
     let sizes = [("quick", &study.sizes.quick), ("default", &study.sizes.default)];
     text.push_str("| size | entries | rounds |\n|---|--:|--:|\n");
