@@ -322,7 +322,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     (
         "docs/answers/listing.md",
-        "prints 5.802 s of elapsed time, of which 2.544 s in the program and 3.328 s in the kernel",
+        "prints 5.802 s of elapsed time, 2.544 s in the program and 3.328 s in the kernel",
         Fact("the output of `time` in the article"),
     ),
     (
