@@ -23,7 +23,6 @@ pub struct FileWork {
 }
 
 impl FileWork {
-    #[must_use]
     pub fn files(&self) -> u64 {
         self.to.saturating_sub(self.from).saturating_mul(u64::from(self.workers.count))
     }
@@ -66,7 +65,6 @@ pub enum Remover {
 }
 
 impl Remover {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::PlainLoop => "plain loop",
@@ -95,7 +93,6 @@ pub enum FileOperation {
 }
 
 impl FileOperation {
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::MakeDirectories => "make directories",

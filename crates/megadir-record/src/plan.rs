@@ -62,17 +62,14 @@ crate::named! {
 
 impl Plan {
     /// `None` for the given directory.
-    #[must_use]
     pub fn file_system_of(&self, data: DataId) -> Option<&LabFileSystem> {
         self.file_system(self.data[data.0 as usize].on?)
     }
 
-    #[must_use]
     pub fn compares_directories(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
     }
 
-    #[must_use]
     pub fn file_system(&self, id: FsId) -> Option<&LabFileSystem> {
         self.file_systems.get(id.0 as usize)
     }
@@ -80,7 +77,6 @@ impl Plan {
     /// All contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with the
     /// listing arm, and the parts of a filling with the first. A run with a target width measures until these
     /// are narrow enough.
-    #[must_use]
     pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
     }
@@ -218,7 +214,6 @@ pub struct Group {
 }
 
 impl Group {
-    #[must_use]
     pub fn new(name: impl Into<String>, title: impl Into<String>, answers: bool, rule: GroupRule) -> Self {
         Self { name: name.into(), of: None, title: title.into(), answers, rule }
     }
@@ -340,7 +335,6 @@ pub enum Order {
 }
 
 impl Order {
-    #[must_use]
     pub fn depends(self) -> bool {
         matches!(self, Self::Phases | Self::Chains)
     }
@@ -373,7 +367,6 @@ pub enum Stop {
 
 impl Stop {
     /// `None` for a fixed number of rounds.
-    #[must_use]
     pub fn rounds_min(&self) -> Option<u32> {
         match self {
             Self::Rounds => None,

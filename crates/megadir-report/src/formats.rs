@@ -129,13 +129,11 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-#[must_use]
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 impl Format {
-    #[must_use]
     pub fn render(&self, report: &Report, view: &View) -> String {
         let mut bytes = Vec::new();
         let written = (self.write)(report, view, &mut bytes);

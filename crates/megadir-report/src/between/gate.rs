@@ -75,7 +75,6 @@ megadir_record::named! {
 }
 
 impl Unjudged {
-    #[must_use]
     pub fn line(&self) -> String {
         if self.arms.is_empty() { self.text.clone() } else { format!("{}: {}", self.text, named(&self.arms)) }
     }
@@ -102,7 +101,6 @@ struct ArmSummary<'a> {
 }
 
 impl Gate {
-    #[must_use]
     pub fn of_run(report: &Report, slower_by: Option<f64>, despite_warnings: bool) -> Self {
         let (summary, record) = (&report.summary, &report.record);
         let whole =
@@ -175,7 +173,6 @@ impl Gate {
         }
     }
 
-    #[must_use]
     pub fn verdict(&self) -> String {
         let asked = self.asked();
         match self.says {
@@ -195,7 +192,6 @@ impl Gate {
 
     /// Slower arms, reasons why the gate could not be judged, and what a passed gate could not exclude:
     /// sentences without full stops.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.slower.is_empty() {
@@ -225,7 +221,6 @@ impl Gate {
 
 impl Row {
     /// Beyond the equivalence band, or by more than the given fraction.
-    #[must_use]
     pub fn is_slower(&self, by: Option<f64>) -> bool {
         is_slower(&self.outcome, by)
     }

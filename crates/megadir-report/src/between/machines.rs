@@ -85,7 +85,6 @@ pub struct Times {
     pub each: Vec<(f64, f64)>,
 }
 
-#[must_use]
 pub fn machines(runs: &[MachineRuns<'_>]) -> Machines {
     let studies = text::distinct(
         runs.iter().flat_map(|machine| machine.reports).map(|report| study(report).to_owned()),

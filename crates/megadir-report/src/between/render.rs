@@ -138,7 +138,6 @@ pub(crate) fn grid(between: &Between) -> Grid {
 
 const WIDTH_MIN: usize = 40;
 
-#[must_use]
 pub fn table(between: &Between, width: usize, style: Style) -> String {
     let width = width.max(WIDTH_MIN);
     let text = Lines::of(between);
@@ -161,7 +160,6 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
 }
 
 /// One HTML file: the answer, the first warnings, the rows, the other warnings.
-#[must_use]
 pub fn html(between: &Between) -> String {
     let text = Lines::of(between);
     let mut page = Page::empty();
@@ -179,7 +177,6 @@ pub fn html(between: &Between) -> String {
     document(&mark, &text.heading, &page)
 }
 
-#[must_use]
 pub fn markdown(between: &Between) -> String {
     let text = Lines::of(between);
     let mut page = format!("## {}\n\n", markdown_text::clean(&text.heading));
@@ -212,7 +209,6 @@ const HEADINGS: [&str; 15] = [
     "text",
 ];
 
-#[must_use]
 pub fn csv(between: &Between) -> String {
     let mut text = HEADINGS.join(",") + "\n";
     let mut push = |fields: [String; 15]| {
@@ -319,14 +315,12 @@ pub const FORMATS: &[Format] = &[
     Format { name: "json", what: "everything as data, versioned", render: |between, _| pretty(between) },
 ];
 
-#[must_use]
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 const WARNINGS_MAX: usize = 3;
 
-#[must_use]
 pub fn screen(between: &Between, width: usize, style: Style) -> String {
     let lines = Lines::of(between);
     let mut page = render::Page::new(width.min(SCREEN_WIDTH_MAX), style);

@@ -77,7 +77,6 @@ fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
 }
 
 /// Records of the same run; one may be longer.
-#[must_use]
 pub fn is_same(one: &Record, other: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
     let taken =

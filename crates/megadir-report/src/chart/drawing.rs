@@ -15,7 +15,6 @@ pub struct Place {
 }
 
 impl Place {
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.left < other.right
             && other.left < self.right

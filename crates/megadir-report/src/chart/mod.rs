@@ -108,7 +108,6 @@ fn of_groups<Drawn: IntoIterator<Item = Picture>>(
     report.summary.groups.iter().flat_map(|group| draw(report, group, width)).collect()
 }
 
-#[must_use]
 pub fn chart_named(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name)
 }
@@ -127,7 +126,6 @@ pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String
     }
 }
 
-#[must_use]
 pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     CHARTS.iter().flat_map(|chart| drawn(chart, report, width)).collect()
 }
@@ -146,7 +144,6 @@ fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
     pictures
 }
 
-#[must_use]
 pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);
     let mut findings = report.findings.iter().filter(|finding| !finding.loud);

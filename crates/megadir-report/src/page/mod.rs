@@ -18,12 +18,10 @@ pub struct Conclusion {
     pub because: Vec<String>,
 }
 
-#[must_use]
 pub fn html(report: &Report) -> String {
     with_conclusion(report, None)
 }
 
-#[must_use]
 pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> String {
     let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
     page.push("<main>\n");
@@ -45,7 +43,6 @@ pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> Stri
     document(&record_mark(report), &report.question(), &page)
 }
 
-#[must_use]
 pub fn record_mark(report: &Report) -> String {
     let summary = &report.summary;
     let content = format!("{} {} {}", report.record.header.plan.study, summary.started_unix_s, summary.seed);

@@ -213,7 +213,6 @@ pub struct Document<'a> {
     pub summary: Cow<'a, Summary>,
 }
 
-#[must_use]
 pub fn json(report: &Report) -> String {
     let plan = &report.record.header.plan;
     pretty(&Document {
@@ -227,7 +226,6 @@ pub fn json(report: &Report) -> String {
     })
 }
 
-#[must_use]
 pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Rounded(PrettyFormatter::new()));

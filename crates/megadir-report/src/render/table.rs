@@ -52,7 +52,6 @@ impl Courses {
     }
 }
 
-#[must_use]
 pub fn table(report: &Report, width: usize, style: Style) -> String {
     let (summary, courses) = (&report.summary, Courses::of(report));
     let mut page = Page::new(width, style);

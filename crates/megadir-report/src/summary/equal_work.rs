@@ -52,7 +52,6 @@ pub struct DataCheck {
 }
 
 impl WorkCheck {
-    #[must_use]
     pub fn is_equal(&self) -> bool {
         matches!(self, Self::Equal)
     }

@@ -163,7 +163,6 @@ impl Evidence<'_> {
 }
 
 /// The error level is divided by the number of looks at which a run might have stopped.
-#[must_use]
 pub fn looks(rules: &Rules) -> u32 {
     let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));
     looks.map_or(1, |looks| looks.count())

@@ -108,7 +108,6 @@ impl Overview {
     }
 
     /// Least time over all kinds of work, even if the difference is not significant.
-    #[must_use]
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
         let to_first = |column: usize| match column == first {
@@ -128,7 +127,6 @@ impl Overview {
 
     /// Comparable file systems that are not shown to be slower than the fastest, including it; empty if there
     /// are fewer than two.
-    #[must_use]
     pub fn undistinguished(&self) -> Vec<usize> {
         let Some(least) = self.least() else { return Vec::new() };
         let pair = |column: usize| {
@@ -144,7 +142,6 @@ impl Overview {
     }
 
     /// Ratio with its adjusted interval, and the verdict; `None` if the two are not comparable.
-    #[must_use]
     pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Interval>, Option<Verdict>)> {
         let mirrored = of < than;
         let wanted = if mirrored { (than, of) } else { (of, than) };

@@ -159,25 +159,21 @@ pub enum GroupReading {
 }
 
 impl GroupSummary {
-    #[must_use]
     pub fn of_study(&self) -> &str {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
-    #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
     }
 }
 
 impl Summary {
-    #[must_use]
     pub fn arm_name(&self, arm: ArmId) -> &str {
         self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
 
     /// Omits the directory if all arms of the comparison share it: the group names it.
-    #[must_use]
     pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
         let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
         match self.shares_directory(comparison) && planned.role != Role::AgainstItself {
@@ -196,13 +192,11 @@ impl Summary {
     }
 
     /// Omits the file system, which the group names.
-    #[must_use]
     pub fn circumstances(&self, pair: &Pair) -> String {
         let time = if pair.wall_time { ", wall time per file" } else { "" };
         format!("{}{time}", pair.at)
     }
 
-    #[must_use]
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
         let on = self.place(pair.arm);
         match self.file_systems.len() > 1 && on == self.place(pair.to) {
@@ -211,24 +205,20 @@ impl Summary {
         }
     }
 
-    #[must_use]
     pub(crate) fn compares_volumes(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
     }
 
-    #[must_use]
     pub(crate) fn place_word(&self) -> &'static str {
         if self.compares_volumes() { "volume" } else { "file system" }
     }
 
-    #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {
         let check = self.data.iter().find(|check| check.data.id == data);
         let on = check.and_then(|check| self.file_systems.get(check.data.on?.0 as usize));
         on.map_or(&self.machine.file_system.kind, |on| &on.label)
     }
 
-    #[must_use]
     pub fn place(&self, arm: ArmId) -> &str {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.planned.data))
     }
@@ -238,7 +228,6 @@ impl Summary {
         self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
 
-    #[must_use]
     pub fn arm(&self, arm: ArmId) -> Option<&ArmSummary> {
         self.arms.get(arm.0 as usize)
     }

@@ -162,7 +162,6 @@ pub enum Warning {
 
 impl Warning {
     /// Its tag in JSON.
-    #[must_use]
     pub fn kind(&self) -> String {
         let form = serde_json::to_value(self).unwrap_or_default();
         form["kind"].as_str().unwrap_or_default().to_owned()

@@ -6,7 +6,6 @@ use crate::text;
 use crate::warning::kind;
 
 impl Warning {
-    #[must_use]
     pub fn advisory(self) -> Advisory {
         self.advisory_with(Options::Bench)
     }
