@@ -5,7 +5,7 @@ use crate::formats::View;
 use crate::page::{Page, document, push_grid};
 use crate::render::{
     Column, Grid, Legends, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, Text, Tone, clean, lay_out,
-    markdown_text, outcome_tone, outcome_words, paint, pretty, push_table, wrap,
+    markdown_text, outcome_tone, paint, pretty, push_table, wrap,
 };
 use crate::summary::{Outcome, Resolution, Says};
 use crate::{chart, render, text};
@@ -244,7 +244,7 @@ pub fn csv(between: &Between) -> String {
 }
 
 fn of_arm(between: &Between, row: &Row) -> [String; 15] {
-    let (_, verdict) = outcome_words(&row.outcome);
+    let (_, verdict, _) = outcome_tone(&row.outcome);
     let adjusted = row.outcome.adjusted().and_then(|ratio| ratio.interval);
     let own = match &row.outcome {
         Outcome::Judged { ratio, .. } => ratio.interval,

@@ -14,8 +14,8 @@ use megadir_record::DataSource;
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
 const CELL_PX: f64 = 34.0;
 
-pub(super) fn heatmap(report: &Report, width: Width) -> Vec<Picture> {
-    Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
+pub(super) fn heatmap(report: &Report, width: Width) -> Option<Picture> {
+    Grid::of(&report.summary).map(|grid| picture(&grid, width))
 }
 
 struct Grid<'a> {
@@ -128,7 +128,7 @@ fn picture(grid: &Grid<'_>, width: Width) -> Picture {
     }
     drawing.paragraph(8.0, y + 16.0, drawing.width() - 16.0, "faint", &note);
     let title = format!("Layouts against {}", grid.than);
-    Picture::new("heatmap", Some(&grid.group), &title, drawing).described(described(grid))
+    Picture::new("heatmap", Some(&grid.group), &title, drawing, described(grid))
 }
 
 fn described(grid: &Grid<'_>) -> String {

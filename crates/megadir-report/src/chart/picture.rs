@@ -34,19 +34,14 @@ impl Width {
 }
 
 impl Picture {
-    /// Removes characters that hide or reorder text from title and description.
-    pub(super) fn new(chart: &'static str, group: Option<&str>, title: &str, drawing: Drawing) -> Self {
-        Self {
-            chart,
-            group: group.map(str::to_owned),
-            title: title.to_owned(),
-            description: String::new(),
-            drawing,
-        }
-    }
-
-    pub(super) fn described(self, description: String) -> Self {
-        Self { description, ..self }
+    pub(super) fn new(
+        chart: &'static str,
+        group: Option<&str>,
+        title: &str,
+        drawing: Drawing,
+        description: String,
+    ) -> Self {
+        Self { chart, group: group.map(str::to_owned), title: title.to_owned(), description, drawing }
     }
 
     pub fn texts(&self) -> &[Place] {

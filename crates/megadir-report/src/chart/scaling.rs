@@ -1,17 +1,13 @@
 //! Scaling: the speed-up of workers or threads over the fewest, with a fitted power law and the ideal line.
 
 use super::Picture;
-use super::axis::{Axis, Unit};
-use super::lines::{Frame, Line, Point, draw};
+use super::axis::{Axis, Unit, bounds};
+use super::lines::{Frame, Line, Point, draw, xs, ys};
 use super::picture::Width;
 use crate::report::Report;
 use crate::summary::Figure;
 use crate::text;
-use megadir_record::{Arm, ArmId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers};
-
-pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
-    pictures(report, width)
-}
+use megadir_record::{Arm, ArmId, Data, DataId, GroupRule, Plan, Role, Work};
 
 struct Series {
     name: String,
@@ -19,35 +15,24 @@ struct Series {
     arms: Vec<(u32, ArmId)>,
 }
 
+/// With one worker, and their number.
 fn by_one(work: &Work) -> Option<(Work, u32)> {
-    match work {
-        Work::Files(files) => {
-            let one = FileWork { workers: Workers { count: 1, ..files.workers }, ..files.clone() };
-            Some((Work::Files(one), files.workers.count))
+    let mut one = work.clone();
+    let workers = match &mut one {
+        Work::Files(files) => &mut files.workers.count,
+        Work::Remove(remove) => &mut remove.workers,
+        Work::List { threads, shares, .. } => {
+            *shares = 1;
+            threads
         }
-        Work::Remove(remove) => Some((Work::Remove(RemoveWork { workers: 1, ..*remove }), remove.workers)),
-        Work::List { backend, buffer_bytes, threads, stages, .. } => {
-            let one = Work::List {
-                backend: backend.clone(),
-                buffer_bytes: *buffer_bytes,
-                threads: 1,
-                shares: 1,
-                stages: stages.clone(),
-            };
-            Some((one, *threads))
+        Work::Attributes { threads, expected, .. } => {
+            *expected = None;
+            threads
         }
-        Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
-            let one = Work::Attributes {
-                method: method.clone(),
-                buffer_bytes: *buffer_bytes,
-                threads: 1,
-                keeps: *keeps,
-                expected: None,
-            };
-            Some((one, *threads))
-        }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let count = std::mem::replace(workers, 1);
+    Some((one, count))
 }
 
 fn series(report: &Report) -> Vec<Series> {
@@ -110,7 +95,7 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
     }
 }
 
-fn pictures(report: &Report, width: Width) -> Vec<Picture> {
+pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
     let rounds = report.rounds();
     let confidence = report.summary.rules.confidence;
     let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
@@ -122,13 +107,13 @@ fn pictures(report: &Report, width: Width) -> Vec<Picture> {
                 true => Figure { value: 1.0, interval: None },
                 false => Figure::ratio_of(times.first()?, times.get(1)?, confidence)?,
             };
-            Some(Point { x: f64::from(*count), y: figure.value, interval: figure.interval })
+            Some(Point::new(f64::from(*count), figure))
         };
         let points: Vec<Point> =
             series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
         if points.len() > 1 {
             let name = format!("{}{}", series.name, fitted(&points));
-            let line = Line { name, points, marked: true, reference: false };
+            let line = Line::new(name, points);
             match groups.iter_mut().find(|(group, _)| *group == series.group) {
                 Some((_, lines)) => lines.push(line),
                 None => groups.push((series.group, vec![line])),
@@ -150,28 +135,15 @@ fn pictures(report: &Report, width: Width) -> Vec<Picture> {
 const TITLE: &str = "How much more threads or processes help";
 
 fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width) -> Picture {
-    let most = |line: &Line| line.points.last().map_or(1.0, |point| point.x);
-    let (low, high) = (
-        lines.iter().map(|line| line.points[0].x).fold(f64::MAX, f64::min),
-        lines.iter().map(most).fold(1.0, f64::max),
-    );
+    let (low, high) = bounds(xs(&lines)).unwrap_or((1.0, 1.0));
     let told: Vec<String> = lines.iter().map(told).collect();
-    let ideal = [low, high].map(|x| Point { x, y: x / low, interval: None });
-    lines.push(Line { name: "full effect".into(), points: ideal.into(), marked: false, reference: true });
-    let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
-    let frame = Frame {
-        width,
-        x: &|places| Axis::from_zero(Unit::Count, [high], places),
-        x_title: "workers (threads or processes)",
-        y: &|places| Axis::from_zero(Unit::Ratio, ys.iter().copied(), places),
-        y_title: "speed relative to the fewest",
-        limits: Vec::new(),
-        band: None,
-    };
-    Picture::new("scaling", group, title, draw(&frame, &lines)).described(format!(
-        "Speed over workers, relative to the fewest; ratios paired by round. {}.",
-        told.join("; ")
-    ))
+    lines.push(Line::reference("full effect", [low, high].map(|x| (x, x / low))));
+    let workers = (Axis::from_zero(Unit::Count, [high]), "workers (threads or processes)");
+    let speed = (Axis::from_zero(Unit::Ratio, ys(&lines)), "speed relative to the fewest");
+    let frame = Frame::new(width, workers, speed);
+    let described =
+        format!("Speed over workers, relative to the fewest; ratios paired by round. {}.", told.join("; "));
+    Picture::new("scaling", group, title, draw(&frame, &lines), described)
 }
 
 fn fitted(points: &[Point]) -> String {

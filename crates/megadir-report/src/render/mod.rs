@@ -45,7 +45,7 @@ pub(crate) use operations::{
 pub(crate) use overview::{
     each_against_each, legend as overview_legend, tables as overview_tables, title as overview_title,
 };
-pub(crate) use paint::{Tone, clean, is_control, outcome as outcome_tone, outcome_words, paint, words, wrap};
+pub(crate) use paint::{Tone, clean, is_control, outcome as outcome_tone, paint, words, wrap};
 pub(crate) mod markdown_text {
     pub(crate) use super::markdown::{clean, push_grid};
 }

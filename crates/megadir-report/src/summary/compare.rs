@@ -7,6 +7,7 @@ use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::{Evidence, Figure, Interval, Verdict};
+use crate::text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -112,10 +113,33 @@ impl Outcome {
         }
     }
 
+    /// [`Self::adjusted`] as text; empty if nothing was compared.
+    pub(crate) fn ratio_text(&self) -> String {
+        self.adjusted().map(|ratio| text::ratio(ratio.value, ratio.interval)).unwrap_or_default()
+    }
+
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         match self {
             Self::Judged { verdict, .. } => Some(*verdict),
             _ => None,
+        }
+    }
+
+    /// The baseline against the arm.
+    pub(super) fn mirrored(self) -> Self {
+        match self {
+            Self::Judged { ratio, adjusted, verdict, epochs } => Self::Judged {
+                ratio: Figure { value: 1.0 / ratio.value, interval: ratio.interval.map(Interval::inverse) },
+                adjusted: adjusted.map(Interval::inverse),
+                verdict: match verdict {
+                    Verdict::Faster { negligible } => Verdict::Slower { negligible },
+                    Verdict::Slower { negligible } => Verdict::Faster { negligible },
+                    same @ (Verdict::Equivalent | Verdict::Inconclusive { .. }) => same,
+                },
+                epochs,
+            },
+            Self::TooFewRounds { ratio } => Self::TooFewRounds { ratio: 1.0 / ratio },
+            same @ (Self::Baseline | Self::Unequal | Self::NotMeasured) => same,
         }
     }
 }
