@@ -6,7 +6,7 @@ use super::drawing::Drawing;
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw, told};
-use crate::render::outcome_tone;
+use crate::render::paint;
 use crate::report::Report;
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Says, Verdict};
 use crate::text;
@@ -87,7 +87,7 @@ pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
 }
 
 pub(super) fn words(outcome: &Outcome) -> String {
-    let (ratio, verdict, _) = outcome_tone(outcome);
+    let (ratio, verdict, _) = paint::outcome(outcome);
     match outcome {
         // `1.22x [1.19, 1.25] 1.22x slower` would repeat the ratio.
         Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => format!("{ratio} slower"),

@@ -27,7 +27,7 @@ pub use drawing::Place;
 pub use picture::{Picture, Width};
 pub(crate) use style::{PAGE_COLOURS, page_css};
 
-pub(crate) use drawing::escape;
+pub(crate) use drawing::{escape, push_escaped};
 
 use crate::finding::FindingKind;
 use crate::report::Report;

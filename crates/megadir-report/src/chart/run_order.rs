@@ -19,12 +19,7 @@ const POINTS_MAX: usize = 400;
 const COLUMNS: usize = 200;
 
 pub(super) fn run_order(report: &Report, width: Width) -> Option<Picture> {
-    let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
-    let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
-    widest.map(|resolution| picture(report, resolution, width))
-}
-
-fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
+    let resolution = report.summary.widest_resolution()?;
     let rounds = report.rounds();
     let name = report.summary.arm_name(resolution.baseline);
     let mut drawing = Drawing::new(width.px());
@@ -49,7 +44,7 @@ fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
     let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
     let rounds = text::counted(resolution.rounds as u64, "round");
     let described = format!("{name} against itself over {rounds}: {ratio}. {pressure}");
-    Picture::new("run-order", None, "The run in the order of measuring", drawing, described)
+    Some(Picture::new("run-order", None, "The run in the order of measuring", drawing, described))
 }
 
 /// Starts in seconds, times per operation in nanoseconds.

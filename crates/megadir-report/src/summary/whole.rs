@@ -231,6 +231,12 @@ impl Summary {
     pub fn arm(&self, arm: ArmId) -> Option<&ArmSummary> {
         self.arms.get(arm.0 as usize)
     }
+
+    /// Resolution of the baseline that varies most.
+    pub(crate) fn widest_resolution(&self) -> Option<&Resolution> {
+        let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
+        self.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)))
+    }
 }
 
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
