@@ -63,7 +63,7 @@ crate::named! {
 impl Plan {
     /// `None` for the given directory.
     pub fn file_system_of(&self, data: DataId) -> Option<&LabFileSystem> {
-        self.file_system(self.data[data.0 as usize].on?)
+        self.file_system(self.data_set(data)?.on?)
     }
 
     pub fn compares_directories(&self) -> bool {
@@ -72,6 +72,14 @@ impl Plan {
 
     pub fn file_system(&self, id: FsId) -> Option<&LabFileSystem> {
         self.file_systems.get(id.0 as usize)
+    }
+
+    pub fn data_set(&self, id: DataId) -> Option<&Data> {
+        self.data.iter().find(|data| data.id == id)
+    }
+
+    pub fn arm(&self, id: ArmId) -> Option<&Arm> {
+        self.arms.get(id.0 as usize)
     }
 
     /// All contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with the
@@ -103,11 +111,11 @@ impl Plan {
     /// depend on its result and, if the data was created before the run, all others on this data.
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
-        let refused =
-            self.arms.get(planned.0 as usize).filter(|planned| !matches!(planned.work, Work::Command(_)));
+        let refused = self.arm(planned).filter(|planned| !matches!(planned.work, Work::Command(_)));
         let by_arms = refused.is_some_and(|refused| {
-            let data = self.data.get(refused.data.0 as usize);
-            data.and_then(|data| data.source.made()).is_some_and(|made| made.when == When::ByArms)
+            self.data_set(refused.data)
+                .and_then(|data| data.source.made())
+                .is_some_and(|made| made.when == When::ByArms)
         });
         let stopped = move |other: &&Arm| {
             refused.is_some_and(|refused| {
@@ -256,6 +264,23 @@ pub enum GroupRule {
         /// One for each directory and way to list it.
         series: Vec<BreakEvenArms>,
     },
+}
+
+impl GroupRule {
+    /// Arms that it names.
+    pub fn arms(&self) -> Vec<ArmId> {
+        match self {
+            Self::Compare { baseline } => vec![*baseline],
+            Self::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+            Self::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
+            Self::Refusal { arm } => vec![*arm],
+            Self::Fill { arms } => arms.clone(),
+            Self::Grow { series } => series.iter().flat_map(|(_, arms)| arms).copied().collect(),
+            Self::BreakEven { series } => {
+                series.iter().flat_map(|one| one.asks.iter().chain([&one.list])).copied().collect()
+            }
+        }
+    }
 }
 
 /// A way to list a directory with attributes, and arms that stat more and more of its entries instead.
