@@ -1,4 +1,4 @@
-//! Plan of a run: every arm with every parameter. No type implements `Default`.
+//! Plan of a run: every arm with every parameter.
 
 pub mod axes;
 mod work;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::Claims;
-use crate::data::{ContentKind, Data, When};
+use crate::data::{ContentKind, Data, When, is_default};
 use crate::ids::{ArmId, DataId, FsId};
 use crate::machine::{LabFileSystem, Unavailable};
 
@@ -320,7 +320,7 @@ pub struct Rules {
     /// Maximum number of measured rounds; every arm runs one time in each.
     pub rounds: u32,
     /// Condition that ends the measurement.
-    #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stop: Stop,
     /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split
     /// over the epochs.
@@ -369,10 +369,11 @@ impl Order {
 ///
 /// A run with a target width looks at its intervals after `rounds_min` rounds, then each time after 1.5 times
 /// as many, and finally after [`Rules::rounds`]. Intervals and verdicts are corrected for these looks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "at")]
 pub enum Stop {
+    #[default]
     Rounds,
     /// When every ratio compared by the groups has an interval this narrow.
     Ratio {
@@ -397,14 +398,6 @@ impl Stop {
             Self::Rounds => None,
             Self::Ratio { rounds_min, .. } | Self::Difference { rounds_min, .. } => Some(*rounds_min),
         }
-    }
-
-    fn fixed() -> Self {
-        Self::Rounds
-    }
-
-    fn is_fixed(&self) -> bool {
-        *self == Self::Rounds
     }
 }
 

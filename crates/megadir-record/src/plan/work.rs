@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandWork, SameWork};
+use crate::data::is_default;
 use crate::files::{FileOperation, FileWork, RemoveWork};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub enum Work {
     Lookup {
         presence: Presence,
         keys: Keys,
-        #[serde(default, skip_serializing_if = "LookupCall::is_fstatat")]
+        #[serde(default, skip_serializing_if = "is_default")]
         call: LookupCall,
     },
     /// Creates files in a new directory until one is refused by the directory's index. One directory is one
@@ -205,10 +206,6 @@ impl LookupCall {
             Self::AttributesByPath => "GetFileAttributesExW",
             Self::AttributesByHandle => "NtQueryFullAttributesFile",
         }
-    }
-
-    fn is_fstatat(&self) -> bool {
-        *self == Self::Fstatat
     }
 }
 
