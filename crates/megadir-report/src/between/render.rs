@@ -6,7 +6,7 @@ use crate::page::{Page, document, push_grid};
 use crate::render::grid::{Column, Grid, Legends, Text};
 use crate::render::paint::{self, Tone};
 use crate::render::{SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, markdown as md, pretty, push_table};
-use crate::summary::{Outcome, Resolution, Says};
+use crate::summary::{Resolution, Says};
 use crate::{chart, render, text};
 
 pub(crate) struct Lines {
@@ -244,10 +244,7 @@ pub fn csv(between: &Between) -> String {
 fn of_arm(between: &Between, row: &Row) -> [String; 15] {
     let (_, verdict, _) = paint::outcome(&row.outcome);
     let adjusted = row.outcome.adjusted().and_then(|ratio| ratio.interval);
-    let own = match &row.outcome {
-        Outcome::Judged { ratio, .. } => ratio.interval,
-        _ => None,
-    };
+    let own = row.outcome.ratio().and_then(|ratio| ratio.interval);
     let field = |value: Option<f64>| value.map(number).unwrap_or_default();
     [
         "arm".into(),

@@ -67,7 +67,7 @@ fn sides(row: &PairRow, names: &[&str]) -> [(usize, ArmId); 2] {
 }
 
 fn time(summary: &Summary, arm: ArmId) -> Option<Figure> {
-    Some(summary.arm(arm)?.timing.as_ref()?.time_ns)
+    Some(summary.timing(arm)?.time_ns)
 }
 
 fn row(at: &str, times: &[(usize, f64)]) -> Row {

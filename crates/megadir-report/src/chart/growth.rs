@@ -95,7 +95,7 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
 }
 
 fn quantiles(summary: &Summary, bucket: &Bucket) -> Option<OperationQuantiles> {
-    summary.arm(bucket.arm)?.timing.as_ref()?.single.as_ref()?.quantiles
+    summary.timing(bucket.arm)?.single.as_ref()?.quantiles
 }
 
 fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> Line {

@@ -79,8 +79,7 @@ fn effect(
 }
 
 fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String)>> {
-    let data = summary.data.iter().find(|check| check.data.id == planned.data)?;
-    let entries = ("entries", text::count(data.data.entries));
+    let entries = ("entries", text::count(summary.data_set(planned.data)?.entries));
     let cache = ("cache", planned.cache.name().to_owned());
     Some(match &planned.work {
         Work::Lookup { presence, keys, call } => {

@@ -63,7 +63,7 @@ fn series(report: &Report) -> Vec<Series> {
 /// First data set with the same recipe, location, and (if `of_size`) size.
 fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
     let of = |data: &Data| (data.entries * u64::from(of_size), data.on, data.source.clone());
-    let Some(own) = plan.data.iter().find(|data| data.id == id).map(of) else { return usize::MAX };
+    let Some(own) = plan.data_set(id).map(of) else { return usize::MAX };
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }
 
@@ -76,7 +76,7 @@ fn first(plan: &Plan, planned: &Arm, count: u32) -> Series {
 /// Other groups ask other questions.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
-    let planned = |arm: ArmId| plan.arms.get(arm.0 as usize);
+    let planned = |arm: ArmId| plan.arm(arm);
     let alike = |one: &Arm, other: &Arm| {
         let both = [one, other].map(|planned| planned.axes.without_workers());
         !both[0].is_empty() && both[0] == both[1] && one.axes.workers != other.axes.workers

@@ -113,7 +113,7 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
     let planned = &summary.arm(row.arm).filter(|arm| arm.planned.cache == CacheState::Warm)?.planned;
     let Work::Attributes { method: of_arm, .. } = &planned.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
-    let files = summary.data.iter().find(|check| check.data.id == planned.data)?.data.entries;
+    let files = summary.data_set(planned.data)?.entries;
     (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, says: verdict.into() })
 }
 

@@ -1,7 +1,7 @@
 //! Findings on pairs of arms: contrasts, aged directories, and the cost of making directories.
 
 use megadir_record::claims::SlowerPairs;
-use megadir_record::{AGED_GROUP, BuiltSet, Data, DataSource, FileOperation, Spread, Work};
+use megadir_record::{AGED_GROUP, BuiltSet, Data, FileOperation, Spread, Work};
 
 use crate::finding::published;
 use crate::finding::{Finding, FindingKind, answer};
@@ -55,8 +55,7 @@ fn weight(row: &PairRow) -> f64 {
 }
 
 fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
-    let arm = summary.arm(row.pair.arm)?;
-    summary.data.iter().find(|check| check.data.id == arm.planned.data).map(|check| check.data.entries)
+    summary.data_of(row.pair.arm).map(|data| data.entries)
 }
 
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
@@ -97,8 +96,7 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
 
 fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
     let Some(claimed) = &claimed.layout else { return true };
-    let data = summary.arm(row.pair.arm).and_then(|arm| summary.data.get(arm.planned.data.0 as usize));
-    let made = data.and_then(|check| check.data.source.made());
+    let made = summary.data_of(row.pair.arm).and_then(|data| data.source.made());
     made.is_some_and(|made| matches!(&made.spread, Spread::Layout { layout } if layout == claimed))
 }
 
@@ -147,22 +145,18 @@ pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
     let largest = |data: &Data| {
         let others = built.sets.iter().filter(|set| set.aged.is_some());
         let mut others =
-            others.filter_map(|set| self::data(summary, set)).filter(|other| other.on == data.on);
+            others.filter_map(|set| summary.data_set(set.data)).filter(|other| other.on == data.on);
         others.all(|other| other.entries <= data.entries)
     };
     let told = built.sets.iter().filter_map(|aged| {
-        let data = data(summary, aged).filter(|data| largest(data))?;
+        let data = summary.data_set(aged.data).filter(|data| largest(data))?;
         let fresh = built.sets.iter().find(|fresh| {
-            fresh.aged.is_none() && self::data(summary, fresh).is_some_and(|fresh| is_twin(data, fresh))
+            fresh.aged.is_none() && summary.data_set(fresh.data).is_some_and(|fresh| is_twin(data, fresh))
         });
         let text = tell_aged(summary, data, aged, fresh?)?;
         Some(Finding::of_group(FindingKind::Aged, AGED_GROUP, text))
     });
     told.collect()
-}
-
-fn data<'a>(summary: &'a Summary, set: &BuiltSet) -> Option<&'a Data> {
-    summary.data.iter().map(|check| &check.data).find(|data| data.id == set.data)
 }
 
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
@@ -220,12 +214,8 @@ fn median(arm: &ArmSummary, operation: FileOperation) -> Option<f64> {
 }
 
 fn layout<'a>(summary: &'a Summary, arm: &ArmSummary) -> Option<&'a str> {
-    let check = summary.data.iter().find(|check| check.data.id == arm.planned.data)?;
-    match &check.data.source {
-        DataSource::Made(made) => match &made.spread {
-            Spread::Layout { layout } => Some(layout),
-            _ => None,
-        },
-        DataSource::Existing { .. } => None,
+    match &summary.data_set(arm.planned.data)?.source.made()?.spread {
+        Spread::Layout { layout } => Some(layout),
+        _ => None,
     }
 }

@@ -123,8 +123,7 @@ fn places(made: &Made) -> Vec<String> {
 
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
-        let made =
-            summary.data.iter().find(|check| check.data.id == id).and_then(|check| check.data.source.made());
+        let made = summary.data_set(id).and_then(|data| data.source.made());
         made.is_none_or(|made| *made == Made::flat(made.names, made.size_bytes))
     };
     let built = summary.built.iter().flat_map(|built| &built.sets);
@@ -175,8 +174,7 @@ fn uses(used: Used) -> String {
 }
 
 fn kind(summary: &Summary, id: DataId) -> String {
-    let found = summary.data.iter().find(|check| check.data.id == id);
-    let Some(made) = found.and_then(|check| check.data.source.made()) else { return "found".into() };
+    let Some(made) = summary.data_set(id).and_then(|data| data.source.made()) else { return "found".into() };
     let spread = match &made.spread {
         Spread::Flat => "flat".to_owned(),
         Spread::Layout { layout } => layout.clone(),

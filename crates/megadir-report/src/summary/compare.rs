@@ -104,13 +104,22 @@ impl Outcome {
         }
     }
 
-    /// Ratio with its adjusted interval; `None` if nothing was compared.
-    pub(crate) fn adjusted(&self) -> Option<Figure> {
+    /// Ratio with its own interval; `None` if nothing was compared.
+    pub(crate) fn ratio(&self) -> Option<Figure> {
         match *self {
-            Self::Judged { ratio, adjusted, .. } => Some(Figure { value: ratio.value, interval: adjusted }),
+            Self::Judged { ratio, .. } => Some(ratio),
             Self::TooFewRounds { ratio } => Some(Figure { value: ratio, interval: None }),
             Self::Baseline | Self::Unequal | Self::NotMeasured => None,
         }
+    }
+
+    /// Ratio with its adjusted interval; `None` if nothing was compared.
+    pub(crate) fn adjusted(&self) -> Option<Figure> {
+        let interval = match *self {
+            Self::Judged { adjusted, .. } => adjusted,
+            _ => None,
+        };
+        Some(Figure { interval, ..self.ratio()? })
     }
 
     /// [`Self::adjusted`] as text; empty if nothing was compared.
@@ -198,10 +207,8 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
         adjusted: judgement.adjusted.bounded(),
         verdict: judgement.verdict,
         epochs: match judgement.method {
-            megadir_stats::Method::SignedRank
-            | megadir_stats::Method::RankSum
-            | megadir_stats::Method::Welch { .. } => None,
             megadir_stats::Method::HierarchicalBootstrap { epochs } => Some(epochs),
+            _ => None,
         },
     }
 }
@@ -209,24 +216,19 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
 /// The arms with the most and the fewest calls among those with the first arm's data, work and backend. They
 /// are chosen by calls, not by times, so the contrast needs no adjustment.
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContrast> {
-    let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
-    let first = planned(*arms.first()?)?;
+    let first = evidence.plan.arm(*arms.first()?)?;
     let alike = |planned: &Arm| {
         planned.data == first.data && effort(planned).is_some() && effort(planned) == effort(first)
     };
     let counted = |&arm: &ArmId| {
-        let suits = evidence.is_equal(arm) && planned(arm).is_some_and(alike);
+        let suits = evidence.is_equal(arm) && evidence.plan.arm(arm).is_some_and(alike);
         let calls = |sample: &Sample| sample.counted.calls;
         Some((evidence.rounds.samples(arm).next().filter(|_| suits).and_then(calls)?, arm))
     };
     let counts: Vec<(u64, ArmId)> = arms.iter().filter_map(counted).collect();
     let &(most_calls, most) = counts.iter().max_by_key(|(calls, arm)| (*calls, std::cmp::Reverse(*arm)))?;
     let &(fewest_calls, fewest) = counts.iter().min()?;
-    let ratio = match contrast(evidence, &[(fewest, most)]).pop()?.1 {
-        Outcome::Judged { ratio, .. } => ratio,
-        Outcome::TooFewRounds { ratio } => Figure { value: ratio, interval: None },
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
-    };
+    let ratio = contrast(evidence, &[(fewest, most)]).pop()?.1.ratio()?;
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 

@@ -179,8 +179,8 @@ fn ground(of: &LabFileSystem) -> String {
 
 pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
     let on = |cell: ArmId| {
-        let data = plan.arms.get(cell.0 as usize)?.data;
-        plan.data.get(data.0 as usize)?.on.and_then(|on| plan.file_system(on)).map(ground)
+        let data = plan.arm(cell)?.data;
+        plan.data_set(data)?.on.and_then(|on| plan.file_system(on)).map(ground)
     };
     pairs.iter().filter(|pair| on(pair.arm) == on(pair.to)).cloned().collect()
 }
