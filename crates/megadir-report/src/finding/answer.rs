@@ -74,7 +74,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 }
 
 fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
-    outcome.adjusted().map(|ratio| (ratio.value, text::ratio(ratio.value, ratio.interval)))
+    outcome.adjusted().map(|ratio| (ratio.value, outcome.ratio_text()))
 }
 
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {

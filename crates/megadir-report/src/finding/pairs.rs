@@ -3,8 +3,7 @@
 use megadir_record::claims::SlowerPairs;
 use megadir_record::{AGED_GROUP, BuiltSet, Data, FileOperation, Spread, Work};
 
-use crate::finding::published;
-use crate::finding::{Finding, FindingKind, answer};
+use crate::finding::{Finding, FindingKind, answer, of_groups, published};
 use crate::summary::{
     ArmSummary, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval,
 };
@@ -16,7 +15,7 @@ const TOLD_MAX: usize = 4;
 
 /// On the largest data set; the source's claim is judged on all pairs.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| {
+    of_groups(summary, FindingKind::Pair, |group| {
         let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
         let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
         let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
@@ -33,11 +32,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
         let more = more.filter(|_| !told.is_empty());
         let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
-        let claim = claim(summary, group, &pairs.rows);
-        let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
-        claim.into_iter().chain(sentences).map(of_group).collect()
-    });
-    told.collect()
+        claim(summary, group, &pairs.rows).into_iter().chain(sentences).collect()
+    })
 }
 
 /// Decided before undecided, large differences before small ones.
@@ -63,8 +59,8 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
     let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
-        Outcome::Judged { ratio, adjusted, verdict, .. } => {
-            let figure = text::ratio(ratio.value, adjusted);
+        Outcome::Judged { verdict, .. } => {
+            let figure = row.outcome.ratio_text();
             Some(match verdict {
                 Verdict::Faster { negligible } | Verdict::Slower { negligible } => {
                     let so = if negligible { ", which is negligible" } else { "" };
@@ -104,13 +100,7 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
     let rows: Vec<&PairRow> = rows.iter().filter(|row| is_claimed(summary, claimed, row)).collect();
-    let verdicts: Vec<Verdict> = rows
-        .iter()
-        .filter_map(|row| match row.outcome {
-            Outcome::Judged { verdict, .. } => Some(verdict),
-            _ => None,
-        })
-        .collect();
+    let verdicts: Vec<Verdict> = rows.iter().filter_map(|row| row.outcome.verdict()).collect();
     let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
     let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
     let against = verdicts.iter().filter(against).count();
@@ -187,15 +177,11 @@ fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) 
 }
 
 pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
-    let tell = |group: &GroupSummary| {
+    of_groups(summary, FindingKind::Pair, |group| {
         let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
         let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
-        (!told.is_empty()).then(|| {
-            let text = format!("Making the directories beforehand took {}.", text::list(&told));
-            Finding::of_group(FindingKind::Pair, &group.name, text)
-        })
-    };
-    summary.groups.iter().filter_map(tell).collect()
+        (!told.is_empty()).then(|| format!("Making the directories beforehand took {}.", text::list(&told)))
+    })
 }
 
 fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
