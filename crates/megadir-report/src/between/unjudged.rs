@@ -26,20 +26,17 @@ pub(super) fn reasons(
     for (which, side) in [(Which::Old, old), (Which::New, new)] {
         reasons.extend(side.runs.iter().filter_map(|run| incomplete(which, run, side.runs.len())));
     }
-    let mut of_arms: Vec<Unjudged> = Vec::new();
+    let mut of_arms = Vec::new();
     let mut outcomes = between.rows.iter().map(|row| &row.outcome);
     for arm in arms {
         let outcome = if arm.is_on_both_sides() { outcomes.next() } else { None };
-        if !arm.is_old() {
-            continue;
-        }
-        let Some((kind, text)) = of_arm(arm, outcome, old, new, between.basis) else { continue };
-        match of_arms.iter_mut().find(|reason| (reason.kind, &reason.text) == (kind, &text)) {
-            Some(reason) => reason.arms.push(arm.planned.name.clone()),
-            None => of_arms.push(Unjudged { kind, text, arms: vec![arm.planned.name.clone()] }),
+        if arm.is_old() {
+            let reason = of_arm(arm, outcome, old, new, between.basis);
+            of_arms.extend(reason.map(|reason| (reason, arm.planned.name.clone())));
         }
     }
-    reasons.extend(of_arms);
+    let of_arms = text::grouped(of_arms).into_iter();
+    reasons.extend(of_arms.map(|((kind, text), arms)| Unjudged { kind, text, arms }));
     reasons
 }
 

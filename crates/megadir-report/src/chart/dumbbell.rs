@@ -13,28 +13,18 @@ use crate::report::Report;
 use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 
-/// By the position of their state in the key.
-type States = BTreeMap<usize, ArmId>;
-
 pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let summary = &report.summary;
     let state = |arm: ArmId| summary.arm(arm).map(|arm| arm.planned.cache);
     let (pairs, names) = differing(group, state)?;
-    let mut rows: Vec<(String, States)> = Vec::new();
-    for row in pairs {
-        let at = summary.circumstances(&row.pair);
-        let states = sides(row, &names);
-        match rows.iter_mut().find(|(known, _)| *known == at) {
-            Some((_, known)) => known.extend(states),
-            None => rows.push((at, States::from(states))),
-        }
-    }
+    let rows = pairs.into_iter().map(|row| (summary.circumstances(&row.pair), sides(row, &names)));
     let (mut drawn, mut values, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, states) in &rows {
-        let time = |(place, arm): (&usize, &ArmId)| Some((*place, time(summary, *arm)?.value));
-        let times: Vec<(usize, f64)> = states.iter().filter_map(time).collect();
+    for (at, sides) in text::grouped(rows) {
+        let states: BTreeMap<usize, ArmId> = sides.into_iter().flatten().collect();
+        let time = |(place, arm)| Some((place, time(summary, arm)?.value));
+        let times: Vec<(usize, f64)> = states.into_iter().filter_map(time).collect();
         if times.len() > 1 {
-            drawn.push(row(at, &times));
+            drawn.push(row(&at, &times));
             values.extend(times.iter().map(|(_, time)| *time));
             let each = times.iter().map(|(place, time)| format!("{} {}", names[*place], text::time(*time)));
             told.push(format!("{at}: {}", each.collect::<Vec<_>>().join(", ")));
@@ -61,6 +51,7 @@ fn differing<State: PartialEq>(
     Some((rows, names))
 }
 
+/// Arms with the positions of their states in the key.
 fn sides(row: &PairRow, names: &[&str]) -> [(usize, ArmId); 2] {
     let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     [(place(&row.pair.than), row.pair.to), (place(&row.pair.what), row.pair.arm)]

@@ -36,28 +36,24 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
 }
 
 fn series(report: &Report) -> Vec<Series> {
-    let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let plan = &report.record.header.plan;
-    let arms =
-        report.summary.asked().map(|arm| &arm.planned).filter(|planned| planned.role != Role::AgainstItself);
-    for planned in arms {
-        let Some((work, count)) = by_one(&planned.work) else { continue };
+    let arms = report.summary.asked().map(|arm| &arm.planned);
+    let kinds = arms.filter(|planned| planned.role != Role::AgainstItself).filter_map(|planned| {
+        let (work, count) = by_one(&planned.work)?;
         // Workers on files have data sets of their own, and ranks remove trees whose size depends on their number.
         let data = alike(plan, planned.data, !matches!(work, Work::Remove(_)));
         let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
-        let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
-        match found.iter_mut().find(same) {
-            Some((.., series)) => series.arms.push((count, planned.id)),
-            None => found.push((work, data, step, first(plan, planned, count))),
-        }
-    }
-    let mut all: Vec<Series> = found.into_iter().map(|(.., series)| series).collect();
-    for series in &mut all {
-        series.arms.sort_by_key(|(count, _)| *count);
-        series.arms.dedup_by_key(|(count, _)| *count);
-    }
-    all.retain(|series| series.arms.len() > 1);
-    all
+        Some(((work, data, step), (count, planned)))
+    });
+    let one = |(_, arms): (_, Vec<(u32, &Arm)>)| {
+        let first = arms[0].1;
+        let mut arms: Vec<(u32, ArmId)> = arms.iter().map(|(count, planned)| (*count, planned.id)).collect();
+        arms.sort_by_key(|(count, _)| *count);
+        arms.dedup_by_key(|(count, _)| *count);
+        let group = first.groups.iter().find(|group| varies_workers(plan, group)).cloned();
+        (arms.len() > 1).then(|| Series { name: first.named(&first.axes.without_workers()), group, arms })
+    };
+    text::grouped(kinds).into_iter().filter_map(one).collect()
 }
 
 /// First data set with the same recipe, location, and (if `of_size`) size.
@@ -65,12 +61,6 @@ fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
     let of = |data: &Data| (data.entries * u64::from(of_size), data.on, data.source.clone());
     let Some(own) = plan.data_set(id).map(of) else { return usize::MAX };
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
-}
-
-fn first(plan: &Plan, planned: &Arm, count: u32) -> Series {
-    let name = planned.named(&planned.axes.without_workers());
-    let group = planned.groups.iter().find(|group| varies_workers(plan, group)).cloned();
-    Series { name, group, arms: vec![(count, planned.id)] }
 }
 
 /// Other groups ask other questions.
@@ -98,8 +88,7 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
 pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
     let rounds = report.rounds();
     let confidence = report.summary.rules.confidence;
-    let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
-    for series in series(report) {
+    let lines = series(report).into_iter().filter_map(|series| {
         let fewest = series.arms[0];
         let point = |(count, arm): &(u32, ArmId)| {
             let times = rounds.paired(&[fewest.1, *arm]);
@@ -111,17 +100,12 @@ pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
         };
         let points: Vec<Point> =
             series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
-        if points.len() > 1 {
-            let name = format!("{}{}", series.name, fitted(&points));
-            let line = Line::new(name, points);
-            match groups.iter_mut().find(|(group, _)| *group == series.group) {
-                Some((_, lines)) => lines.push(line),
-                None => groups.push((series.group, vec![line])),
-            }
-        }
-    }
+        let name = format!("{}{}", series.name, fitted(&points));
+        (points.len() > 1).then(|| (series.group, Line::new(name, points)))
+    });
+    let groups = text::grouped(lines);
     let several = groups.len() > 1;
-    let one = |(group, lines)| {
+    let one = |(group, lines): (Option<String>, Vec<Line>)| {
         let asks = report.summary.groups.iter().find(|of| Some(&of.name) == Option::as_ref(&group));
         let title = match asks.filter(|_| several) {
             Some(asks) => format!("{TITLE}: {}", asks.title),

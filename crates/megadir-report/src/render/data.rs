@@ -147,19 +147,12 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
     let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
     told.sort_by_key(|(id, _)| *id);
-    let mut alike: Vec<(Vec<String>, String, String)> = Vec::new();
-    for (DataId(id), line) in told {
-        let kind = kind(summary, DataId(id));
-        match alike.iter_mut().find(|(_, of, told)| *of == kind && *told == line) {
-            Some((ids, ..)) => ids.push(id.to_string()),
-            None => alike.push((vec![id.to_string()], kind, line)),
-        }
-    }
-    let line = |(ids, kind, line): (Vec<String>, String, String)| {
+    let by_line = told.into_iter().map(|(id, line)| ((kind(summary, id), line), id.0.to_string()));
+    let line = |((kind, line), ids): ((String, String), Vec<String>)| {
         let each = if ids.len() > 1 { ", each" } else { "" };
         format!("Data {} ({kind}{each}): {line}.", text::list(&ids))
     };
-    alike.into_iter().map(line).collect()
+    text::grouped(by_line).into_iter().map(line).collect()
 }
 
 fn uses(used: Used) -> String {
@@ -235,45 +228,22 @@ pub fn pretty(data: &impl Serialize) -> String {
 
 struct Rounded(PrettyFormatter<'static>);
 
+macro_rules! pretty {
+    ($($name:ident($($first:ident: bool)?);)*) => {
+        $(fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $first: bool)?) -> io::Result<()> {
+            self.0.$name(writer $(, $first)?)
+        })*
+    };
+}
+
 impl Formatter for Rounded {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         let rounded: f64 = format!("{value:.8e}").parse().unwrap_or(value);
         self.0.write_f64(writer, rounded)
     }
 
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object_value(writer)
+    pretty! {
+        begin_array(); end_array(); begin_array_value(first: bool); end_array_value();
+        begin_object(); end_object(); begin_object_key(first: bool); begin_object_value(); end_object_value();
     }
 }

@@ -7,7 +7,6 @@ use megadir_record::{Arm, ArmId, CacheState, Keys, Published, Role, Work};
 use crate::render::grid::{Column, Grid, Text};
 use crate::render::groups;
 use crate::render::groups::{RAW_CALLS, tells_speed_ups};
-use crate::render::paint::outcome;
 use crate::summary::{
     Comparison, Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
 };
@@ -104,22 +103,20 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
             let row = pick(&read.rows, wanted?, |row| named(row.arm))?;
             let here = match figure.unit.as_str() {
                 "x" => groups::judged_speed_up(&row.outcome)?,
-                "ratio" => outcome(&row.outcome).0,
+                "ratio" => row.outcome.ratio_text(),
                 _ => text::time_with_interval(&summary.timing(row.arm)?.time_ns),
             };
             Some(Ours { name: named(row.arm).to_owned(), figure: here, arm: row.arm })
         }
         GroupReading::Pairs(read) => {
             let row = pick(&read.rows, wanted?, |row| &row.pair.what)?;
-            let (here, ..) = outcome(&row.outcome);
             let name = format!("{}, {}", row.pair.what, summary.circumstances_in_full(&row.pair));
-            Some(Ours { name, figure: here, arm: row.pair.arm })
+            Some(Ours { name, figure: row.outcome.ratio_text(), arm: row.pair.arm })
         }
         GroupReading::Fill(read) => {
             let last = read.buckets.last()?;
-            let (here, ..) = outcome(&last.outcome);
             let name = format!("among {} to {} files", text::count(last.from), text::count(last.to));
-            Some(Ours { name, figure: here, arm: last.arm })
+            Some(Ours { name, figure: last.outcome.ratio_text(), arm: last.arm })
         }
         GroupReading::Refusal(read) => {
             let of_group = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name))?;
@@ -170,7 +167,7 @@ fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
             let time = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
             let ratio = match contrast.outcome {
                 Outcome::Baseline => "1".to_owned(),
-                ref other => outcome(other).0,
+                ref other => other.ratio_text(),
             };
             let fields = [
                 planned.name.clone(),

@@ -261,19 +261,9 @@ pub struct PairRow {
 /// Each pair of file systems is a family of its own. In a single family, the verdict on two would depend on
 /// the number of others measured.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
-    let mut families: Vec<Vec<usize>> = Vec::new();
-    for (place, pair) in pairs.iter().enumerate() {
-        let like = |family: &&mut Vec<usize>| {
-            let first = &pairs[family[0]];
-            (&first.what, &first.than) == (&pair.what, &pair.than)
-        };
-        match families.iter_mut().find(like) {
-            Some(family) => family.push(place),
-            None => families.push(vec![place]),
-        }
-    }
+    let by_systems = pairs.iter().enumerate().map(|(place, pair)| ((&pair.what, &pair.than), place));
     let mut rows: Vec<(usize, PairRow)> = Vec::with_capacity(pairs.len());
-    for family in families {
+    for (_, family) in text::grouped(by_systems) {
         let of_family: Vec<Pair> = family.iter().map(|place| pairs[*place].clone()).collect();
         rows.extend(family.into_iter().zip(read_pairs(evidence, &of_family).rows));
     }
