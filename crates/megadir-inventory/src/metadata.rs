@@ -175,7 +175,8 @@ fn bytes_of(hex: &str) -> Vec<u8> {
 mod tests {
     use megadir::{Conditions, FileType, Globs};
 
-    use super::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
+    use super::{Metadata, Root, Selected};
+    use crate::file::tests::{metadata, root};
 
     #[test]
     fn conditions_come_back_from_their_text() {
@@ -202,29 +203,13 @@ mod tests {
 
     #[test]
     fn metadata_comes_back_from_its_text() {
-        let root = |path: &[u8], granule_ns| Root {
-            path: path.to_vec(),
-            file_system: "ext4".into(),
-            granule_ns,
-            newest_ns: Some(-7),
-        };
+        let root = |path, granule_ns| Root { granule_ns, newest_ns: Some(-7), ..root(path) };
         let metadata = Metadata {
-            version: FORMAT_VERSION,
-            program: "megadir 0".into(),
-            roots: vec![root(b"/a", Some(4_000_000)), root(b"/\xff", None)],
             started_ns: -1,
             ended_ns: i64::MAX,
-            scanned: Scanned {
-                cross_mounts: false,
-                stat_backend: "statx".into(),
-                threads: 2,
-                mounts_not_entered: 1,
-                selected: None,
-            },
             rows: 3,
             failed: 1,
-            unread_directories: 0,
-            volumes: Some(vec![Volume { device: 41, fsid: "90d27687133a8f6d".into() }]),
+            ..metadata(vec![root(b"/a", Some(4_000_000)), root(b"/\xff", None)])
         };
         let text = serde_json::to_string(&metadata).unwrap();
         assert!(text.contains(r#""path":"/a""#) && text.contains(r#""path_hex":"2fff""#), "{text}");

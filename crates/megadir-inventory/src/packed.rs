@@ -125,12 +125,12 @@ impl Numbers {
 }
 
 #[inline]
-fn zigzag(number: i64) -> u64 {
+pub(crate) fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
 
 #[inline]
-fn unzigzag(number: u64) -> i64 {
+pub(crate) fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 

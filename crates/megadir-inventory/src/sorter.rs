@@ -204,7 +204,8 @@ fn length(bytes: usize) -> io::Result<u32> {
     u32::try_from(bytes).map_err(|_| io::Error::other("an item is longer than 4 GiB"))
 }
 
-fn leading(key: &[u8]) -> u64 {
+#[inline]
+pub(crate) fn leading(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = key.len().min(8);
     first[..length].copy_from_slice(&key[..length]);

@@ -116,7 +116,6 @@ pub enum Takes {
     Varies,
 }
 
-#[must_use]
 pub fn of_earlier(study: &str) -> Option<Claims> {
     let mut all: std::collections::BTreeMap<String, Claims> =
         serde_json::from_str(include_str!("earlier_claims.json")).unwrap_or_default();

@@ -80,7 +80,6 @@ pub struct ExpectedOutput {
 }
 
 impl CommandWork {
-    #[must_use]
     pub fn program(&self) -> &str {
         self.line.split_whitespace().next().unwrap_or_default()
     }

@@ -7,7 +7,6 @@ use crate::jsonl::Record;
 use crate::plan::{Plan, Stop};
 use crate::sample::{Phase, Sample};
 
-#[must_use]
 pub fn contradictions(record: &Record) -> Vec<String> {
     let mut found = Found::default();
     rounds(record, &mut found);

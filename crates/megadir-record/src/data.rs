@@ -41,7 +41,6 @@ pub enum DataSource {
 }
 
 impl DataSource {
-    #[must_use]
     pub fn made(&self) -> Option<&Made> {
         match self {
             Self::Made(made) => Some(made),
@@ -80,7 +79,6 @@ pub struct Made {
 
 impl Made {
     /// One size, pseudorandom content, one directory, created before the run.
-    #[must_use]
     pub fn flat(names: NameScheme, size_bytes: u64) -> Self {
         Self {
             names,
@@ -216,12 +214,11 @@ pub enum When {
     ByArms,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 impl Spread {
-    #[must_use]
     pub fn is_flat(&self) -> bool {
         *self == Self::Flat
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::is_default;
+
 /// Work of a block on a range of a data set's files; one file is one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -23,7 +25,6 @@ pub struct FileWork {
 }
 
 impl FileWork {
-    #[must_use]
     pub fn files(&self) -> u64 {
         self.to.saturating_sub(self.from).saturating_mul(u64::from(self.workers.count))
     }
@@ -38,19 +39,10 @@ pub struct RemoveWork {
     /// Threads of the library, or ranks, each of which removes a share of the directories; 1 for other methods.
     pub workers: u32,
     /// Threads, or ranks and their threads.
-    #[serde(default = "thread", skip_serializing_if = "is_thread")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: WorkerKind,
     /// Number of existing files.
     pub files: u64,
-}
-
-fn thread() -> WorkerKind {
-    WorkerKind::Thread
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_thread(kind: &WorkerKind) -> bool {
-    *kind == WorkerKind::Thread
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,7 +58,6 @@ pub enum Remover {
 }
 
 impl Remover {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::PlainLoop => "plain loop",
@@ -95,7 +86,6 @@ pub enum FileOperation {
 }
 
 impl FileOperation {
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::MakeDirectories => "make directories",
@@ -160,11 +150,12 @@ pub struct Workers {
     pub sharing: Sharing,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerKind {
     /// With its own descriptor table if the system supports it.
+    #[default]
     Thread,
     Process,
     /// Process that an MPI launcher started, perhaps on another host ([`Ranks`](crate::Ranks)).

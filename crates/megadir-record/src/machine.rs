@@ -170,7 +170,6 @@ pub enum Place {
 }
 
 impl Place {
-    #[must_use]
     pub fn is_directory(&self) -> bool {
         matches!(self, Self::Directory { .. })
     }

@@ -1,4 +1,4 @@
-//! Plan of a run: every arm with every parameter. No type implements `Default`.
+//! Plan of a run: every arm with every parameter.
 
 pub mod axes;
 mod work;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::Claims;
-use crate::data::{ContentKind, Data, When};
+use crate::data::{ContentKind, Data, When, is_default};
 use crate::ids::{ArmId, DataId, FsId};
 use crate::machine::{LabFileSystem, Unavailable};
 
@@ -62,25 +62,29 @@ crate::named! {
 
 impl Plan {
     /// `None` for the given directory.
-    #[must_use]
     pub fn file_system_of(&self, data: DataId) -> Option<&LabFileSystem> {
-        self.file_system(self.data[data.0 as usize].on?)
+        self.file_system(self.data_set(data)?.on?)
     }
 
-    #[must_use]
     pub fn compares_directories(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
     }
 
-    #[must_use]
     pub fn file_system(&self, id: FsId) -> Option<&LabFileSystem> {
         self.file_systems.get(id.0 as usize)
+    }
+
+    pub fn data_set(&self, id: DataId) -> Option<&Data> {
+        self.data.iter().find(|data| data.id == id)
+    }
+
+    pub fn arm(&self, id: ArmId) -> Option<&Arm> {
+        self.arms.get(id.0 as usize)
     }
 
     /// All contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with the
     /// listing arm, and the parts of a filling with the first. A run with a target width measures until these
     /// are narrow enough.
-    #[must_use]
     pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
     }
@@ -107,11 +111,11 @@ impl Plan {
     /// depend on its result and, if the data was created before the run, all others on this data.
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
-        let refused =
-            self.arms.get(planned.0 as usize).filter(|planned| !matches!(planned.work, Work::Command(_)));
+        let refused = self.arm(planned).filter(|planned| !matches!(planned.work, Work::Command(_)));
         let by_arms = refused.is_some_and(|refused| {
-            let data = self.data.get(refused.data.0 as usize);
-            data.and_then(|data| data.source.made()).is_some_and(|made| made.when == When::ByArms)
+            self.data_set(refused.data)
+                .and_then(|data| data.source.made())
+                .is_some_and(|made| made.when == When::ByArms)
         });
         let stopped = move |other: &&Arm| {
             refused.is_some_and(|refused| {
@@ -218,7 +222,6 @@ pub struct Group {
 }
 
 impl Group {
-    #[must_use]
     pub fn new(name: impl Into<String>, title: impl Into<String>, answers: bool, rule: GroupRule) -> Self {
         Self { name: name.into(), of: None, title: title.into(), answers, rule }
     }
@@ -263,6 +266,23 @@ pub enum GroupRule {
     },
 }
 
+impl GroupRule {
+    /// Arms that it names.
+    pub fn arms(&self) -> Vec<ArmId> {
+        match self {
+            Self::Compare { baseline } => vec![*baseline],
+            Self::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+            Self::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
+            Self::Refusal { arm } => vec![*arm],
+            Self::Fill { arms } => arms.clone(),
+            Self::Grow { series } => series.iter().flat_map(|(_, arms)| arms).copied().collect(),
+            Self::BreakEven { series } => {
+                series.iter().flat_map(|one| one.asks.iter().chain([&one.list])).copied().collect()
+            }
+        }
+    }
+}
+
 /// A way to list a directory with attributes, and arms that stat more and more of its entries instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -300,7 +320,7 @@ pub struct Rules {
     /// Maximum number of measured rounds; every arm runs one time in each.
     pub rounds: u32,
     /// Condition that ends the measurement.
-    #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stop: Stop,
     /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split
     /// over the epochs.
@@ -340,7 +360,6 @@ pub enum Order {
 }
 
 impl Order {
-    #[must_use]
     pub fn depends(self) -> bool {
         matches!(self, Self::Phases | Self::Chains)
     }
@@ -350,10 +369,11 @@ impl Order {
 ///
 /// A run with a target width looks at its intervals after `rounds_min` rounds, then each time after 1.5 times
 /// as many, and finally after [`Rules::rounds`]. Intervals and verdicts are corrected for these looks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "at")]
 pub enum Stop {
+    #[default]
     Rounds,
     /// When every ratio compared by the groups has an interval this narrow.
     Ratio {
@@ -373,20 +393,11 @@ pub enum Stop {
 
 impl Stop {
     /// `None` for a fixed number of rounds.
-    #[must_use]
     pub fn rounds_min(&self) -> Option<u32> {
         match self {
             Self::Rounds => None,
             Self::Ratio { rounds_min, .. } | Self::Difference { rounds_min, .. } => Some(*rounds_min),
         }
-    }
-
-    fn fixed() -> Self {
-        Self::Rounds
-    }
-
-    fn is_fixed(&self) -> bool {
-        *self == Self::Rounds
     }
 }
 

@@ -34,7 +34,6 @@ pub struct Mount {
 
 impl Mount {
     /// Equal but for the client's own address.
-    #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.shared_options().eq(other.shared_options())
     }
@@ -74,14 +73,12 @@ pub struct HostWork {
 
 impl HostWork {
     /// Entries per second.
-    #[must_use]
     pub fn rate_per_s(&self) -> f64 {
         self.entries as f64 * 1e9 / self.done_ns.max(1) as f64
     }
 }
 
 impl Ranks {
-    #[must_use]
     pub fn host_count(&self) -> usize {
         let mut hosts: Vec<&String> = self.hosts.iter().collect();
         hosts.sort_unstable();
@@ -90,7 +87,6 @@ impl Ranks {
     }
 
     /// For example `4 on 2 hosts, moved by 2`.
-    #[must_use]
     pub fn words(&self) -> String {
         match (self.host_count(), self.shift) {
             (1, _) => format!("{} on 1 host", self.hosts.len()),
@@ -99,7 +95,6 @@ impl Ranks {
     }
 
     /// First rank on the same host.
-    #[must_use]
     pub fn first_rank_beside(&self, rank: u32) -> u32 {
         let host = &self.hosts[rank as usize];
         self.hosts.iter().position(|known| known == host).unwrap_or(0) as u32

@@ -57,7 +57,6 @@ pub fn record(record: &mut Record) {
     }
 }
 
-#[must_use]
 pub fn private_names(header: &Header) -> Vec<String> {
     let existing = header.plan.data.iter().filter_map(|data| match &data.source {
         DataSource::Existing { path } => Some(path.clone()),

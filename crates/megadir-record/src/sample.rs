@@ -145,7 +145,6 @@ pub enum Since {
 
 impl Latency {
     /// Buckets are ascending indices with counts.
-    #[must_use]
     pub fn pack(counts: impl IntoIterator<Item = (u32, u64)>) -> Vec<u64> {
         let mut before = 0;
         let pair = |(place, count): (u32, u64)| {
@@ -165,7 +164,6 @@ impl Latency {
         })
     }
 
-    #[must_use]
     pub fn operations(&self) -> u64 {
         self.buckets.chunks_exact(2).fold(0, |sum, pair| sum.saturating_add(pair[1]))
     }

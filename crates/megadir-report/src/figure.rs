@@ -14,7 +14,6 @@ pub struct Figure {
 }
 
 impl Figure {
-    #[must_use]
     pub(crate) fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::median_interval(samples, confidence).map(Self::from);
         let alone = || Some(Self { value: megadir_stats::median(samples)?, interval: None });
@@ -23,7 +22,6 @@ impl Figure {
 
     /// `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's interval, or without interval if the rounds
     /// are too few.
-    #[must_use]
     pub(crate) fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::paired_ratio(new, old, confidence).map(Self::from);
         let alone = || {
@@ -40,7 +38,6 @@ impl Figure {
     }
 
     /// `factor` must be positive.
-    #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let interval = self.interval.map(|r| Interval { low: r.low * factor, high: r.high * factor });
         Self { value: self.value * factor, interval }
@@ -78,7 +75,6 @@ impl From<megadir_stats::Crossing> for Threshold {
     }
 }
 
-#[must_use]
 pub fn rounds_for_interval(confidence: f64) -> usize {
     const ROUNDS_MAX: u32 = 64;
     let samples: Vec<f64> = (0..ROUNDS_MAX).map(f64::from).collect();

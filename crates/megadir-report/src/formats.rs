@@ -26,116 +26,93 @@ pub struct View {
     pub style: Style,
 }
 
+type Writer = fn(&Report, &View, &mut dyn Write) -> io::Result<()>;
+
+const fn format(name: &'static str, extension: &'static str, what: &'static str, write: Writer) -> Format {
+    Format { name, extension, what, is_text: true, missing: None, refuses: |_| None, write }
+}
+
 pub const FORMATS: &[Format] = &[
+    format(
+        "screen",
+        "txt",
+        "the answer on one screen: one table and the most serious warnings",
+        |report, view, output| output.write_all(render::screen(report, view.width, view.style).as_bytes()),
+    ),
+    format(
+        "table",
+        "txt",
+        "every comparison and warning, for a terminal (as --verbose)",
+        |report, view, output| output.write_all(render::table(report, view.width, view.style).as_bytes()),
+    ),
+    format(
+        "html",
+        "html",
+        "the whole report as one file for a browser, with pictures and samples",
+        |report, _, output| output.write_all(page::html(report).as_bytes()),
+    ),
     Format {
-        name: "screen",
-        extension: "txt",
-        what: "the answer on one screen: one table and the most serious warnings",
-        is_text: true,
-        missing: None,
-        refuses: |_| None,
-        write: |report, view, output| {
-            output.write_all(render::screen(report, view.width, view.style).as_bytes())
-        },
-    },
-    Format {
-        name: "table",
-        extension: "txt",
-        what: "every comparison and warning, for a terminal (as --verbose)",
-        is_text: true,
-        missing: None,
-        refuses: |_| None,
-        write: |report, view, output| {
-            output.write_all(render::table(report, view.width, view.style).as_bytes())
-        },
-    },
-    Format {
-        name: "html",
-        extension: "html",
-        what: "the whole report as one file for a browser, with pictures and samples",
-        is_text: true,
-        missing: None,
-        refuses: |_| None,
-        write: |report, _, output| output.write_all(page::html(report).as_bytes()),
-    },
-    Format {
-        name: "svg",
-        extension: "svg",
-        what: "the picture that answers the question best; --chart picks another",
-        is_text: true,
-        missing: None,
         refuses: |report| main_picture(report, Width::Wide).is_none().then_some("has no data for a chart"),
-        write: |report, _, output| {
-            let picture = main_picture(report, Width::Wide).map(|picture| picture.document());
-            output.write_all(picture.unwrap_or_default().as_bytes())
-        },
+        ..format(
+            "svg",
+            "svg",
+            "the picture that answers the question best; --chart picks another",
+            |report, _, output| {
+                let picture = main_picture(report, Width::Wide).map(|picture| picture.document());
+                output.write_all(picture.unwrap_or_default().as_bytes())
+            },
+        )
     },
+    format(
+        "markdown",
+        "md",
+        "the full report: findings, all arms, method and machine",
+        |report, _, output| output.write_all(render::markdown(report).as_bytes()),
+    ),
+    format("csv", "csv", "every sample, one row each, for other programs", |report, _, output| {
+        render::write_csv(report, output)
+    }),
+    PARQUET,
+    format("json", "json", "the summary as data, versioned", |report, _, output| {
+        output.write_all(render::json(report).as_bytes())
+    }),
     Format {
-        name: "markdown",
-        extension: "md",
-        what: "the full report: findings, all arms, method and machine",
-        is_text: true,
-        missing: None,
-        refuses: |_| None,
-        write: |report, _, output| output.write_all(render::markdown(report).as_bytes()),
-    },
-    Format {
-        name: "csv",
-        extension: "csv",
-        what: "every sample, one row each, for other programs",
-        is_text: true,
-        missing: None,
-        refuses: |_| None,
-        write: |report, _, output| render::write_csv(report, output),
-    },
-    Format {
-        name: "parquet",
-        extension: "parquet",
-        what: "every sample, one row each, with the columns of csv (cargo feature parquet)",
-        is_text: false,
-        #[cfg(feature = "parquet")]
-        missing: None,
-        #[cfg(not(feature = "parquet"))]
-        missing: Some(
-            "this megadir was built without Parquet: 'cargo install --path crates/megadir-cli --features parquet' builds it with that, \
-             and --format csv has the same columns",
-        ),
-        refuses: |_| None,
-        #[cfg(feature = "parquet")]
-        write: |report, _, output| render::write_parquet(report, output),
-        #[cfg(not(feature = "parquet"))]
-        write: |_, _, _| Err(io::ErrorKind::Unsupported.into()),
-    },
-    Format {
-        name: "json",
-        extension: "json",
-        what: "the summary as data, versioned",
-        is_text: true,
-        missing: None,
-        refuses: |_| None,
-        write: |report, _, output| output.write_all(render::json(report).as_bytes()),
-    },
-    Format {
-        name: "hdr",
-        extension: "hlog",
-        what: "the times of single operations as an HdrHistogram interval log, nanoseconds",
-        is_text: true,
-        missing: None,
         refuses: |report| {
             let timed = report.record.samples.iter().any(|sample| sample.latency.is_some());
             (!timed).then_some("holds no times of single operations, which only studies such as lookup take")
         },
-        write: |report, _, output| output.write_all(render::hdr(report).as_bytes()),
+        ..format(
+            "hdr",
+            "hlog",
+            "the times of single operations as an HdrHistogram interval log, nanoseconds",
+            |report, _, output| output.write_all(render::hdr(report).as_bytes()),
+        )
     },
 ];
 
-#[must_use]
+const PARQUET: Format = Format {
+    is_text: false,
+    #[cfg(not(feature = "parquet"))]
+    missing: Some(
+        "this megadir was built without Parquet: 'cargo install --path crates/megadir-cli --features parquet' builds it with that, \
+         and --format csv has the same columns",
+    ),
+    ..format(
+        "parquet",
+        "parquet",
+        "every sample, one row each, with the columns of csv (cargo feature parquet)",
+        #[cfg(feature = "parquet")]
+        |report, _, output| render::write_parquet(report, output),
+        #[cfg(not(feature = "parquet"))]
+        |_, _, _| Err(io::ErrorKind::Unsupported.into()),
+    )
+};
+
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 impl Format {
-    #[must_use]
     pub fn render(&self, report: &Report, view: &View) -> String {
         let mut bytes = Vec::new();
         let written = (self.write)(report, view, &mut bytes);

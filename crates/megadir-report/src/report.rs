@@ -37,7 +37,6 @@ impl Report {
         self.index.times(place)
     }
 
-    #[must_use]
     pub fn question(&self) -> String {
         let plan = &self.record.header.plan;
         match plan.file_systems.len() {
@@ -47,7 +46,6 @@ impl Report {
     }
 
     /// The most important findings, or the reason why there is none.
-    #[must_use]
     pub fn answer(&self) -> String {
         let findings: Vec<&str> = self.first_findings().iter().map(|finding| finding.text.as_str()).collect();
         if findings.is_empty() { self.without_answer() } else { findings.join(" ") }

@@ -10,14 +10,12 @@ const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("
 const RATIO_DECIMALS_MAX: usize = 4;
 
 /// `1.23 µs`.
-#[must_use]
 pub fn time(ns: f64) -> String {
     let (unit, scale) = time_unit(ns);
     format!("{} {unit}", fixed(ns / scale, decimals(ns / scale)))
 }
 
 /// `412 ms [410, 415]`.
-#[must_use]
 pub fn time_with_interval(figure: &Figure) -> String {
     let Some(Interval { low, high }) = figure.interval else { return time(figure.value) };
     // On the scale of the interval.
@@ -30,7 +28,6 @@ pub fn time_with_interval(figure: &Figure) -> String {
 }
 
 /// `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as 1.
-#[must_use]
 pub fn ratio(value: f64, interval: Option<Interval>) -> String {
     let Some(Interval { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
     let places = ratio_decimals(value, high - low).max(apart_from_one(low)).max(apart_from_one(high));
@@ -39,7 +36,6 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
 }
 
 /// `1.85x faster`.
-#[must_use]
 pub fn speed(ratio: f64) -> String {
     let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
     // More digits than three if needed to show a difference from 1.
@@ -48,7 +44,6 @@ pub fn speed(ratio: f64) -> String {
 }
 
 /// `61 % [58, 64]`.
-#[must_use]
 pub fn share(figure: &Figure) -> String {
     let percent = |fraction: f64, places| fixed(100.0 * fraction, places);
     let Some(Interval { low, high }) = figure.interval else {
@@ -59,14 +54,12 @@ pub fn share(figure: &Figure) -> String {
 }
 
 /// `23 %`, `0.30 %`.
-#[must_use]
 pub fn share_alone(fraction: f64) -> String {
     let percent = 100.0 * fraction;
     format!("{} %", fixed(percent, decimals(percent).saturating_sub(1)))
 }
 
 /// `23 % [21, 25]`, `80 % [61, never]`.
-#[must_use]
 pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
     let Some((low, high)) = interval else { return share_alone(share) };
     let ends = [low, high].map(|end| match end {
@@ -88,7 +81,6 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
 }
 
 /// The ends of its interval may be outside the measured range.
-#[must_use]
 pub fn between(low: Threshold, high: Threshold) -> String {
     let (below, above) =
         ("below the smallest share that was asked for", "above the largest share that was asked for");
@@ -117,7 +109,6 @@ pub(crate) fn per_second(figure: &Figure) -> String {
 }
 
 /// `1.01 [0.99, 1.03]`.
-#[must_use]
 pub fn exponent(figure: &Figure) -> String {
     let Some(Interval { low, high }) = figure.interval else { return fixed(figure.value, 2) };
     let places = ratio_decimals(figure.value, high - low);
@@ -125,7 +116,6 @@ pub fn exponent(figure: &Figure) -> String {
 }
 
 /// Two significant digits, or more in a whole number: `0.42 %`.
-#[must_use]
 pub fn percent(value: f64) -> String {
     let places = if value.abs() < 1.0 {
         2
@@ -138,20 +128,17 @@ pub fn percent(value: f64) -> String {
 }
 
 /// Chosen, not measured: `95 %`.
-#[must_use]
 pub fn chosen(fraction: f64) -> String {
     let digits = format!("{:.2}", 100.0 * fraction);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// `1 000 000`.
-#[must_use]
 pub fn count(count: u64) -> String {
     megadir_record::axes::grouped(count)
 }
 
 /// `md5 names`.
-#[must_use]
 pub fn names(scheme: NameScheme) -> String {
     match scheme {
         NameScheme::Md5 => "md5 names".into(),
@@ -164,20 +151,17 @@ pub fn names(scheme: NameScheme) -> String {
 }
 
 /// `1 round`, `30 rounds`.
-#[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(number))
 }
 
 /// `1 entry`, `100 000 entries`.
-#[must_use]
 pub fn entries(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "entry" } else { "entries" })
 }
 
 /// The largest binary unit that gives a whole number, otherwise one decimal.
-#[must_use]
 pub fn bytes(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in units {
@@ -191,13 +175,24 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// `a, b and c`.
-#[must_use]
 pub fn list(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
+}
+
+/// In the order of their first values.
+pub(crate) fn grouped<K: PartialEq, V>(values: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in values {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {

@@ -21,7 +21,6 @@ pub enum Beyond {
 /// safe side. Holm's procedure over all contrasts keeps the probability of any false call at 5 % (divided by
 /// the looks of [`Judging`]). References: Holm, *Scandinavian Journal of Statistics* 6 (1979); Wellek,
 /// *Testing Statistical Hypotheses of Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1.
-#[must_use]
 pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Beyond>> {
     let margin = judging.band.ln_1p();
     let looks = f64::from(judging.looks.max(1));

@@ -25,7 +25,6 @@ const FAR: f64 = 1e6;
 /// Point where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms;
 /// of several crossings the last. `None` unless `x` ascends, all numbers are positive and finite, and both
 /// series have the same length.
-#[must_use]
 pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     let positive =
         |values: &[f64]| finite(values, 1).is_some_and(|values| values.iter().all(|value| *value > 0.0));
@@ -46,7 +45,6 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
 /// Crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no round is
 /// censored, the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval; otherwise the median
 /// with the order-statistic interval, which need only the side of a censored round.
-#[must_use]
 pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<CrossingEstimate> {
     let number = |crossing: &Crossing| match crossing {
         Crossing::Before => -FAR,

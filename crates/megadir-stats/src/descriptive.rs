@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::{fair_coin_cumulative, student_critical, tail_of};
 
 /// `None` without samples or if one is not finite. Reference: Welford, *Technometrics* 4 (1962).
-#[must_use]
 pub fn mean(samples: &[f64]) -> Option<f64> {
     finite(samples, 1)?;
     let mut mean = 0.0;
@@ -17,7 +16,6 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
 
 /// Divisor n - 1; `None` for fewer than two samples. Reference: the two-pass form of Chan, Golub and LeVeque,
 /// *The American Statistician* 37 (1983).
-#[must_use]
 pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
     finite(samples, 2)?;
     let center = mean(samples)?;
@@ -28,7 +26,6 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
 /// `p` quantile (0 to 1) of ascending samples, with linear interpolation. `None` without samples, if an end
 /// is not finite, or if `p` is outside 0 to 1. Reference: type 7 of Hyndman and Fan, *The American
 /// Statistician* 50 (1996), the default of R and NumPy.
-#[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let (first, last) = (sorted.first()?, sorted.last()?);
     if !(0.0..=1.0).contains(&p) || !first.is_finite() || !last.is_finite() {
@@ -42,7 +39,6 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
 }
 
 /// `None` without samples or if one is not finite.
-#[must_use]
 pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples, 1)?, 0.5)
 }
@@ -53,7 +49,6 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 /// the distribution of a fair coin's heads, reaches `confidence`. `None` if samples are not finite,
 /// `confidence` is outside 0 to 1, or there are too few samples: the minimum is 6 at 95 %, 8 at 99 %.
 /// Reference: Conover, *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
-#[must_use]
 pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     let tail = tail_of(confidence)?;
     let sorted = sorted(samples, 1)?;
@@ -80,7 +75,6 @@ pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
 /// BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean, which assumes a nearly normal
 /// mean. `None` for fewer than two samples. References: the legend that BenchmarkDotNet prints; Student,
 /// *Biometrika* 6 (1908).
-#[must_use]
 pub fn error_999(samples: &[f64]) -> Option<f64> {
     let deviation = standard_deviation(samples)?;
     let count = samples.len() as f64;
@@ -132,24 +126,20 @@ pub struct Interval {
 
 impl Interval {
     /// Includes the ends; `false` for NaN.
-    #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    #[must_use]
     pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
     }
 
     /// `None` if an end is infinite or NaN.
-    #[must_use]
     pub fn bounded(self) -> Option<Self> {
         (self.low.is_finite() && self.high.is_finite()).then_some(self)
     }
 
     /// Interval of the inverse ratio.
-    #[must_use]
     pub fn inverse(self) -> Self {
         Self { low: 1.0 / self.high, high: 1.0 / self.low }
     }

@@ -39,7 +39,6 @@ const RESAMPLES: usize = 200;
 /// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8; Efron and
 /// Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2; Hesterberg, *The American
 /// Statistician* 69 (2015), section 4.
-#[must_use]
 pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Estimate> {
     let centers = EpochCenters::new(epochs, seed)?;
     Some(Estimate { value: centers.mean, interval: centers.interval(confidence)? })

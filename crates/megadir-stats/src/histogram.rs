@@ -36,7 +36,6 @@ pub struct Bucket {
 
 impl Histogram {
     /// Allocates; no other call does.
-    #[must_use]
     pub fn new() -> Self {
         Self { counts: Box::new([0; BUCKETS]), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
@@ -85,24 +84,20 @@ impl Histogram {
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
     /// Exact; `None` if empty.
-    #[must_use]
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
     /// Exact; `None` if empty.
-    #[must_use]
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
@@ -111,7 +106,6 @@ impl Histogram {
     /// to the recorded range. Exact below 256 and at `p` = 0 and 1, otherwise at most 1/256 off. `None` if
     /// empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The American Statistician*
     /// 50 (1996).
-    #[must_use]
     pub fn quantile(&self, p: f64) -> Option<u64> {
         if self.count == 0 || !(0.0..=1.0).contains(&p) {
             return None;
@@ -145,7 +139,6 @@ impl Histogram {
     }
 
     /// `None` if the arguments contradict each other or the indices do not ascend.
-    #[must_use]
     pub fn from_counts(
         counts: impl IntoIterator<Item = (u32, u64)>,
         sum: u128,

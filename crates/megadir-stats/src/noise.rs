@@ -7,7 +7,6 @@ use crate::{Estimate, mean};
 /// Lag-1 autocorrelation (-1 to 1); independent samples stay within about 2 / sqrt(n) of zero. `None` for
 /// fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins and Reinsel,
 /// *Time Series Analysis*, 4th edition, section 2.1.
-#[must_use]
 pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 3)?)?;
     let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
@@ -25,7 +24,6 @@ pub struct ChangePoint {
 /// Most probable change of level by Pettitt's test, the first among equals, with its approximate two-sided p
 /// value (good below 0.5). `None` for fewer than three samples, if one is not finite, or if all are equal.
 /// Reference: Pettitt, *Applied Statistics* 28 (1979).
-#[must_use]
 pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     if !varies(finite(samples, 3)?) {
         return None;
@@ -51,7 +49,6 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
 /// middle one is ignored. `None` for fewer than eight samples, or if one is not positive and finite.
 /// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2
 /// and 4.3.
-#[must_use]
 pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     let logs = logs(samples, 8)?;
     let half = logs.len() / 2;
@@ -64,7 +61,6 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
 /// the uniform distribution, the samples may have two modes or heavy skew. `None` for fewer than four
 /// samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in Psychology*
 /// 4:700 (2013).
-#[must_use]
 pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 4)?)?;
     if !varies(samples) {

@@ -15,7 +15,6 @@ use crate::{Estimate, Interval};
 /// differences (fewer than 6 at 95 %). References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34
 /// (1963); Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and
 /// 3.3.
-#[must_use]
 pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> {
     let walsh = WalshAverages::new(differences)?;
     let interval = walsh.interval(confidence)?;
@@ -28,7 +27,6 @@ pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> 
 /// Zeros are ranked, then dropped (Pratt); if all differences are zero, p is 1. `None` without differences or
 /// if one is not finite. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the
 /// American Statistical Association* 54 (1959).
-#[must_use]
 pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
     let sizes: Vec<f64> = finite(differences, 1)?.iter().map(|d| d.abs()).collect();
     let (ranks, ties) = midranks(&sizes);
@@ -55,14 +53,12 @@ pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
 /// Ratio new / old of paired times: Hodges-Lehmann on log ratios. Both series have the same unit and one time
 /// a round. `None` if the lengths differ, a time is not positive and finite, or [`hodges_lehmann`] has no
 /// interval. Reference: Fleming and Wallace, *Communications of the ACM* 29 (1986).
-#[must_use]
 pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
 /// ln(new / old) of each round, for [`crate::verdict()`] and [`crate::judge_family`]. `None` if the lengths
 /// differ, there are no times, or a time is not positive and finite.
-#[must_use]
 pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     if new.len() != old.len() {
         return None;
@@ -128,7 +124,6 @@ impl WalshAverages {
 /// above; ties only widen it. Both series have the same unit. `None` if a time is not positive and finite, or
 /// if there are too few for the confidence (fewer than 4 against 4 at 95 %). Reference: Hollander, Wolfe and
 /// Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
-#[must_use]
 pub fn unpaired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     let differences = Differences::new(&logs(new, 1)?, &logs(old, 1)?)?;
     Some(Estimate { value: differences.median(), interval: differences.interval(confidence)? }.exp())

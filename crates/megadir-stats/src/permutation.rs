@@ -8,7 +8,6 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -65,7 +64,6 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    #[must_use]
     pub fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
         let mut random = SplitMix64::new(seed);
@@ -76,12 +74,10 @@ impl Permutation {
         }
     }
 
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    #[must_use]
     pub fn get(&self, i: u64) -> Option<u64> {
         if i >= self.count {
             return None;
@@ -109,7 +105,6 @@ impl Permutation {
 /// Williams design of `n` arms: orders of 0 to n - 1, one a round. Every arm occurs equally often at every
 /// position, and directly after every other arm. An even `n` needs n rows, an odd one 2n. Reference:
 /// Williams, *Australian Journal of Scientific Research A* 2 (1949).
-#[must_use]
 pub fn balanced_latin_square(n: usize) -> Vec<Vec<usize>> {
     // The first row zigzags 0, n-1, 1, n-2, ...; the other rows are shifted.
     let zigzag = (0..n).map(|place| if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 });

@@ -133,7 +133,6 @@ const ROUNDS_MIN: usize = 6;
 /// quantile, its upper end is a lower bound. `None` for fewer than six rounds, if one is empty, or if `p` or
 /// `confidence` is outside 0 to 1. References: Davison and Hinkley, *Bootstrap Methods and their
 /// Application*, 1997, section 3.8; Hesterberg, *The American Statistician* 69 (2015), section 5.2.
-#[must_use]
 pub fn quantile_intervals(
     rounds: &[Vec<(u64, u64)>],
     p: &[f64],

@@ -22,7 +22,6 @@ pub const RUNS_MIN: usize = 3;
 /// scatter differently. `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not positive and
 /// finite, or if all times of each side are equal. References: Welch, *Biometrika* 34 (1947); Satterthwaite,
 /// *Biometrics Bulletin* 2 (1946); Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
-#[must_use]
 pub fn ratio_over_runs(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     let means = RunMeans::of_times(new, old)?;
     Some(Estimate { value: means.difference(), interval: means.interval(confidence)? }.exp())
@@ -88,7 +87,6 @@ fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
 /// `confidence` is outside 0 to 1, all x are equal, a slope overflows, or the samples are too few for the
 /// interval (fewer than 5 at 95 %, more with ties). References: Theil, *Proceedings of the KNAW* 53 (1950);
 /// Sen, *Journal of the American Statistical Association* 63 (1968).
-#[must_use]
 pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
     let z = normal_critical(tail_of(confidence)?);
     let mut slopes = slopes(x, y)?;
@@ -117,7 +115,6 @@ pub struct PowerLaw {
 
 impl PowerLaw {
     /// Value at `x`, in the unit of y.
-    #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.coefficient * x.powf(self.exponent)
     }
@@ -125,7 +122,6 @@ impl PowerLaw {
 
 /// Fits a power law by least squares on logarithms. `None` if the lengths differ, a value is not positive and
 /// finite, or there are fewer than two different x. Reference: Warton et al., *Biological Reviews* 81 (2006).
-#[must_use]
 pub fn power_law(x: &[f64], y: &[f64]) -> Option<PowerLaw> {
     if x.len() != y.len() {
         return None;

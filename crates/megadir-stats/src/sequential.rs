@@ -28,12 +28,10 @@ pub struct Looks {
 impl Looks {
     /// Both arguments are looks. `None` if `rounds_min` is under 6, which has no interval at 95 %, or over
     /// `rounds_max`.
-    #[must_use]
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
     }
 
-    #[must_use]
     pub fn rounds(&self) -> Vec<u32> {
         let later = |rounds: &u32| Some((f64::from(*rounds) * GROWTH).ceil().min(f64::from(u32::MAX)) as u32);
         let before_last = std::iter::successors(Some(self.rounds_min), later);
@@ -42,18 +40,15 @@ impl Looks {
         rounds
     }
 
-    #[must_use]
     pub fn is_at(&self, rounds: u32) -> bool {
         self.rounds().contains(&rounds)
     }
 
-    #[must_use]
     pub fn count(&self) -> u32 {
         self.rounds().len() as u32
     }
 
     /// Level of each look's intervals, so that all together cover with `confidence`.
-    #[must_use]
     pub fn confidence(&self, confidence: f64) -> f64 {
         1.0 - (1.0 - confidence) / f64::from(self.count())
     }
@@ -69,7 +64,6 @@ pub enum HalfWidth {
 /// The interval of paired times, of log ratios or of differences, is at most as wide as `target`: Wilcoxon's.
 /// `false` with too few rounds or times that are not positive. To stop by this, check only at the rounds of a
 /// [`Looks`], with its [`Looks::confidence`].
-#[must_use]
 pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f64) -> bool {
     let (estimate, target) = match target {
         HalfWidth::Fraction(target) => (paired_ratio(new, old, confidence), target),
@@ -85,7 +79,6 @@ pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f6
 /// Holm's adjusted p values (0 to 1), in the order given. NaN stands for a contrast that could not be tested:
 /// it stays NaN and does not count, as in R's `p.adjust`. Reference: Holm (1979); Wright, *Biometrics* 48
 /// (1992), for adjusted p values.
-#[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![f64::NAN; p_values.len()];
     let mut largest: f64 = 0.0;
@@ -104,7 +97,6 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 /// test, the interval excludes the null value exactly if the adjusted p value is at most `family_alpha`. The
 /// decisions control the family-wise error; the intervals of rejected contrasts do not cover jointly. NaN is
 /// treated as in [`holm`]. References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008).
-#[must_use]
 pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
     let mut stopped_at = None;

@@ -83,7 +83,6 @@ pub enum Verdict {
 /// new and old swaps the verdict. Faster and slower take precedence over equivalent. `None` for fewer than
 /// six rounds, if a sample is not finite, the level is outside 0 to 1, or the band is not positive.
 /// Reference: Schuirmann (1987).
-#[must_use]
 pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Judgement> {
     let rounds = Rounds::Walsh(WalshAverages::new(log_ratios)?);
     judge(&rounds, holm_confidence, Judging { band, looks: 1 })
@@ -102,7 +101,6 @@ pub struct Judging {
 /// Computes the signed-rank p values, Holm's step-down at a family-wise error of 5 %, and the verdicts. A
 /// contrast that cannot be judged (see [`verdict`]) is `None` and does not count in the family. With ties or
 /// zeros, the p value is the larger one that inverts the interval.
-#[must_use]
 pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>> {
     let family = contrasts.iter().map(|log_ratios| WalshAverages::new(log_ratios).map(Rounds::Walsh));
     judge_rounds(&family.collect::<Vec<_>>(), Judging { band, looks: 1 })
@@ -113,7 +111,6 @@ pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>>
 /// As [`judge_family`], but a contrast of five epochs or more, at least one of them with several rounds, is
 /// judged by [`crate::hierarchical_bootstrap`]. The rounds of fewer epochs are judged as one epoch. Errors
 /// are divided by the looks of [`Judging`].
-#[must_use]
 pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Judgement>> {
     judge_rounds(&contrasts.iter().map(|epochs| Rounds::of_epochs(epochs)).collect::<Vec<_>>(), judging)
 }
@@ -121,7 +118,6 @@ pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> 
 /// Judges a family of contrasts between two runs, each given by its new and its old times; keeps their order.
 /// As [`judge_family`], with the estimate and test of [`crate::unpaired_ratio`]. `rounds_to_decide` counts
 /// the shorter series and assumes that the longer one grows in proportion.
-#[must_use]
 pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let differences = |(new, old): &(Vec<f64>, Vec<f64>)| {
         Some(Rounds::Unpaired(Differences::new(&logs(new, 1)?, &logs(old, 1)?)?))
@@ -132,7 +128,6 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
 /// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a
 /// run. As [`judge_family`], with the interval and test of [`crate::ratio_over_runs`]. `rounds_to_decide` is
 /// the number of runs a side.
-#[must_use]
 pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let means = |(new, old): &(Vec<f64>, Vec<f64>)| RunMeans::of_times(new, old).map(Rounds::Runs);
     judge_rounds(&contrasts.iter().map(means).collect::<Vec<_>>(), judging)

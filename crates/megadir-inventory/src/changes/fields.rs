@@ -109,9 +109,9 @@ pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool,
     of_anything(old, new, proof).with(times)
 }
 
-pub(crate) fn of_either(old: &Facts, new: &Facts, proof: Proof) -> Fields {
+pub(crate) fn of_either(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
     match new.kind {
-        FileType::Directory => of_directory(old, new, true, proof),
+        FileType::Directory => of_directory(old, new, entries_are_the_same, proof),
         _ => of_file(old, new, proof),
     }
 }

@@ -27,7 +27,7 @@ pub use keep::Keep;
 pub use only::compare_only;
 pub use two::{compare_inventories, compare_scanned};
 
-use crate::path::TreePath;
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 
 /// Kind of a change.
@@ -87,4 +87,22 @@ pub struct Change {
     pub fields: Fields,
     /// The contents may have changed too, see [`ChangeKind::Suspect`].
     pub suspect: bool,
+}
+
+impl Change {
+    /// Change of an entry that is the same file: modified, or nothing differs but a later write is possible (`suspect`).
+    fn of_same(
+        place: impl FnOnce() -> Place,
+        (old, new): (&Facts, &Facts),
+        fields: Fields,
+        suspect: bool,
+    ) -> Option<Self> {
+        let kind = match (fields.is_empty(), suspect) {
+            (false, _) => ChangeKind::Modified,
+            (true, true) => ChangeKind::Suspect,
+            (true, false) => return None,
+        };
+        let ((root, path), suspect) = (place(), kind == ChangeKind::Suspect);
+        Some(Self { kind, root, path, from: None, old: Some(*old), new: Some(*new), fields, suspect })
+    }
 }

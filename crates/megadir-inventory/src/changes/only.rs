@@ -10,7 +10,7 @@ use super::engine::{Found, Tree};
 use super::hash::open_directory;
 use super::proof::{Proof, Racy};
 use super::settle::Entry;
-use super::{Change, ChangeKind, fields};
+use super::{Change, fields};
 use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
@@ -167,9 +167,7 @@ impl Only<'_> {
     }
 
     fn racy(&self, root: u32) -> Racy {
-        let of = self.metadata.roots.get(root as usize);
-        let granule_ns = of.and_then(|root| root.granule_ns);
-        Racy::new(self.metadata.started_ns, granule_ns, of.and_then(|root| root.newest_ns))
+        Racy::of_root(self.metadata, root, self.metadata.started_ns)
     }
 
     fn gone(&mut self, tree: &Dir, root: u32, parent: &TreePath, name: &[u8], old: Option<&Facts>) {
@@ -225,17 +223,8 @@ impl Only<'_> {
             self.found.seen.replaced.push((entry, *new));
             return;
         }
-        let changed = match new.kind {
-            FileType::Directory => fields::of_directory(old, new, false, proof),
-            _ => fields::of_file(old, new, proof),
-        };
-        let kind = match changed.is_empty() {
-            false => ChangeKind::Modified,
-            true if racy.is_suspect(new) || old.errno.is_some() => ChangeKind::Suspect,
-            true => return,
-        };
-        let (old, new, suspect) = (Some(*old), Some(*new), kind == ChangeKind::Suspect);
-        let change = Change { kind, root, path, from: None, old, new, fields: changed, suspect };
-        self.found.seen.settled.push(change);
+        let changed = fields::of_either(old, new, false, proof);
+        let suspect = racy.is_suspect(new) || old.errno.is_some();
+        self.found.seen.settled.extend(Change::of_same(|| (root, path), (old, new), changed, suspect));
     }
 }

@@ -2,6 +2,7 @@
 
 use megadir::{FileSystem, FileType};
 
+use crate::metadata::Metadata;
 use crate::row::Facts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,10 @@ impl Proof {
     pub(crate) fn of(file_system: FileSystem) -> Self {
         let unique_numbers = cfg!(windows) && file_system == FileSystem::Ntfs;
         Self { unique_numbers, stubs: file_system == FileSystem::Btrfs, ..Self::COMMON }
+    }
+
+    pub(crate) fn of_root(proofs: &[Self], root: u32) -> Self {
+        proofs.get(root as usize).copied().unwrap_or(Self::COMMON)
     }
 }
 
@@ -52,6 +57,12 @@ impl Racy {
             None => newest_ns.map_or(i64::MIN, |newest| newest.min(started_ns).saturating_sub(UNKNOWN_NS)),
         };
         Self { from_ns }
+    }
+
+    /// For what was examined at `examined_ns` or later.
+    pub(crate) fn of_root(metadata: &Metadata, root: u32, examined_ns: i64) -> Self {
+        let root = metadata.roots.get(root as usize);
+        Self::new(examined_ns, root.and_then(|root| root.granule_ns), root.and_then(|root| root.newest_ns))
     }
 
     /// A later change may have left the times equal.

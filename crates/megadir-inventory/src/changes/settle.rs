@@ -124,47 +124,29 @@ impl<'a> Stirred<'a> {
 }
 
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
-    let fields = if new.facts.kind == FileType::Directory {
-        let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
-        fields::of_directory(old.facts, new.facts, same, new.proof)
-    } else {
-        fields::of_file(old.facts, new.facts, new.proof)
-    };
-    let kind = match (fields.is_empty(), old.suspect) {
-        (false, _) => ChangeKind::Modified,
-        (true, true) => ChangeKind::Suspect,
-        (true, false) => return None,
-    };
-    Some(Change { from: Some(old.place.1.clone()), fields, ..change(kind, old, new) })
+    let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
+    let fields = fields::of_either(old.facts, new.facts, same, new.proof);
+    let change = Change::of_same(|| new.place.clone(), (old.facts, new.facts), fields, old.suspect)?;
+    Some(Change { from: Some(old.place.1.clone()), ..change })
 }
 
 fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change> {
     if new.kind == FileType::Directory {
         return None;
     }
-    let proof = proofs.get(old.root as usize).copied().unwrap_or(Proof::COMMON);
-    let fields = fields::of_file(&old.facts, new, proof);
-    let kind = match (fields.is_empty(), old.suspect) {
-        (false, _) => ChangeKind::Modified,
-        (true, true) => ChangeKind::Suspect,
-        (true, false) => return None,
-    };
-    let (root, path, suspect) = (old.root, old.path.clone(), kind == ChangeKind::Suspect);
-    Some(Change { kind, root, path, from: None, old: Some(old.facts), new: Some(*new), fields, suspect })
+    let fields = fields::of_file(&old.facts, new, Proof::of_root(proofs, old.root));
+    Change::of_same(|| (old.root, old.path.clone()), (&old.facts, new), fields, old.suspect)
 }
 
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
-    let fields = match new.facts.kind == FileType::Directory {
-        true => fields::of_directory(old.facts, new.facts, false, new.proof),
-        false => fields::of_file(old.facts, new.facts, new.proof).without(Fields::CHANGED),
-    };
+    let fields = fields::of_either(old.facts, new.facts, false, new.proof).without(Fields::CHANGED);
     let from = Some(old.place.1.clone());
     Change { from, fields, suspect: old.suspect, ..change(ChangeKind::Renamed, old, new) }
 }
 
 fn replaced_by(old: &Side<'_>, new: &Side<'_>) -> Change {
     let kind = if old.facts.kind == new.facts.kind { ChangeKind::Modified } else { ChangeKind::TypeChanged };
-    let fields = fields::of_either(old.facts, new.facts, new.proof).with(Fields::INODE);
+    let fields = fields::of_either(old.facts, new.facts, true, new.proof).with(Fields::INODE);
     Change { fields, ..change(kind, old, new) }
 }
 

@@ -36,6 +36,11 @@ pub(super) struct Prefixes {
     made: usize,
 }
 
+pub(super) enum Parents {
+    Dictionary(Values, Vec<Bytes>),
+    Prefixes(Prefixes),
+}
+
 impl Prefixes {
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         while self.made <= row {
@@ -82,9 +87,7 @@ impl Values {
             }
         }
     }
-}
 
-impl Values {
     pub(super) fn whole(&self, rows: &Range<usize>) -> Option<Whole<'_>> {
         match self {
             Self::Nothing => Some(Whole::Nothing),
@@ -319,11 +322,12 @@ impl<'c> Chunk<'c> {
         Ok((self.values()?, texts))
     }
 
-    pub(super) fn prefixes(self) -> Result<std::result::Result<Prefixes, (Values, Vec<Bytes>)>> {
+    pub(super) fn parents(self) -> Result<Parents> {
         if self.common.is_empty() {
-            return self.texts().map(Err);
+            let (values, texts) = self.texts()?;
+            return Ok(Parents::Dictionary(values, texts));
         }
-        Ok(Ok(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
+        Ok(Parents::Prefixes(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
     }
 
     pub(super) fn strings(mut self) -> Result<Strings> {

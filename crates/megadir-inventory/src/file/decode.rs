@@ -8,7 +8,7 @@ use megadir::FileType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 
-use super::chunk::{Chunk, Prefixes, Strings, Values, malformed};
+use super::chunk::{Chunk, Parents, Strings, Values, malformed};
 use super::schema::{COLUMNS, ERROR, HASH, NAME, NUMBERS_AT, PARENT, ROOT, TYPE};
 use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
@@ -32,11 +32,6 @@ pub(super) struct Decoded {
     hashes: Vec<Bytes>,
 }
 
-enum Parents {
-    Dictionary(Values, Vec<Bytes>),
-    Prefixes(Prefixes),
-}
-
 impl Decoded {
     /// `places` are the indexes of [`COLUMNS`] in the file; the buffers of `spare` are reused.
     pub(super) fn read(
@@ -52,10 +47,6 @@ impl Decoded {
         let spare = RefCell::new(spare.map(Self::into_memory).unwrap_or_default());
         let read = |number: usize, place| Chunk::read(group, place, &COLUMNS[number], rows, &spare);
         let chunk = |number: usize| read(number, places[number].ok_or_else(malformed)?);
-        let parent = match chunk(PARENT)?.prefixes()? {
-            Ok(prefixes) => Parents::Prefixes(prefixes),
-            Err((values, texts)) => Parents::Dictionary(values, texts),
-        };
         let (kind, words) = chunk(TYPE)?.texts()?;
         let (error, errors) = chunk(ERROR)?.texts()?;
         let (hash, hashes) = chunk(HASH)?.texts()?;
@@ -68,7 +59,7 @@ impl Decoded {
         Ok(Self {
             rows,
             root: chunk(ROOT)?.values()?,
-            parent,
+            parent: chunk(PARENT)?.parents()?,
             names: chunk(NAME)?.strings()?,
             kind,
             kinds: words.iter().map(|word| type_of(word)).collect(),

@@ -142,7 +142,7 @@ impl Chunks<'_> {
         for number in 0..COLUMNS.len() {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");
             match number {
-                ROOT => self.numbers(None, &StoredRef::Dictionary(&columns.root))?,
+                ROOT => self.numbers(None, &columns.root.values, Some(&columns.root.runs))?,
                 PARENT => match &columns.parent {
                     Parents::Dictionary(dictionary) => self.texts(None, dictionary)?,
                     Parents::Prefixes(paths) => self.paths(paths)?,
@@ -159,11 +159,13 @@ impl Chunks<'_> {
                 HASH => self.hashes(&columns.has_hash, &columns.hash)?,
                 _ => {
                     let numbers = &columns.numbers[number - NUMBERS_AT];
-                    let stored = match &numbers.stored {
-                        StoredNumbers::Each(values) => StoredRef::Each(values),
-                        StoredNumbers::Dictionary(dictionary) => StoredRef::Dictionary(dictionary),
+                    let (values, runs) = match &numbers.stored {
+                        StoredNumbers::Each(values) => (values, None),
+                        StoredNumbers::Dictionary(dictionary) => {
+                            (&dictionary.values, Some(&dictionary.runs[..]))
+                        }
                     };
-                    self.numbers(Some(&numbers.present), &stored)?;
+                    self.numbers(Some(&numbers.present), values, runs)?;
                 }
             }
         }
@@ -186,22 +188,22 @@ impl Chunks<'_> {
         runs::encode(indexes, width, self.plain);
     }
 
-    fn numbers(&mut self, present: Option<&Present>, stored: &StoredRef<'_>) -> Result<()> {
+    /// With `runs`, the values are a dictionary.
+    fn numbers(
+        &mut self,
+        present: Option<&Present>,
+        values: &[i64],
+        runs: Option<&[runs::Run]>,
+    ) -> Result<()> {
         let column = &COLUMNS[self.written.len()];
         let nulls = present.map_or(0, |present| self.rows - present.values);
         self.begin(present);
-        let values = match stored {
-            StoredRef::Each(values) => {
-                delta::encode(values, self.plain);
-                values
-            }
-            StoredRef::Dictionary(dictionary) => {
-                self.indexes(dictionary.values.len(), &dictionary.runs);
-                &dictionary.values[..]
-            }
-        };
+        match runs {
+            None => delta::encode(values, self.plain),
+            Some(runs) => self.indexes(values.len(), runs),
+        }
         let is_wide = column.physical() == Type::INT64;
-        let dictionary = matches!(stored, StoredRef::Dictionary(_)).then(|| {
+        let dictionary = runs.map(|_| {
             let bytes = values.iter().flat_map(|value| {
                 let bytes = value.to_le_bytes();
                 bytes.into_iter().take(if is_wide { 8 } else { 4 })
@@ -334,11 +336,6 @@ impl Chunks<'_> {
         let spec = SerializedPageWriter::new(&mut self.bytes).write_page(page)?;
         Ok(spec.uncompressed_size as i64)
     }
-}
-
-enum StoredRef<'a> {
-    Each(&'a [i64]),
-    Dictionary(&'a Dictionary<i64>),
 }
 
 fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {

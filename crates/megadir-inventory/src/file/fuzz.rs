@@ -78,7 +78,8 @@ fn by_blocks(inventory: Part) -> Result<Vec<OwnedRow>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
+    use crate::file::tests::{metadata, root};
+    use crate::metadata::Metadata;
     use crate::{Facts, Key, Row, Sink, WriteOptions, Writer};
     use megadir::FileType;
 
@@ -125,28 +126,7 @@ mod tests {
                 rows += 1;
             }
         }
-        let root = |path: &[u8]| Root {
-            path: path.to_vec(),
-            file_system: "ext4".into(),
-            granule_ns: Some(1),
-            newest_ns: None,
-        };
-        let (stat_backend, selected) = ("statx".into(), None);
-        let scanned =
-            Scanned { cross_mounts: false, stat_backend, threads: 1, mounts_not_entered: 0, selected };
-        let metadata = Metadata {
-            version: FORMAT_VERSION,
-            program: "test".into(),
-            roots: vec![root(b"/a"), root(b"/b")],
-            started_ns: 1,
-            ended_ns: 2,
-            scanned,
-            rows,
-            failed: 0,
-            unread_directories: 0,
-            volumes: Some(vec![Volume { device: 66, fsid: "90d27687133a8f6d".into() }]),
-        };
-        writer.finish(&metadata).unwrap();
+        writer.finish(&Metadata { rows, ..metadata(vec![root(b"/a"), root(b"/b")]) }).unwrap();
         std::fs::read(path).unwrap()
     }
 

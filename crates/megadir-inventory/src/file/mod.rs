@@ -10,13 +10,11 @@ mod encoding;
 mod folder;
 mod fuzz;
 mod gathered;
-#[cfg(test)]
-mod hostile;
 mod inventory;
-#[cfg(test)]
-mod long;
 mod open;
 mod schema;
+#[cfg(test)]
+pub(crate) mod tests;
 mod whole;
 mod window;
 mod write;

@@ -20,6 +20,7 @@ use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::TreePath;
 use crate::path::common_bytes;
 use crate::row::Facts;
+use crate::sorter::leading;
 
 pub(super) const ERROR: u8 = 0;
 pub(super) const ROWS: u8 = 1;
@@ -152,14 +153,6 @@ impl DirRows {
         self.places.clear();
         self.alike.clear();
     }
-}
-
-#[inline]
-fn leading(name: &[u8]) -> u64 {
-    let mut first = [0; 8];
-    let length = name.len().min(8);
-    first[..length].copy_from_slice(&name[..length]);
-    u64::from_be_bytes(first)
 }
 
 fn failed_flag(some_failed: bool) -> u32 {

@@ -141,8 +141,9 @@ mod tests {
     use super::super::gather::{Gather, Rowless};
     use super::super::shared::Shared;
     use super::emit;
+    use crate::file::tests::metadata;
     use crate::file::{GROUP_ROWS, WriteOptions, Writer};
-    use crate::metadata::{FORMAT_VERSION, Metadata, Scanned};
+    use crate::metadata::Metadata;
     use crate::row::{Facts, OwnedRow};
     use crate::rows::Sink;
 
@@ -166,25 +167,7 @@ mod tests {
             gather.batch(directory, batch.batch(), &attributes).unwrap();
         }
         gather.end(directory).unwrap();
-        let scanned = Scanned {
-            cross_mounts: false,
-            stat_backend: "statx".into(),
-            threads: 1,
-            mounts_not_entered: 0,
-            selected: None,
-        };
-        let mut metadata = Metadata {
-            version: FORMAT_VERSION,
-            program: "test".into(),
-            roots: Vec::new(),
-            started_ns: 0,
-            ended_ns: 0,
-            scanned,
-            rows: 0,
-            failed: 0,
-            unread_directories: 0,
-            volumes: None,
-        };
+        let mut metadata = metadata(Vec::new());
         let mut watch = |_: megadir::TreeEvent<'_>| ControlFlow::Continue(());
         let sorter = shared.into_inner().unwrap().into_sorter().unwrap();
         let told = emit(sorter, &std::env::temp_dir(), &mut watch, sink, &mut metadata).unwrap();

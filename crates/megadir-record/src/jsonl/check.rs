@@ -2,7 +2,6 @@
 
 use super::{Header, Line};
 use crate::ids::{ArmId, DataId, FsId};
-use crate::plan::GroupRule;
 use crate::plan::{Plan, Rules, Stop};
 use crate::sample::Sample;
 
@@ -36,7 +35,7 @@ fn plan(plan: &Plan) -> Result<(), String> {
         data_of(plan, planned.data)?;
     }
     rules(&plan.rules)?;
-    plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
+    plan.groups.iter().flat_map(|group| group.rule.arms()).try_for_each(|arm| cell_of(plan, arm))
 }
 
 fn rules(rules: &Rules) -> Result<(), String> {
@@ -91,36 +90,23 @@ fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String
     }
 }
 
-fn cell_of(plan: &Plan, planned: ArmId) -> Result<(), String> {
-    let there = (planned.0 as usize) < plan.arms.len();
-    if there { Ok(()) } else { Err(format!("arm {} is not in the plan", planned.0)) }
+fn cell_of(plan: &Plan, arm: ArmId) -> Result<(), String> {
+    is_in(plan.arms.len(), "arm", arm.0)
 }
 
 fn data_of(plan: &Plan, data: DataId) -> Result<(), String> {
-    let there = (data.0 as usize) < plan.data.len();
-    if there { Ok(()) } else { Err(format!("data set {} is not in the plan", data.0)) }
+    is_in(plan.data.len(), "data set", data.0)
 }
 
 fn file_system_of(plan: &Plan, on: FsId) -> Result<(), String> {
-    let there = (on.0 as usize) < plan.file_systems.len();
-    if there { Ok(()) } else { Err(format!("file system {} is not in the plan", on.0)) }
+    is_in(plan.file_systems.len(), "file system", on.0)
 }
 
 fn epoch_of(plan: &Plan, epoch: u32) -> Result<(), String> {
-    let there = epoch < plan.rules.epochs.max(1);
-    if there { Ok(()) } else { Err(format!("epoch {epoch} is not in the plan")) }
+    is_in(plan.rules.epochs.max(1) as usize, "epoch", epoch)
 }
 
-fn arms(rule: &GroupRule) -> Vec<ArmId> {
-    match rule {
-        GroupRule::Compare { baseline } => vec![*baseline],
-        GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
-        GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
-        GroupRule::Refusal { arm } => vec![*arm],
-        GroupRule::Fill { arms } => arms.clone(),
-        GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms).copied().collect(),
-        GroupRule::BreakEven { series } => {
-            series.iter().flat_map(|one| one.asks.iter().chain([&one.list])).copied().collect()
-        }
-    }
+fn is_in(all: usize, what: &str, index: u32) -> Result<(), String> {
+    let there = (index as usize) < all;
+    if there { Ok(()) } else { Err(format!("{what} {index} is not in the plan")) }
 }

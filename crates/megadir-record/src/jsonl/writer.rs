@@ -66,7 +66,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
     }

@@ -125,7 +125,6 @@ pub enum AccessBy {
 }
 
 impl Operation {
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::List => "list",
@@ -147,19 +146,16 @@ impl Operation {
     }
 
     /// Its chain has a cache state of its own.
-    #[must_use]
     pub fn is_of_life(self) -> bool {
         matches!(self, Self::Write | Self::Stat | Self::Read | Self::Rewrite | Self::Unlink)
     }
 }
 
 impl Axes {
-    #[must_use]
     pub fn of(operation: Operation) -> Self {
         Self { operation: Some(operation), ..Self::default() }
     }
 
-    #[must_use]
     pub fn of_work(work: &Work, entries: Option<u64>) -> Self {
         match work {
             Work::Lookup { presence, keys, call } => Self {
@@ -185,36 +181,30 @@ impl Axes {
         }
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    #[must_use]
     pub fn without_workers(&self) -> Self {
         Self { workers: None, worker_kind: None, ..self.clone() }
     }
 
-    #[must_use]
     pub fn without_file_system(&self) -> Self {
         Self { file_system: None, ..self.clone() }
     }
 
     /// Without entries, age, cache and file system.
-    #[must_use]
     pub fn without_directory(&self) -> Self {
         Self { entries: None, aged: false, cache: None, file_system: None, ..self.clone() }
     }
 
     /// Equal entries, age, cache and file system.
-    #[must_use]
     pub fn is_on_like_directory(&self, other: &Self) -> bool {
         (self.entries, self.aged, &self.cache, &self.file_system)
             == (other.entries, other.aged, &other.cache, &other.file_system)
     }
 
     /// Runs are matched by these names, so their form is that of old records.
-    #[must_use]
     pub fn name(&self) -> String {
         let itself = if self.itself { " (itself)" } else { "" };
         // A chain's own state is part of what is compared with itself; a crossed state is added to both.
@@ -301,12 +291,10 @@ impl Arm {
         self.name = self.axes.name();
     }
 
-    #[must_use]
     pub fn bare_name(&self) -> String {
         self.named(&self.axes.without_file_system())
     }
 
-    #[must_use]
     pub fn named(&self, axes: &Axes) -> String {
         if self.axes.is_empty() { self.name.clone() } else { axes.name() }
     }
@@ -329,7 +317,6 @@ fn push(name: &mut String, part: &str) {
 }
 
 /// Empty for the system's usual call.
-#[must_use]
 pub fn call_words(call: LookupCall) -> &'static str {
     match call {
         LookupCall::Fstatat | LookupCall::AttributesByPath => "",
@@ -337,7 +324,6 @@ pub fn call_words(call: LookupCall) -> &'static str {
     }
 }
 
-#[must_use]
 pub fn keys_words(keys: Keys) -> &'static str {
     match keys {
         Keys::Fixed => "one name",
@@ -346,7 +332,6 @@ pub fn keys_words(keys: Keys) -> &'static str {
     }
 }
 
-#[must_use]
 pub fn order_words(order: FileOrder) -> &'static str {
     match order {
         FileOrder::AsWritten => " as written",
@@ -356,7 +341,6 @@ pub fn order_words(order: FileOrder) -> &'static str {
     }
 }
 
-#[must_use]
 pub fn sync_words(sync: SyncPolicy) -> &'static str {
     match sync {
         SyncPolicy::Never => "",
@@ -366,7 +350,6 @@ pub fn sync_words(sync: SyncPolicy) -> &'static str {
     }
 }
 
-#[must_use]
 pub fn directories_words(directories: MakeDirectories) -> &'static str {
     match directories {
         MakeDirectories::OnDemand => "directories on demand",
@@ -374,7 +357,6 @@ pub fn directories_words(directories: MakeDirectories) -> &'static str {
     }
 }
 
-#[must_use]
 pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
     let (one, several) = match kind {
         None => ("worker", "workers"),
@@ -385,7 +367,6 @@ pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-#[must_use]
 pub fn directories(count: u64) -> String {
     match count {
         1 => "1 directory".into(),
@@ -413,7 +394,6 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandWork, SameWork};
+use crate::data::is_default;
 use crate::files::{FileOperation, FileWork, RemoveWork};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub enum Work {
     Lookup {
         presence: Presence,
         keys: Keys,
-        #[serde(default, skip_serializing_if = "LookupCall::is_fstatat")]
+        #[serde(default, skip_serializing_if = "is_default")]
         call: LookupCall,
     },
     /// Creates files in a new directory until one is refused by the directory's index. One directory is one
@@ -89,7 +90,6 @@ pub struct Predicted {
 impl Work {
     /// Entries and hash that [`Counted`](crate::Counted) must have on a data set with this number of entries
     /// and hash; `None` if the work is to find them out.
-    #[must_use]
     pub fn expected(&self, entries: u64, hash: u64) -> Option<(u64, u64)> {
         match self {
             Self::List { .. } => Some((entries, hash)),
@@ -109,7 +109,6 @@ impl Work {
         }
     }
 
-    #[must_use]
     pub fn operations(&self) -> Option<u64> {
         match self {
             Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => None,
@@ -120,7 +119,6 @@ impl Work {
         }
     }
 
-    #[must_use]
     pub fn reads_contents(&self) -> bool {
         match self {
             Self::Files(work) => work.operation == FileOperation::Read,
@@ -130,7 +128,6 @@ impl Work {
     }
 
     /// Can be repeated in another state of the cache.
-    #[must_use]
     pub fn leaves_all(&self) -> bool {
         match self {
             Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
@@ -141,7 +138,6 @@ impl Work {
     }
 
     /// Change in the number of files; `None` if the work creates and removes none.
-    #[must_use]
     pub fn change(&self) -> Option<i64> {
         if let Self::Remove(work) = self {
             return i64::try_from(work.files).ok().map(|files| -files);
@@ -157,18 +153,15 @@ impl Work {
     }
 
     /// Operations and gaps must add up to the wall time.
-    #[must_use]
     pub fn gaps_are_counted(&self) -> bool {
         // Other gaps are computed from the wall time.
         matches!(self, Self::Lookup { .. })
     }
 
-    #[must_use]
     pub fn lists(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Attributes { .. })
     }
 
-    #[must_use]
     pub fn counts_names(&self) -> bool {
         matches!(self, Self::List { .. })
     }
@@ -207,17 +200,12 @@ pub enum LookupCall {
 }
 
 impl LookupCall {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fstatat => "fstatat",
             Self::AttributesByPath => "GetFileAttributesExW",
             Self::AttributesByHandle => "NtQueryFullAttributesFile",
         }
-    }
-
-    fn is_fstatat(&self) -> bool {
-        *self == Self::Fstatat
     }
 }
 
@@ -261,19 +249,16 @@ crate::named! {
 
 impl CacheState {
     /// A repetition without the preparation finds a warm cache.
-    #[must_use]
     pub fn is_cold(self) -> bool {
         self != Self::Warm
     }
 
     /// In a virtual machine, only the guest's caches are dropped.
-    #[must_use]
     pub fn drops(self) -> bool {
         matches!(self, Self::DataCold | Self::VfsCold | Self::FsCold)
     }
 
     /// Names and inodes are read from the device in each block.
-    #[must_use]
     pub fn drops_names(self) -> bool {
         matches!(self, Self::VfsCold | Self::FsCold)
     }

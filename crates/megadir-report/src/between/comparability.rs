@@ -9,7 +9,6 @@ use crate::{Report, text};
 
 /// Phrases; none for two runs of the same study on the same machine and file system. Program version, seed
 /// and number of rounds may differ: they are compared, or irrelevant.
-#[must_use]
 pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     let (before, after) = (&old.header.machine, &new.header.machine);
     let mut found = Vec::new();

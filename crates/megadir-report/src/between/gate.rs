@@ -75,7 +75,10 @@ megadir_record::named! {
 }
 
 impl Unjudged {
-    #[must_use]
+    pub(super) fn whole(kind: UnjudgedKind, text: &str) -> Self {
+        Self { kind, text: text.trim_end_matches('.').into(), arms: Vec::new() }
+    }
+
     pub fn line(&self) -> String {
         if self.arms.is_empty() { self.text.clone() } else { format!("{}: {}", self.text, named(&self.arms)) }
     }
@@ -102,24 +105,19 @@ struct ArmSummary<'a> {
 }
 
 impl Gate {
-    #[must_use]
     pub fn of_run(report: &Report, slower_by: Option<f64>, despite_warnings: bool) -> Self {
         let (summary, record) = (&report.summary, &report.record);
-        let whole =
-            |kind, text: &str| Unjudged { kind, text: text.trim_end_matches('.').into(), arms: Vec::new() };
         let mut because = Vec::new();
         if !despite_warnings {
             let warned = doubts_of(report, "the run");
-            because.extend(warned.iter().map(|doubt| whole(UnjudgedKind::Warned, &doubt.text)));
+            because.extend(warned.iter().map(|doubt| Unjudged::whole(UnjudgedKind::Warned, &doubt.text)));
         }
         if summary.progress.ending != Ending::Complete {
-            because.push(whole(
-                UnjudgedKind::Incomplete,
-                "the run ended early; continue it with bench run --resume",
-            ));
+            let text = "the run ended early; continue it with bench run --resume";
+            because.push(Unjudged::whole(UnjudgedKind::Incomplete, text));
         }
         let left_out = record.notes.iter().filter(|note| note.kind == ARM_LEFT_OUT);
-        because.extend(left_out.map(|note| whole(UnjudgedKind::Missing, &note.text)));
+        because.extend(left_out.map(|note| Unjudged::whole(UnjudgedKind::Missing, &note.text)));
         let mut arms = Vec::new();
         for group in &summary.groups {
             let GroupReading::Compare(read) = &group.reading else { continue };
@@ -135,7 +133,7 @@ impl Gate {
                     _ => Some((UnjudgedKind::NoInterval, "too few rounds for an interval")),
                 };
                 if let Some((kind, text)) = reason {
-                    because.push(Unjudged { arms: vec![name.to_owned()], ..whole(kind, text) });
+                    because.push(Unjudged { arms: vec![name.to_owned()], ..Unjudged::whole(kind, text) });
                 }
                 arms.push(ArmSummary { name, outcome: &row.outcome });
             }
@@ -175,7 +173,6 @@ impl Gate {
         }
     }
 
-    #[must_use]
     pub fn verdict(&self) -> String {
         let asked = self.asked();
         match self.says {
@@ -195,7 +192,6 @@ impl Gate {
 
     /// Slower arms, reasons why the gate could not be judged, and what a passed gate could not exclude:
     /// sentences without full stops.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.slower.is_empty() {
@@ -225,7 +221,6 @@ impl Gate {
 
 impl Row {
     /// Beyond the equivalence band, or by more than the given fraction.
-    #[must_use]
     pub fn is_slower(&self, by: Option<f64>) -> bool {
         is_slower(&self.outcome, by)
     }

@@ -7,13 +7,13 @@ use megadir_record::Role;
 use serde::Serialize;
 
 use crate::formats::View;
-use crate::render::{
-    Column, Grid, Legends, Page, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Text, Tone, markdown_text, outcome_tone,
-    pretty, push_table,
-};
+use crate::render::grid::{Column, Grid, Legends, Text};
+use crate::render::machine::machine_line;
+use crate::render::paint::{self, Tone};
+use crate::render::{Page, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, markdown as md, pretty, push_table};
 use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary, Outcome, Says, Summary};
-use crate::{render, text};
+use crate::text;
 
 /// Version of the JSON form of [`Machines`]; fields may be added to it.
 const VERSION: u32 = 1;
@@ -85,7 +85,6 @@ pub struct Times {
     pub each: Vec<(f64, f64)>,
 }
 
-#[must_use]
 pub fn machines(runs: &[MachineRuns<'_>]) -> Machines {
     let studies = text::distinct(
         runs.iter().flat_map(|machine| machine.reports).map(|report| study(report).to_owned()),
@@ -113,7 +112,7 @@ fn study(report: &Report) -> &str {
 }
 
 fn described(machine: &MachineRuns<'_>) -> Described {
-    let line = machine.reports.first().map(|report| render::machine_line(&report.summary));
+    let line = machine.reports.first().map(|report| machine_line(&report.summary));
     let line = line.as_deref().map(|line| line.trim_start_matches("Machine: ").to_owned());
     Described { name: machine.name.to_owned(), line: line.unwrap_or_default() }
 }
@@ -262,7 +261,7 @@ impl Machines {
         let row = |ratio: &&Ratio| {
             let field = |outcome: &Option<Outcome>| match outcome {
                 Some(outcome) => {
-                    let (with_interval, _, tone) = outcome_tone(outcome);
+                    let (with_interval, _, tone) = paint::outcome(outcome);
                     let alone = super::ratio(outcome).map(|ratio| text::ratio(ratio, None));
                     let text = alone.filter(|_| !intervals).unwrap_or(with_interval);
                     Text { text, tone }
@@ -352,15 +351,15 @@ fn table(machines: &Machines, view: &View) -> String {
 }
 
 fn markdown(machines: &Machines, _: &View) -> String {
-    let clean = markdown_text::clean;
+    let clean = md::clean;
     let mut page = format!("## {}\n\n**{}**\n\n", RATIOS, clean(&machines.answer()));
     let lines = machines.machine_lines().map(|line| format!("* {}\n", clean(&line)));
     page.extend(lines);
     page.push('\n');
     machines.missing_line().iter().for_each(|line| page.push_str(&format!("**{}**\n\n", clean(line))));
-    markdown_text::push_grid(&mut page, &mut Legends::default(), &machines.ratio_grid(usize::MAX));
+    md::push_grid(&mut page, &mut Legends::default(), &machines.ratio_grid(usize::MAX));
     page.push_str(&format!("## {TIMES}\n\n"));
-    markdown_text::push_grid(&mut page, &mut Legends::default(), &machines.time_grid());
+    md::push_grid(&mut page, &mut Legends::default(), &machines.time_grid());
     page.truncate(page.trim_end().len());
     page + "\n"
 }

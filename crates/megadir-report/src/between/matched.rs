@@ -91,7 +91,7 @@ pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) ->
         Some(seen.collect::<BTreeSet<u64>>()).filter(|seen| !seen.is_empty())
     });
     let names = in_runs().filter_map(|((run, _), planned)| {
-        let data = data_of(&run.report.record, (*planned)?)?;
+        let data = run.report.record.header.plan.data_set((*planned)?.data)?;
         data.hash.filter(|_| matches!(data.source, DataSource::Existing { .. }))
     });
     all_equal(entries) && all_equal(names)
@@ -103,14 +103,11 @@ fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 
 fn same((of_one, one): (&Record, &Arm), (of_other, other): (&Record, &Arm)) -> bool {
     let of = |planned: &Arm| (planned.cache, planned.rate_per_s, planned.operations, work(planned));
-    let data = |record, planned| data_of(record, planned).map(|data| (data.entries, &data.source));
+    let data = (of_one.header.plan.data_set(one.data), of_other.header.plan.data_set(other.data));
+    let alike = |one: &Data, other: &Data| one.entries == other.entries && one.source == other.source;
     one.name == other.name
         && of(one) == of(other)
-        && data(of_one, one).zip(data(of_other, other)).is_some_and(|(one, other)| one == other)
-}
-
-fn data_of<'a>(record: &'a Record, planned: &Arm) -> Option<&'a Data> {
-    record.header.plan.data.iter().find(|data| data.id == planned.data)
+        && matches!(data, (Some(one), Some(other)) if alike(one, other))
 }
 
 fn work(planned: &Arm) -> Work {

@@ -111,7 +111,6 @@ impl Which {
     }
 }
 
-#[must_use]
 pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let (first_old, first_new) = (old_runs.first()?, new_runs.first()?);
     let (old, new) = (Side::of(old_runs), Side::of(new_runs));

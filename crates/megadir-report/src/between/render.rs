@@ -3,11 +3,10 @@
 use crate::between::{Basis, Between, GateSays, Row, ratio};
 use crate::formats::View;
 use crate::page::{Page, document, push_grid};
-use crate::render::{
-    Column, Grid, Legends, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, Text, Tone, clean, lay_out,
-    markdown_text, outcome_tone, outcome_words, paint, pretty, push_table, wrap,
-};
-use crate::summary::{Outcome, Resolution, Says};
+use crate::render::grid::{Column, Grid, Legends, Text};
+use crate::render::paint::{self, Tone};
+use crate::render::{SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, markdown as md, pretty, push_table};
+use crate::summary::{Resolution, Says};
 use crate::{chart, render, text};
 
 pub(crate) struct Lines {
@@ -114,7 +113,7 @@ pub(crate) fn grid(between: &Between) -> Grid {
     ];
     let caches = between.rows.iter().any(|row| row.cache != between.rows[0].cache);
     let row = |row: &Row| {
-        let (ratio, verdict, tone) = outcome_tone(&row.outcome);
+        let (ratio, verdict, tone) = paint::outcome(&row.outcome);
         let time = |figure: &Option<crate::Figure>| {
             figure.map(|figure| text::time(figure.value)).unwrap_or_default()
         };
@@ -136,35 +135,32 @@ pub(crate) fn grid(between: &Between) -> Grid {
     Grid { columns, rows, legend: Vec::new(), bars: None }
 }
 
-const WIDTH_MIN: usize = 40;
-
-#[must_use]
 pub fn table(between: &Between, width: usize, style: Style) -> String {
-    let width = width.max(WIDTH_MIN);
     let text = Lines::of(between);
-    let mut lines = Vec::new();
-    let paragraph = |lines: &mut Vec<String>, text: &str, tone: Tone| {
-        let wrapped = wrap(&clean(text, style), width);
-        lines.extend(wrapped.iter().map(|line| paint(line, tone, style)));
-    };
-    paragraph(&mut lines, &text.heading, Tone::Heading);
-    text.alarms.iter().for_each(|alarm| paragraph(&mut lines, &format!("! {alarm}"), Tone::Alarm));
-    text.caution.iter().for_each(|caution| paragraph(&mut lines, caution, Tone::Plain));
-    lines.push(String::new());
-    lines.extend(lay_out(&grid(between), width, style));
-    text.notes.iter().for_each(|note| paragraph(&mut lines, note, Tone::Faint));
-    let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
-    let tone = if passed { Tone::Plain } else { Tone::Alarm };
+    let mut page = render::Page::new(width, style);
+    page.paragraph(&text.heading, "", Tone::Heading);
+    text.alarms.iter().for_each(|alarm| page.paragraph(&format!("! {alarm}"), "", Tone::Alarm));
+    text.caution.iter().for_each(|caution| page.paragraph(caution, "", Tone::Plain));
+    page.gap();
+    page.grid(&grid(between));
+    text.notes.iter().for_each(|note| page.paragraph(note, "", Tone::Faint));
     // Standard error has the reasons.
-    text.gate.iter().take(1).for_each(|line| paragraph(&mut lines, line, tone));
-    lines.join("\n") + "\n"
+    text.gate.iter().take(1).for_each(|line| page.paragraph(line, "", tone(between)));
+    page.text
+}
+
+/// Tone of the gate's line, or of the answer.
+fn tone(between: &Between) -> Tone {
+    match &between.gate {
+        Some(gate) if gate.says != GateSays::Passed => Tone::Alarm,
+        _ => Tone::Plain,
+    }
 }
 
 /// One HTML file: the answer, the first warnings, the rows, the other warnings.
-#[must_use]
 pub fn html(between: &Between) -> String {
     let text = Lines::of(between);
-    let mut page = Page::empty();
+    let mut page = Page::default();
     page.push("<main>\n");
     page.element("h1", &text.heading);
     let (first, others) = text.alarms.split_at(text.alarms.len().min(WARNINGS_MAX));
@@ -179,17 +175,16 @@ pub fn html(between: &Between) -> String {
     document(&mark, &text.heading, &page)
 }
 
-#[must_use]
 pub fn markdown(between: &Between) -> String {
     let text = Lines::of(between);
-    let mut page = format!("## {}\n\n", markdown_text::clean(&text.heading));
+    let mut page = format!("## {}\n\n", md::clean(&text.heading));
     let gate = text.leading(between);
-    let gate = gate.iter().map(|line| format!("**{}**", markdown_text::clean(line)));
-    let alarms = text.alarms.iter().map(|alarm| format!("**Warning:** {}", markdown_text::clean(alarm)));
-    let caution = text.caution.iter().map(|caution| markdown_text::clean(caution));
+    let gate = gate.iter().map(|line| format!("**{}**", md::clean(line)));
+    let alarms = text.alarms.iter().map(|alarm| format!("**Warning:** {}", md::clean(alarm)));
+    let caution = text.caution.iter().map(|caution| md::clean(caution));
     gate.chain(alarms).chain(caution).for_each(|line| page.push_str(&format!("{line}\n\n")));
-    markdown_text::push_grid(&mut page, &mut Legends::default(), &grid(between));
-    text.notes.iter().for_each(|note| page.push_str(&format!("{}\n\n", markdown_text::clean(note))));
+    md::push_grid(&mut page, &mut Legends::default(), &grid(between));
+    text.notes.iter().for_each(|note| page.push_str(&format!("{}\n\n", md::clean(note))));
     page.truncate(page.trim_end().len());
     page + "\n"
 }
@@ -212,7 +207,6 @@ const HEADINGS: [&str; 15] = [
     "text",
 ];
 
-#[must_use]
 pub fn csv(between: &Between) -> String {
     let mut text = HEADINGS.join(",") + "\n";
     let mut push = |fields: [String; 15]| {
@@ -248,12 +242,9 @@ pub fn csv(between: &Between) -> String {
 }
 
 fn of_arm(between: &Between, row: &Row) -> [String; 15] {
-    let (_, verdict) = outcome_words(&row.outcome);
+    let (_, verdict, _) = paint::outcome(&row.outcome);
     let adjusted = row.outcome.adjusted().and_then(|ratio| ratio.interval);
-    let own = match &row.outcome {
-        Outcome::Judged { ratio, .. } => ratio.interval,
-        _ => None,
-    };
+    let own = row.outcome.ratio().and_then(|ratio| ratio.interval);
     let field = |value: Option<f64>| value.map(number).unwrap_or_default();
     [
         "arm".into(),
@@ -319,14 +310,12 @@ pub const FORMATS: &[Format] = &[
     Format { name: "json", what: "everything as data, versioned", render: |between, _| pretty(between) },
 ];
 
-#[must_use]
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 const WARNINGS_MAX: usize = 3;
 
-#[must_use]
 pub fn screen(between: &Between, width: usize, style: Style) -> String {
     let lines = Lines::of(between);
     let mut page = render::Page::new(width.min(SCREEN_WIDTH_MAX), style);
@@ -334,11 +323,8 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     for alarm in lines.alarms.iter().take(WARNINGS_MAX) {
         page.sentences(alarm, "! ", Tone::Alarm, 2);
     }
-    let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
-    let tone = if passed { Tone::Plain } else { Tone::Alarm };
-    let tone = if between.gate.is_some() { tone } else { Tone::Plain };
     if let Some(line) = lines.leading(between).first() {
-        page.sentences(line, "", tone, 2);
+        page.sentences(line, "", tone(between), 2);
     }
     if let Some(caution) = &lines.caution {
         page.sentences(caution, "", Tone::Plain, 2);

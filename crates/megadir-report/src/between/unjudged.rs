@@ -18,47 +18,41 @@ pub(super) fn reasons(
     let mut reasons = Vec::new();
     reasons.extend(runs_a_side(between.basis, old.runs.len(), new.runs.len()));
     reasons.extend(same_runs(old.runs, new.runs));
-    let warned = between.doubts.iter().map(|doubt| {
-        whole(UnjudgedKind::Warned, format!("{}: {}", doubt.run, doubt.text.trim_end_matches('.')))
-    });
+    let warned = between
+        .doubts
+        .iter()
+        .map(|doubt| Unjudged::whole(UnjudgedKind::Warned, &format!("{}: {}", doubt.run, doubt.text)));
     reasons.extend(warned);
     for (which, side) in [(Which::Old, old), (Which::New, new)] {
         reasons.extend(side.runs.iter().filter_map(|run| incomplete(which, run, side.runs.len())));
     }
-    let mut of_arms: Vec<Unjudged> = Vec::new();
+    let mut of_arms = Vec::new();
     let mut outcomes = between.rows.iter().map(|row| &row.outcome);
     for arm in arms {
         let outcome = if arm.is_on_both_sides() { outcomes.next() } else { None };
-        if !arm.is_old() {
-            continue;
-        }
-        let Some((kind, text)) = of_arm(arm, outcome, old, new, between.basis) else { continue };
-        match of_arms.iter_mut().find(|reason| (reason.kind, &reason.text) == (kind, &text)) {
-            Some(reason) => reason.arms.push(arm.planned.name.clone()),
-            None => of_arms.push(Unjudged { kind, text, arms: vec![arm.planned.name.clone()] }),
+        if arm.is_old() {
+            let reason = of_arm(arm, outcome, old, new, between.basis);
+            of_arms.extend(reason.map(|reason| (reason, arm.planned.name.clone())));
         }
     }
-    reasons.extend(of_arms);
+    let of_arms = text::grouped(of_arms).into_iter();
+    reasons.extend(of_arms.map(|((kind, text), arms)| Unjudged { kind, text, arms }));
     reasons
-}
-
-fn whole(kind: UnjudgedKind, text: String) -> Unjudged {
-    Unjudged { kind, text, arms: Vec::new() }
 }
 
 fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
     match basis {
         Basis::Runs => None,
-        Basis::Rounds => Some(whole(
+        Basis::Rounds => Some(Unjudged::whole(
             UnjudgedKind::SingleRun,
-            format!(
+            &format!(
                 "one run a side shows how these two runs differ, not whether the versions do; give {RUNS_MIN} or more a side \
                  (--old A B C --new D E F), or --single-run to judge these two"
             ),
         )),
-        Basis::TooFewRuns => Some(whole(
+        Basis::TooFewRuns => Some(Unjudged::whole(
             UnjudgedKind::TooFewRuns,
-            format!(
+            &format!(
                 "{} and {new} new are too few: an interval over runs takes {RUNS_MIN} a side; run the study again",
                 text::counted(old as u64, "old run")
             ),
@@ -72,12 +66,12 @@ fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
     });
     twice.map(|(one, other)| {
         let (old_name, new_name) = (Which::Old.name(one, old.len()), Which::New.name(other, new.len()));
-        whole(UnjudgedKind::SameRun, format!("{new_name} is {old_name} once more; measure the new version"))
+        let text = format!("{new_name} is {old_name} once more; measure the new version");
+        Unjudged::whole(UnjudgedKind::SameRun, &text)
     })
 }
 
 /// Records of the same run; one may be longer.
-#[must_use]
 pub fn is_same(one: &Record, other: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
     let taken =
@@ -102,7 +96,7 @@ fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
         progress.rounds_planned,
         why.trim_end_matches('.')
     );
-    Some(whole(UnjudgedKind::Incomplete, text))
+    Some(Unjudged::whole(UnjudgedKind::Incomplete, &text))
 }
 
 fn of_arm(

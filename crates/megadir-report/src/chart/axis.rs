@@ -14,7 +14,7 @@ pub(super) enum Unit {
     Seconds,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub(super) unit: Unit,
     pub(super) log: bool,
@@ -24,42 +24,38 @@ pub(super) struct Axis {
     to: f64,
 }
 
-pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
-
+/// Without a place at first, see [`Axis::placed`].
 impl Axis {
-    pub(super) fn from_zero(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
-        let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
-        let (low, high) = (low.min(0.0), high.max(0.0));
-        let high = if high > low { high } else { low + 1.0 };
-        let step = nice_step((high - low) / 5.0);
-        let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-        Self { unit, log: false, low, high, from: places.0, to: places.1 }
+    pub(super) fn from_zero(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
+        Self::span(unit, values.into_iter().chain([0.0]))
     }
 
-    pub(super) fn span(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
+    pub(super) fn span(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         let high = if high > low { high } else { low + 1.0 };
         let step = nice_step((high - low) / 5.0);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-        Self { unit, log: false, low, high, from: places.0, to: places.1 }
+        Self { unit, log: false, low, high, from: 0.0, to: 1.0 }
     }
 
-    pub(super) fn log(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
+    pub(super) fn log(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let values = values.into_iter().filter(|value| *value > 0.0);
         let (low, high) = bounds(values).unwrap_or((0.5, 2.0));
         let (low, high) = (libm::log10(low), libm::log10(high));
         let room = (0.04 * (high - low)).max(0.005);
-        Self { unit, log: true, low: low - room, high: high + room, from: places.0, to: places.1 }
+        Self { unit, log: true, low: low - room, high: high + room, from: 0.0, to: 1.0 }
     }
 
     /// Logarithmic if values differ by a factor above 20 and none is 0, otherwise linear from zero.
-    pub(super) fn fitting(unit: Unit, values: &[f64], places: (f64, f64)) -> Self {
-        match bounds(values.iter().copied()) {
-            Some((low, high)) if low > 0.0 && high / low > 20.0 => {
-                Self::log(unit, values.iter().copied(), places)
-            }
-            _ => Self::from_zero(unit, values.iter().copied(), places),
+    pub(super) fn fitting(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
+        match bounds(values) {
+            Some((low, high)) if low > 0.0 && high / low > 20.0 => Self::log(unit, [low, high]),
+            ends => Self::from_zero(unit, ends.into_iter().flat_map(|(low, high)| [low, high])),
         }
+    }
+
+    pub(super) fn placed(self, (from, to): (f64, f64)) -> Self {
+        Self { from, to, ..self }
     }
 
     pub(super) fn at(&self, value: f64) -> f64 {
@@ -221,27 +217,27 @@ mod tests {
 
     #[test]
     fn linear_axes_begin_at_zero_and_name_their_unit_once() {
-        let axis = Axis::from_zero(Unit::Time, [1200.0, 4100.0], (0.0, 100.0));
+        let axis = Axis::from_zero(Unit::Time, [1200.0, 4100.0]).placed((0.0, 100.0));
         assert_eq!(texts(&axis), ["0", "1", "2", "3", "4", "5"]);
         assert_eq!((axis.title("time"), axis.at(0.0), axis.at(5000.0)), ("time, µs".into(), 0.0, 100.0));
     }
 
     #[test]
     fn logarithmic_axes_have_ticks_of_their_own_unit() {
-        let axis = Axis::log(Unit::Time, [200.0, 90_000.0], (0.0, 100.0));
+        let axis = Axis::log(Unit::Time, [200.0, 90_000.0]);
         assert_eq!(texts(&axis), ["1 µs", "10 µs", "100 µs"]);
         assert_eq!(axis.title("time"), "time (logarithmic)");
-        let axis = Axis::log(Unit::Ratio, [0.97, 1.04], (0.0, 100.0));
+        let axis = Axis::log(Unit::Ratio, [0.97, 1.04]);
         assert!(texts(&axis).contains(&"1x".to_owned()), "{:?}", texts(&axis));
-        assert_eq!(texts(&Axis::log(Unit::Count, [1.0, 1e6], (0.0, 1.0))).last().unwrap(), "1 M");
+        assert_eq!(texts(&Axis::log(Unit::Count, [1.0, 1e6])).last().unwrap(), "1 M");
     }
 
     #[test]
     fn axes_bear_whatever_there_is() {
         for values in [vec![], vec![0.0], vec![5.0], vec![f64::NAN, 3.0]] {
-            let axis = Axis::fitting(Unit::Time, &values, (0.0, 10.0));
+            let axis = Axis::fitting(Unit::Time, values.iter().copied());
             assert!(axis.at(3.0).is_finite() && axis.labelled().len() < 30);
-            let axis = Axis::log(Unit::Ratio, values, (0.0, 10.0));
+            let axis = Axis::log(Unit::Ratio, values);
             assert!(axis.at(0.0).is_finite() && axis.labelled().len() < 30);
         }
     }

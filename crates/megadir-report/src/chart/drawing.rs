@@ -4,6 +4,7 @@
 //! same chart, and texts that do not overlap here do not overlap in a browser.
 
 use super::style::{FONT_PX, LINE_PX};
+use crate::render::paint::{is_control, words};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
@@ -15,7 +16,6 @@ pub struct Place {
 }
 
 impl Place {
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.left < other.right
             && other.left < self.right
@@ -228,7 +228,7 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
 
 pub(super) fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in crate::render::words(text) {
+    for word in words(text) {
         let word = shortened(&word, width, size);
         match lines.last_mut() {
             Some(line) if text_width(line, size) + text_width(&word, size) + 0.4 * size <= width => {
@@ -258,17 +258,19 @@ pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {
 /// For SVG and HTML, including attributes; characters that hide or reorder text become spaces.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            letter if crate::render::is_control(letter) => escaped.push(' '),
-            letter => escaped.push(letter),
-        }
-    }
+    text.chars().for_each(|letter| push_escaped(&mut escaped, letter));
     escaped
+}
+
+pub(crate) fn push_escaped(text: &mut String, letter: char) {
+    match letter {
+        '&' => text.push_str("&amp;"),
+        '<' => text.push_str("&lt;"),
+        '>' => text.push_str("&gt;"),
+        '"' => text.push_str("&quot;"),
+        letter if is_control(letter) => text.push(' '),
+        letter => text.push(letter),
+    }
 }
 
 /// Moves positions apart until each has its height, in their order, and within the bounds if there is space.

@@ -2,10 +2,11 @@
 
 use super::Picture;
 use super::axis::{Axis, Unit};
+use super::drawing::Drawing;
 use super::drawing::Shape;
 use super::picture::Width;
-use super::rows::{Frame, Mark, Row, draw};
-use crate::render::outcome_words;
+use super::rows::{Frame, Mark, Row, draw, told};
+use crate::render::paint;
 use crate::report::Report;
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Says, Verdict};
 use crate::text;
@@ -51,23 +52,9 @@ pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Opt
         "" => group.title.clone(),
         against => format!("{} Against {against}", group.title),
     };
-    let drawn: Vec<Row> = shown.iter().map(|(label, outcome)| row(label, outcome)).collect();
-    let band = summary.rules.equivalence_band;
-    let values = values(shown.iter().map(|(_, outcome)| *outcome), band);
-    let axis = |places| Axis::log(Unit::Ratio, values.iter().copied(), places);
-    let frame = Frame {
-        band: Some((1.0 / (1.0 + band), 1.0 + band)),
-        line: Some(1.0),
-        ..Frame::new(width, axis_title(group), &axis)
-    };
-    let told: Vec<String> =
-        shown.iter().map(|(label, outcome)| format!("{label}: {}", words(outcome))).collect();
-    let description = format!(
-        "Ratios of times with intervals; shaded: within {} of 1. {}.",
-        text::chosen(band),
-        told.join("; ")
-    );
-    Some(Picture::new("forest", Some(&group.name), &title, draw(&frame, &drawn)).described(description))
+    let (drawing, told) = ratios(&shown, summary.rules.equivalence_band, width, axis_title(group));
+    let described = format!("Ratios of times with intervals; {told}");
+    Some(Picture::new("forest", Some(&group.name), &title, drawing, described))
 }
 
 fn axis_title(group: &GroupSummary) -> &'static str {
@@ -79,10 +66,20 @@ fn axis_title(group: &GroupSummary) -> &'static str {
     }
 }
 
-pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64) -> Vec<f64> {
-    let ratios = outcomes.filter_map(Outcome::adjusted).flat_map(|ratio| ratio.ends());
-    let ends = [1.0 / (1.0 + band), 1.0 + band].into_iter().chain(ratios);
-    ends.filter(|value| value.is_finite() && *value > 0.0).collect()
+/// With the band, and the end of the description.
+pub(super) fn ratios(
+    shown: &[(String, &Outcome)],
+    band: f64,
+    width: Width,
+    title: &str,
+) -> (Drawing, String) {
+    let rows: Vec<Row> = shown.iter().map(|(label, outcome)| row(label, outcome)).collect();
+    let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
+    let values = shown.iter().filter_map(|(_, outcome)| outcome.adjusted()).flat_map(|ratio| ratio.ends());
+    let axis = Axis::log(Unit::Ratio, values.chain([low, high]));
+    let frame = Frame { band: Some((low, high)), line: Some(1.0), ..Frame::new(width, title, axis) };
+    let told = format!("shaded: within {} of 1. {}.", text::chosen(band), told(&rows));
+    (draw(&frame, &rows), told)
 }
 
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
@@ -90,7 +87,7 @@ pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
 }
 
 pub(super) fn words(outcome: &Outcome) -> String {
-    let (ratio, verdict) = outcome_words(outcome);
+    let (ratio, verdict, _) = paint::outcome(outcome);
     match outcome {
         // `1.22x [1.19, 1.25] 1.22x slower` would repeat the ratio.
         Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => format!("{ratio} slower"),
@@ -99,7 +96,7 @@ pub(super) fn words(outcome: &Outcome) -> String {
     }
 }
 
-pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
+fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     match outcome.says() {
         Some(Says::Faster) => ("good", "good"),
         Some(Says::Slower) => ("bad", "bad"),
@@ -108,7 +105,7 @@ pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     }
 }
 
-pub(super) fn row(label: &str, outcome: &Outcome) -> Row {
+fn row(label: &str, outcome: &Outcome) -> Row {
     let (class, text_class) = tone(outcome);
     let stroke = if class == "open" { "even" } else { class };
     let mut marks = Vec::new();

@@ -2,9 +2,9 @@
 
 use megadir_record::{Predicted, Work, axes};
 
-use crate::chart::axis::{Axis, Unit};
+use crate::chart::axis::{Axis, Unit, bounds};
 use crate::chart::drawing::Shape;
-use crate::chart::lines::{Frame, Line, Point, draw, xs, y_axis};
+use crate::chart::lines::{Frame, Line, Point, draw, xs, ys, ys_with_ends};
 use crate::chart::picture::Width;
 use crate::chart::rows::{Mark, Row};
 use crate::chart::{Picture, rows};
@@ -20,44 +20,32 @@ pub(super) fn growth_lines(report: &Report, group: &GroupSummary, width: Width) 
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
     // Linear growth of listings is a level line per entry.
     let an_entry = series.iter().all(|series| series.points.iter().all(|point| point.entry_ns.is_some()));
-    let line = |series: &&Series| Line {
-        name: match &series.exponent {
-            Some(exponent) => format!("{}: power {}", series.name, text::exponent(exponent)),
-            None => series.name.clone(),
-        },
-        points: series
-            .points
-            .iter()
-            .map(|point| {
-                let figure = point.entry_ns.filter(|_| an_entry).unwrap_or(point.time_ns);
-                Point { x: point.entries as f64, y: figure.value, interval: figure.interval }
-            })
-            .collect(),
-        marked: true,
-        reference: false,
+    let point = |point: &crate::summary::Point| {
+        let figure = point.entry_ns.filter(|_| an_entry).unwrap_or(point.time_ns);
+        Point::new(point.entries as f64, figure)
+    };
+    let line = |series: &&Series| {
+        let power = series.exponent.as_ref().map(|of| format!(": power {}", text::exponent(of)));
+        let name = format!("{}{}", series.name, power.unwrap_or_default());
+        Line::new(name, series.points.iter().map(point).collect())
     };
     let lines: Vec<Line> = series.iter().map(line).collect();
     if lines.is_empty() {
         return None;
     }
     let limits = predicted_limit(report);
-    let xs: Vec<f64> = xs(&lines).into_iter().chain(limits.iter().map(|(at, _)| *at)).collect();
-    let frame = Frame {
-        width,
-        x: &|places| Axis::log(Unit::Count, xs.iter().copied(), places),
-        x_title: "entries of the directory",
-        y: &y_axis(Unit::Time, &lines),
-        y_title: if an_entry { "time an entry" } else { "time of an operation" },
-        limits,
-        band: None,
-    };
+    let entries = Axis::log(Unit::Count, xs(&lines).chain(limits.iter().map(|(at, _)| *at)));
+    let times = Axis::fitting(Unit::Time, ys_with_ends(&lines));
+    let times_title = if an_entry { "time an entry" } else { "time of an operation" };
+    let frame = Frame::new(width, (entries, "entries of the directory"), (times, times_title));
+    let frame = Frame { limits, ..frame };
     let told: Vec<String> = series.iter().map(|series| told(series)).collect();
     let description = format!(
         "{} over entries of the directory; shaded: 95 % intervals. {}.",
         if an_entry { "Time an entry" } else { "Time of an operation" },
         told.join("; ")
     );
-    Some(Picture::new("growth", Some(&group.name), &group.title, draw(&frame, &lines)).described(description))
+    Some(Picture::new("growth", Some(&group.name), &group.title, draw(&frame, &lines), description))
 }
 
 fn told(series: &Series) -> String {
@@ -92,16 +80,10 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
         return None;
     }
     let limits = predicted_limit(report);
-    let xs: Vec<f64> = xs(&lines).into_iter().chain(limits.iter().map(|(at, _)| *at)).collect();
-    let frame = Frame {
-        width,
-        x: &|places| Axis::from_zero(Unit::Count, xs.iter().copied(), places),
-        x_title: "files in the directory",
-        y: &y_axis(Unit::Time, &lines),
-        y_title: "time of creating a file",
-        limits,
-        band: None,
-    };
+    let files = Axis::from_zero(Unit::Count, xs(&lines).chain(limits.iter().map(|(at, _)| *at)));
+    let times = Axis::fitting(Unit::Time, ys_with_ends(&lines));
+    let frame = Frame::new(width, (files, "files in the directory"), (times, "time of creating a file"));
+    let frame = Frame { limits, ..frame };
     let point = |bucket: &Bucket| {
         let time = bucket.time_ns?;
         Some(format!("{} from {} files on", text::time_with_interval(&time), text::count(bucket.from)))
@@ -109,24 +91,16 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
     let told: Vec<String> = fill.buckets.iter().filter_map(point).collect();
     let description =
         format!("Time of creating a file over files that are there. Median: {}.", told.join("; "));
-    Some(Picture::new("fill", Some(&group.name), &group.title, draw(&frame, &lines)).described(description))
+    Some(Picture::new("fill", Some(&group.name), &group.title, draw(&frame, &lines), description))
 }
 
 fn quantiles(summary: &Summary, bucket: &Bucket) -> Option<OperationQuantiles> {
-    summary.arm(bucket.arm)?.timing.as_ref()?.single.as_ref()?.quantiles
+    summary.timing(bucket.arm)?.single.as_ref()?.quantiles
 }
 
 fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> Line {
-    let point = |bucket: &Bucket| {
-        let figure = figure(bucket)?;
-        Some(Point { x: bucket.from.midpoint(bucket.to) as f64, y: figure.value, interval: figure.interval })
-    };
-    Line {
-        name: name.into(),
-        points: fill.buckets.iter().filter_map(point).collect(),
-        marked: true,
-        reference: false,
-    }
+    let point = |bucket: &Bucket| Some(Point::new(bucket.from.midpoint(bucket.to) as f64, figure(bucket)?));
+    Line::new(name, fill.buckets.iter().filter_map(point).collect())
 }
 
 pub(super) fn refused(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -157,61 +131,34 @@ pub(super) fn refused(report: &Report, group: &GroupSummary, width: Width) -> Op
         let mark = Mark::Dot { at: published.value, shape: Shape::Diamond, class: "s3".into() };
         rows.push(Row::new(label, value, vec![mark]));
     }
-    let axis = |places| Axis::from_zero(Unit::Count, values.iter().copied(), places);
-    let frame = rows::Frame::new(width, "entries when the first file was refused", &axis);
-    let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
+    let axis = Axis::from_zero(Unit::Count, values);
+    let frame = rows::Frame::new(width, "entries when the first file was refused", axis);
     let drawing = rows::draw(&frame, &rows);
-    let described = format!("Entries when the first file was refused. {}.", told.join("; "));
-    Some(Picture::new("refusal", Some(&group.name), &group.title, drawing).described(described))
+    let described = format!("Entries when the first file was refused. {}.", rows::told(&rows));
+    Some(Picture::new("refusal", Some(&group.name), &group.title, drawing, described))
 }
 
 pub(super) fn break_even_curves(_: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::BreakEven(read) = &group.reading else { return None };
-    let line = |series: &BreakEvenSeries| Line {
-        name: format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)),
-        points: series
-            .asks
-            .iter()
-            .map(|ask| Point { x: ask.share, y: ask.ratio.value, interval: ask.ratio.interval })
-            .collect(),
-        marked: true,
-        reference: false,
+    let name = |series: &BreakEvenSeries| {
+        format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series))
     };
-    let lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();
-    if lines.is_empty() {
-        return None;
-    }
-    let ys: Vec<f64> =
-        lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).chain([1.0]).collect();
-    let shares = xs(&lines);
-    let ends =
-        crate::chart::axis::bounds(shares.iter().copied()).map_or(Vec::new(), |(low, high)| vec![low, high]);
-    let level = ends.into_iter().map(|x| Point { x, y: 1.0, interval: None });
-    let even =
-        Line { name: "listing all, 1x".into(), points: level.collect(), marked: false, reference: true };
-    let all: Vec<Line> = lines.into_iter().chain([even]).collect();
-    let frame = Frame {
-        width,
-        x: &|places| Axis::log(Unit::Share, shares.iter().copied(), places),
-        x_title: "share of the entries that are asked for, %",
-        y: &|places| Axis::log(Unit::Ratio, ys.iter().copied(), places),
-        y_title: "time of asking / time of listing all",
-        limits: Vec::new(),
-        band: band(read),
+    let line = |series: &BreakEvenSeries| {
+        let points = series.asks.iter().map(|ask| Point::new(ask.share, ask.ratio));
+        Line::new(name(series), points.collect())
     };
-    let told: Vec<String> = read
-        .series
-        .iter()
-        .map(|series| format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)))
-        .collect();
+    let mut lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let (low, high) = bounds(xs(&lines))?;
+    lines.push(Line::reference("listing all, 1x", [(low, 1.0), (high, 1.0)]));
+    let shares = (Axis::log(Unit::Share, [low, high]), "share of the entries that are asked for, %");
+    let times = (Axis::log(Unit::Ratio, ys(&lines)), "time of asking / time of listing all");
+    let frame = Frame { band: band(read), ..Frame::new(width, shares, times) };
+    let told: Vec<String> = read.series.iter().map(name).collect();
     let description = format!(
         "Time of asking for a share of the entries over the time of listing all; above 1 listing costs less. Shaded: where they meet. {}.",
         told.join("; ")
     );
-    Some(
-        Picture::new("break-even", Some(&group.name), &group.title, draw(&frame, &all))
-            .described(description),
-    )
+    Some(Picture::new("break-even", Some(&group.name), &group.title, draw(&frame, &lines), description))
 }
 
 fn meets(series: &BreakEvenSeries) -> String {
@@ -232,5 +179,5 @@ fn band(read: &BreakEven) -> Option<(f64, f64)> {
         Some([share(low)?, share(high)?])
     };
     let ends: Option<Vec<[f64; 2]>> = read.series.iter().map(of).collect();
-    crate::chart::axis::bounds(ends?.into_iter().flatten())
+    bounds(ends?.into_iter().flatten())
 }

@@ -9,13 +9,12 @@ use super::style::{FONT_PX, LINE_PX};
 use crate::report::Report;
 use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
 use crate::text;
-use megadir_record::DataSource;
 
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
 const CELL_PX: f64 = 34.0;
 
-pub(super) fn heatmap(report: &Report, width: Width) -> Vec<Picture> {
-    Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
+pub(super) fn heatmap(report: &Report, width: Width) -> Option<Picture> {
+    Grid::of(&report.summary).map(|grid| picture(&grid, width))
 }
 
 struct Grid<'a> {
@@ -72,20 +71,14 @@ impl<'a> Grid<'a> {
 
 fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
     let place = |arm| {
-        let cell = &summary.arm(arm)?.planned;
-        let data = &summary.data.iter().find(|check| check.data.id == cell.data)?.data;
-        match &data.source {
-            DataSource::Made(made) => Some((&made.spread, made.directories)),
-            DataSource::Existing { .. } => None,
-        }
+        let made = summary.data_of(arm)?.source.made()?;
+        Some((&made.spread, made.directories))
     };
     matches!((place(row.pair.arm), place(row.pair.to)), (Some(arm), Some(to)) if arm != to)
 }
 
 fn entries(summary: &Summary, row: &PairRow) -> u64 {
-    let cell = summary.arm(row.pair.arm).map(|arm| arm.planned.data);
-    let data = summary.data.iter().find(|check| Some(check.data.id) == cell);
-    data.map_or(0, |check| check.data.entries)
+    summary.data_of(row.pair.arm).map_or(0, |data| data.entries)
 }
 
 fn picture(grid: &Grid<'_>, width: Width) -> Picture {
@@ -128,7 +121,7 @@ fn picture(grid: &Grid<'_>, width: Width) -> Picture {
     }
     drawing.paragraph(8.0, y + 16.0, drawing.width() - 16.0, "faint", &note);
     let title = format!("Layouts against {}", grid.than);
-    Picture::new("heatmap", Some(&grid.group), &title, drawing).described(described(grid))
+    Picture::new("heatmap", Some(&grid.group), &title, drawing, described(grid))
 }
 
 fn described(grid: &Grid<'_>) -> String {

@@ -1,7 +1,7 @@
 //! Layout of line charts, with names at the ends of lines; in narrow charts lines end in a number, and a key
 //! stands below.
 
-use super::axis::{Axis, MakeAxis, Unit};
+use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX, SERIES};
@@ -21,30 +21,53 @@ pub(super) struct Point {
     pub(super) interval: Option<Interval>,
 }
 
-pub(super) struct Frame<'a> {
+pub(super) struct Frame {
     pub(super) width: Width,
-    pub(super) x: MakeAxis<'a>,
-    pub(super) x_title: &'a str,
-    pub(super) y: MakeAxis<'a>,
-    pub(super) y_title: &'a str,
+    pub(super) x: (Axis, &'static str),
+    pub(super) y: (Axis, &'static str),
     pub(super) limits: Vec<(f64, String)>,
     pub(super) band: Option<(f64, f64)>,
+}
+
+impl Frame {
+    /// Axes with their titles.
+    pub(super) fn new(width: Width, x: (Axis, &'static str), y: (Axis, &'static str)) -> Self {
+        Self { width, x, y, limits: Vec::new(), band: None }
+    }
+}
+
+impl Line {
+    pub(super) fn new(name: impl Into<String>, points: Vec<Point>) -> Self {
+        Self { name: name.into(), points, marked: true, reference: false }
+    }
+
+    pub(super) fn reference(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let point = |(x, y)| Point { x, y, interval: None };
+        let points = points.into_iter().map(point).collect();
+        Self { name: name.into(), points, marked: false, reference: true }
+    }
+}
+
+impl Point {
+    pub(super) fn new(x: f64, figure: Figure) -> Self {
+        Self { x, y: figure.value, interval: figure.interval }
+    }
 }
 
 const NAME_MAX: f64 = 190.0;
 const PLOT_PX: f64 = 260.0;
 
-pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
+pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     let mut drawing = Drawing::new(frame.width.px());
     let names: Vec<Vec<String>> = lines.iter().map(|line| wrap(&line.name, NAME_MAX, FONT_PX)).collect();
     let widest = names.iter().flatten().map(|line| text_width(line, FONT_PX)).fold(0.0_f64, f64::max);
     let top = 26.0 + (LINE_PX + 2.0) * frame.limits.len() as f64;
     let bottom = top + needed_height(frame.width, &names);
-    let y = (frame.y)((bottom, top));
+    let y = frame.y.0.placed((bottom, top));
     let left = y.labelled().iter().map(|(_, text)| text_width(text, FONT_PX)).fold(10.0_f64, f64::max) + 12.0;
     let right = drawing.width() - if frame.width.is_narrow() { 26.0 } else { widest + 30.0 };
-    let x = (frame.x)((left, right));
-    drawing.text(4.0, 14.0, Anchor::Start, "", &y.title(frame.y_title));
+    let x = frame.x.0.placed((left, right));
+    drawing.text(4.0, 14.0, Anchor::Start, "", &y.title(frame.y.1));
     if let Some((low, high)) = frame.band {
         let (from, to) = (x.at(low).max(left), x.at(high).min(right));
         drawing.rect((from, top), ((to - from).max(2.0), bottom - top), "band");
@@ -55,7 +78,7 @@ pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
     for (tick, text) in y.labelled() {
         drawing.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, "faint", &text);
     }
-    let below = x.draw_below(&mut drawing, bottom, top, frame.x_title);
+    let below = x.draw_below(&mut drawing, bottom, top, frame.x.1);
     limits(&mut drawing, frame, &x, (top, bottom));
     for (place, line) in lines.iter().enumerate() {
         one(&mut drawing, &x, &y, line, place);
@@ -89,7 +112,7 @@ fn needed_height(width: Width, names: &[Vec<String>]) -> f64 {
     PLOT_PX.max(LINE_PX * lines as f64 + names.len() as f64)
 }
 
-fn limits(drawing: &mut Drawing, frame: &Frame<'_>, x: &Axis, (top, bottom): (f64, f64)) {
+fn limits(drawing: &mut Drawing, frame: &Frame, x: &Axis, (top, bottom): (f64, f64)) {
     for ((value, text), place) in frame.limits.iter().zip(1_u32..) {
         let at = x.at(*value);
         let above = 14.0 + (LINE_PX + 2.0) * f64::from(place);
@@ -168,12 +191,16 @@ fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     }
 }
 
-pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
-    let of = |point: &Point| Figure { value: point.y, interval: point.interval }.ends();
-    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).flat_map(of).collect();
-    move |places| Axis::fitting(unit, &values, places)
+pub(super) fn xs(lines: &[Line]) -> impl Iterator<Item = f64> {
+    lines.iter().flat_map(|line| &line.points).map(|point| point.x)
 }
 
-pub(super) fn xs(lines: &[Line]) -> Vec<f64> {
-    lines.iter().flat_map(|line| line.points.iter().map(|point| point.x)).collect()
+/// Without intervals.
+pub(super) fn ys(lines: &[Line]) -> impl Iterator<Item = f64> {
+    lines.iter().flat_map(|line| &line.points).map(|point| point.y)
+}
+
+pub(super) fn ys_with_ends(lines: &[Line]) -> impl Iterator<Item = f64> {
+    let ends = |point: &Point| Figure { value: point.y, interval: point.interval }.ends();
+    lines.iter().flat_map(|line| &line.points).flat_map(ends)
 }

@@ -10,10 +10,6 @@ use crate::summary::{Figure, Summary};
 use crate::text;
 use megadir_record::{Arm, ArmId, Keys, Role, Work};
 
-pub(super) fn main_effects(report: &Report, width: Width) -> Vec<Picture> {
-    picture(report, width).into_iter().collect()
-}
-
 type Levels = (ArmId, Vec<String>);
 
 struct Design {
@@ -21,7 +17,7 @@ struct Design {
     arms: Vec<Levels>,
 }
 
-fn picture(report: &Report, width: Width) -> Option<Picture> {
+pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
     let design = design(&report.summary)?;
     let rounds = report.rounds();
     let arms: Vec<ArmId> = design.arms.iter().map(|(arm, _)| *arm).collect();
@@ -47,16 +43,17 @@ fn picture(report: &Report, width: Width) -> Option<Picture> {
             rows.push(Row::new(label, ratio, marks));
         }
     }
-    let axis = |places| Axis::log(Unit::Ratio, values.iter().copied(), places);
+    let axis = Axis::log(Unit::Ratio, values);
     let frame = Frame {
         line: Some(1.0),
-        ..Frame::new(width, "time, as a multiple of the geometric mean of all arms here", &axis)
+        ..Frame::new(width, "time, as a multiple of the geometric mean of all arms here", axis)
     };
     let title = format!("What each factor does, on average over {}", text::counted(arms.len() as u64, "arm"));
-    Some(Picture::new("main-effects", None, &title, draw(&frame, &rows)).described(format!(
+    let described = format!(
         "Geometric mean of the times of all arms with a level over the mean of all arms, median of the rounds. {}.",
         told.join("; ")
-    )))
+    );
+    Some(Picture::new("main-effects", None, &title, draw(&frame, &rows), described))
 }
 
 fn effect(
@@ -82,8 +79,7 @@ fn effect(
 }
 
 fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String)>> {
-    let data = summary.data.iter().find(|check| check.data.id == planned.data)?;
-    let entries = ("entries", text::count(data.data.entries));
+    let entries = ("entries", text::count(summary.data_set(planned.data)?.entries));
     let cache = ("cache", planned.cache.name().to_owned());
     Some(match &planned.work {
         Work::Lookup { presence, keys, call } => {

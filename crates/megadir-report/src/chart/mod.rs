@@ -27,88 +27,68 @@ pub use drawing::Place;
 pub use picture::{Picture, Width};
 pub(crate) use style::{PAGE_COLOURS, page_css};
 
-pub(crate) use drawing::escape;
+pub(crate) use drawing::{escape, push_escaped};
 
 use crate::finding::FindingKind;
 use crate::report::Report;
 use crate::summary::GroupSummary;
+use Draw::{Group, One, Several};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
     pub name: &'static str,
     pub answers: &'static str,
-    pub draw: fn(&Report, Width) -> Vec<Picture>,
+    draw: Draw,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Draw {
+    /// A picture of each group that it suits.
+    Group(fn(&Report, &GroupSummary, Width) -> Option<Picture>),
+    One(fn(&Report, Width) -> Option<Picture>),
+    Several(fn(&Report, Width) -> Vec<Picture>),
 }
 
 /// The first chart that draws a group is its main picture.
 pub const CHARTS: &[Chart] = &[
-    Chart {
-        name: "shares",
-        answers: "How much of the difference between two programs does each factor explain?",
-        draw: |report, width| of_groups(report, width, shares::shares),
-    },
-    Chart {
-        name: "refusal",
-        answers: "After how many entries is one refused, and was that predicted?",
-        draw: |report, width| of_groups(report, width, growth::refused),
-    },
-    Chart {
-        name: "break-even",
-        answers: "From what share of the entries is listing faster than querying each?",
-        draw: |report, width| of_groups(report, width, growth::break_even_curves),
-    },
-    Chart {
-        name: "fill",
-        answers: "How much does creating a file cost as a directory fills?",
-        draw: |report, width| of_groups(report, width, growth::filling),
-    },
-    Chart {
-        name: "overall",
-        answers: "Which file system takes the least time over all kinds of work?",
-        draw: overview::overall,
-    },
-    Chart {
-        name: "overview",
-        answers: "How fast is each file system at each kind of work?",
-        draw: overview::overview,
-    },
-    Chart { name: "heatmap", answers: "Flat or sharded?", draw: heatmap::heatmap },
-    Chart {
-        name: "dumbbell",
-        answers: "How much does a cold cache cost?",
-        draw: |report, width| of_groups(report, width, dumbbell::dumbbell),
-    },
-    Chart { name: "scaling", answers: "How much do more threads or processes help?", draw: scaling::scaling },
-    Chart {
-        name: "durability",
-        answers: "How much does writing files to the disk cost?",
-        draw: |report, width| of_groups(report, width, dumbbell::durability),
-    },
-    Chart {
-        name: "forest",
-        answers: "Which way is faster, and is the difference more than noise?",
-        draw: |report, width| of_groups(report, width, forest::forest),
-    },
-    Chart {
-        name: "growth",
-        answers: "How does the time grow with entries?",
-        draw: |report, width| of_groups(report, width, growth::growth_lines),
-    },
-    Chart { name: "main-effects", answers: "Which factor matters most?", draw: main_effects::main_effects },
-    Chart { name: "nines", answers: "How long do the slowest operations take?", draw: stalls::nines },
-    Chart { name: "stalls", answers: "When did operations stall?", draw: stalls::stalls },
-    Chart { name: "run-order", answers: "Can the run be trusted?", draw: run_order::run_order },
+    chart(
+        "shares",
+        "How much of the difference between two programs does each factor explain?",
+        Several(shares::shares),
+    ),
+    chart(
+        "refusal",
+        "After how many entries is one refused, and was that predicted?",
+        Group(growth::refused),
+    ),
+    chart(
+        "break-even",
+        "From what share of the entries is listing faster than querying each?",
+        Group(growth::break_even_curves),
+    ),
+    chart("fill", "How much does creating a file cost as a directory fills?", Group(growth::filling)),
+    chart(
+        "overall",
+        "Which file system takes the least time over all kinds of work?",
+        One(overview::overall),
+    ),
+    chart("overview", "How fast is each file system at each kind of work?", Several(overview::overview)),
+    chart("heatmap", "Flat or sharded?", One(heatmap::heatmap)),
+    chart("dumbbell", "How much does a cold cache cost?", Group(dumbbell::dumbbell)),
+    chart("scaling", "How much do more threads or processes help?", Several(scaling::scaling)),
+    chart("durability", "How much does writing files to the disk cost?", Group(dumbbell::durability)),
+    chart("forest", "Which way is faster, and is the difference more than noise?", Group(forest::forest)),
+    chart("growth", "How does the time grow with entries?", Group(growth::growth_lines)),
+    chart("main-effects", "Which factor matters most?", One(main_effects::main_effects)),
+    chart("nines", "How long do the slowest operations take?", Several(stalls::nines)),
+    chart("stalls", "When did operations stall?", One(stalls::stalls)),
+    chart("run-order", "Can the run be trusted?", One(run_order::run_order)),
 ];
 
-fn of_groups<Drawn: IntoIterator<Item = Picture>>(
-    report: &Report,
-    width: Width,
-    draw: fn(&Report, &GroupSummary, Width) -> Drawn,
-) -> Vec<Picture> {
-    report.summary.groups.iter().flat_map(|group| draw(report, group, width)).collect()
+const fn chart(name: &'static str, answers: &'static str, draw: Draw) -> Chart {
+    Chart { name, answers, draw }
 }
 
-#[must_use]
 pub fn chart_named(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name)
 }
@@ -116,7 +96,7 @@ pub fn chart_named(name: &str) -> Option<&'static Chart> {
 /// Picture `number` of a chart, from 1, as a document, and the number of pictures. The error is the end of a
 /// sentence.
 pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String, usize), String> {
-    let pictures = drawn(chart, report, Width::Wide);
+    let pictures = chart.pictures(report, Width::Wide);
     let all = pictures.len();
     match (number.checked_sub(1).and_then(|place| pictures.get(place)), all) {
         (Some(picture), _) => Ok((picture.document(), all)),
@@ -127,26 +107,32 @@ pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String
     }
 }
 
-#[must_use]
 pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
-    CHARTS.iter().flat_map(|chart| drawn(chart, report, width)).collect()
+    CHARTS.iter().flat_map(|chart| chart.pictures(report, width)).collect()
 }
 
-/// Pictures are shown without the report too, so they carry their own caveats.
-fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
-    let mut pictures = (chart.draw)(report, width);
-    let machine = &report.summary.machine;
-    let caveats = [
-        machine.wine.is_some().then_some(" (under Wine: says nothing of Windows)"),
-        machine.emulator.is_some().then_some(" (on an emulated processor)"),
-    ];
-    for picture in &mut pictures {
-        caveats.iter().flatten().for_each(|caveat| picture.title.push_str(caveat));
+impl Chart {
+    /// Pictures are shown without the report too, so they carry their own caveats.
+    pub fn pictures(&self, report: &Report, width: Width) -> Vec<Picture> {
+        let mut pictures: Vec<Picture> = match self.draw {
+            Group(draw) => {
+                report.summary.groups.iter().filter_map(|group| draw(report, group, width)).collect()
+            }
+            One(draw) => draw(report, width).into_iter().collect(),
+            Several(draw) => draw(report, width),
+        };
+        let machine = &report.summary.machine;
+        let caveats = [
+            machine.wine.is_some().then_some(" (under Wine: says nothing of Windows)"),
+            machine.emulator.is_some().then_some(" (on an emulated processor)"),
+        ];
+        for picture in &mut pictures {
+            caveats.iter().flatten().for_each(|caveat| picture.title.push_str(caveat));
+        }
+        pictures
     }
-    pictures
 }
 
-#[must_use]
 pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);
     let mut findings = report.findings.iter().filter(|finding| !finding.loud);

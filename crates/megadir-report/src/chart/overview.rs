@@ -2,12 +2,12 @@
 
 use crate::chart::Picture;
 use crate::chart::axis::{Axis, Unit};
-use crate::chart::forest::{row, values, words};
+use crate::chart::forest::ratios;
 use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Row, draw};
 use crate::report::Report;
-use crate::summary::{Figure, Outcome, Overview as Table, OverviewCell, OverviewRow};
-use crate::{summary, text};
+use crate::summary::{Outcome, Overview as Table, OverviewCell, OverviewRow};
+use crate::text;
 
 pub(super) fn overview(report: &Report, width: Width) -> Vec<Picture> {
     let Some(table) = &report.summary.overview else { return Vec::new() };
@@ -55,59 +55,23 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
         }
         drawn.extend(bars);
     }
-    let figures = rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|arm| arm.time_ns);
-    let values: Vec<f64> = figures.flat_map(|figure| figure.ends()).collect();
-    let axis = |places| Axis::from_zero(Unit::Time, values.iter().copied(), places);
-    let frame = Frame::new(width, "median time of an operation", &axis);
+    let cells = rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let axis = Axis::from_zero(Unit::Time, cells.flat_map(|arm| arm.time_ns.ends()));
+    let frame = Frame::new(width, "median time of an operation", axis);
     let what = if section.is_empty() { &rows[0].what } else { section };
-    Picture::new("overview", None, &format!("By file system: {what}"), draw(&frame, &drawn))
-        .described(format!("Median time of an operation on each file system. {}.", told.join("; ")))
+    let described = format!("Median time of an operation on each file system. {}.", told.join("; "));
+    Picture::new("overview", None, &format!("By file system: {what}"), draw(&frame, &drawn), described)
 }
 
-pub(super) fn overall(report: &Report, width: Width) -> Vec<Picture> {
-    let overview = report.summary.overview.as_ref();
-    overview.and_then(|overview| picture_overall(report, overview, width)).into_iter().collect()
-}
-
-fn picture_overall(report: &Report, overview: &summary::Overview, width: Width) -> Option<Picture> {
-    let least = overview.least()?;
-    let others = overview.comparable().filter(|column| *column != least);
-    let outcome = |(ratio, adjusted, verdict)| match verdict {
-        Some(verdict) => Outcome::Judged {
-            ratio: Figure { value: ratio, interval: adjusted },
-            adjusted,
-            verdict,
-            epochs: None,
-        },
-        None => Outcome::TooFewRounds { ratio },
-    };
-    let mut shown: Vec<(&str, f64, Outcome)> = others
-        .filter_map(|column| {
-            let against = overview.against(column, least)?;
-            Some((&*overview.columns[column].label, against.0, outcome(against)))
-        })
-        .collect();
-    if shown.is_empty() {
-        return None;
-    }
-    shown.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let band = report.summary.rules.equivalence_band;
-    let values = values(shown.iter().map(|(.., outcome)| outcome), band);
-    let axis = |places| Axis::log(Unit::Ratio, values.iter().copied(), places);
-    let frame = Frame {
-        band: Some((1.0 / (1.0 + band), 1.0 + band)),
-        line: Some(1.0),
-        ..Frame::new(width, "time, as a multiple of the other's; left is faster", &axis)
-    };
-    let rows: Vec<Row> = shown.iter().map(|(label, _, outcome)| row(label, outcome)).collect();
-    let told: Vec<String> =
-        shown.iter().map(|(label, _, outcome)| format!("{label}: {}", words(outcome))).collect();
-    let title =
-        format!("Time over all kinds of work (geometric mean), against {}", overview.columns[least].label);
-    let description = format!(
-        "Ratios of times with intervals adjusted for all pairs; shaded: within {} of 1. {}.",
-        text::chosen(band),
-        told.join("; ")
-    );
-    Some(Picture::new("overall", None, &title, draw(&frame, &rows)).described(description))
+pub(super) fn overall(report: &Report, width: Width) -> Option<Picture> {
+    let table = report.summary.overview.as_ref()?;
+    let (least, others) = table.against_least()?;
+    let label = |column: usize| table.columns[column].label.clone();
+    let shown: Vec<(String, &Outcome)> =
+        others.iter().map(|(column, outcome)| (label(*column), outcome)).collect();
+    let axis_title = "time, as a multiple of the other's; left is faster";
+    let (drawing, told) = ratios(&shown, report.summary.rules.equivalence_band, width, axis_title);
+    let title = format!("Time over all kinds of work (geometric mean), against {}", label(least));
+    let described = format!("Ratios of times with intervals adjusted for all pairs; {told}");
+    Some(Picture::new("overall", None, &title, drawing, described))
 }

@@ -34,34 +34,26 @@ impl Width {
 }
 
 impl Picture {
-    /// Removes characters that hide or reorder text from title and description.
-    pub(super) fn new(chart: &'static str, group: Option<&str>, title: &str, drawing: Drawing) -> Self {
-        Self {
-            chart,
-            group: group.map(str::to_owned),
-            title: title.to_owned(),
-            description: String::new(),
-            drawing,
-        }
+    pub(super) fn new(
+        chart: &'static str,
+        group: Option<&str>,
+        title: &str,
+        drawing: Drawing,
+        description: String,
+    ) -> Self {
+        Self { chart, group: group.map(str::to_owned), title: title.to_owned(), description, drawing }
     }
 
-    pub(super) fn described(self, description: String) -> Self {
-        Self { description, ..self }
-    }
-
-    #[must_use]
     pub fn texts(&self) -> &[Place] {
         self.drawing.texts()
     }
 
-    #[must_use]
     pub fn size(&self) -> (f64, f64) {
         (self.drawing.width(), self.drawing.height())
     }
 
     /// Element for a page with [`super::page_css`]. `id` is unique on the page and begins with a letter. If
     /// another form of the picture is described already, `told_by` is its id.
-    #[must_use]
     pub(crate) fn element(&self, id: &str, told_by: Option<&str>) -> String {
         let (width, height) = self.size();
         let by = told_by.unwrap_or(id);
@@ -77,7 +69,6 @@ impl Picture {
         )
     }
 
-    #[must_use]
     pub fn document(&self) -> String {
         let (width, height) = self.size();
         let lines = wrap(&self.title, width - 16.0, FONT_PX + 2.0);

@@ -1,7 +1,7 @@
 //! Layout of charts with rows: label, marks on a common axis, value as text; in narrow charts the texts stand
 //! above the marks.
 
-use super::axis::{Axis, MakeAxis};
+use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, text_width, wrap};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
@@ -41,7 +41,7 @@ pub(super) enum Mark {
 
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
-    pub(super) axis: MakeAxis<'a>,
+    pub(super) axis: Axis,
     pub(super) title: &'a str,
     pub(super) band: Option<(f64, f64)>,
     pub(super) line: Option<f64>,
@@ -49,7 +49,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(width: Width, title: &'a str, axis: MakeAxis<'a>) -> Self {
+    pub(super) fn new(width: Width, title: &'a str, axis: Axis) -> Self {
         Self { width, axis, title, band: None, line: None, key: Vec::new() }
     }
 }
@@ -57,6 +57,11 @@ impl<'a> Frame<'a> {
 pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     let of = |(place, name): (usize, &&str)| (Shape::of(place), format!("s{place}"), (*name).to_owned());
     names.iter().enumerate().map(of).collect()
+}
+
+/// For the description.
+pub(super) fn told(rows: &[Row]) -> String {
+    rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect::<Vec<_>>().join("; ")
 }
 
 const LABEL_MAX: f64 = 230.0;
@@ -107,7 +112,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
         Width::Wide => (label + 22.0, drawing.width() - value - 22.0),
         Width::Narrow => (12.0, drawing.width() - 12.0),
     };
-    let axis = (frame.axis)(places);
+    let axis = frame.axis.placed(places);
     let mut laid = Vec::new();
     let mut y = top;
     for row in rows {

@@ -18,34 +18,22 @@ const HEAD_PX: f64 = 28.0;
 const POINTS_MAX: usize = 400;
 const COLUMNS: usize = 200;
 
-pub(super) fn run_order(report: &Report, width: Width) -> Vec<Picture> {
-    let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
-    let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
-    widest.map(|resolution| picture(report, resolution, width)).into_iter().collect()
-}
-
-fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
+pub(super) fn run_order(report: &Report, width: Width) -> Option<Picture> {
+    let resolution = report.summary.widest_resolution()?;
     let rounds = report.rounds();
     let name = report.summary.arm_name(resolution.baseline);
     let mut drawing = Drawing::new(width.px());
     let (first, second) = (series(&rounds, resolution.baseline), series(&rounds, resolution.arm));
-    let starts = first.iter().chain(&second).map(|(at, _)| *at);
+    let (starts, times): (Vec<f64>, Vec<f64>) = first.iter().chain(&second).copied().unzip();
     let names = [
         (Shape::Circle, "s0".to_owned(), name.to_owned()),
         (Shape::Square, "s1".to_owned(), "the same again".to_owned()),
     ];
     let top = key(&mut drawing, &names) + 6.0;
-    let ys: Vec<f64> = first.iter().chain(&second).map(|(_, ns)| *ns).collect();
-    let left = 66.0;
-    let seconds = Axis::span(Unit::Seconds, starts, (left, drawing.width() - 14.0));
-    let bottom = panel(
-        &mut drawing,
-        top,
-        &Axis::from_zero(Unit::Time, ys, (top + HEAD_PX + PANEL_PX, top + HEAD_PX)),
-        "time of an operation",
-    );
-    let axis =
-        Axis::from_zero(Unit::Time, first.iter().chain(&second).map(|(_, ns)| *ns), (bottom, top + HEAD_PX));
+    let seconds = Axis::span(Unit::Seconds, starts).placed((66.0, drawing.width() - 14.0));
+    let bottom = top + HEAD_PX + PANEL_PX;
+    let axis = Axis::from_zero(Unit::Time, times).placed((bottom, top + HEAD_PX));
+    panel(&mut drawing, top, &axis, "time of an operation");
     voided(&mut drawing, report, &seconds, (top + HEAD_PX, bottom));
     points(&mut drawing, &first, &seconds, &axis, (Shape::Circle, "s0"));
     points(&mut drawing, &second, &seconds, &axis, (Shape::Square, "s1"));
@@ -54,10 +42,9 @@ fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
     let pressure = pressure(report);
     drawing.paragraph(8.0, y + LINE_PX, drawing.width() - 16.0, "faint", &pressure);
     let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
-    Picture::new("run-order", None, "The run in the order of measuring", drawing).described(format!(
-        "{name} against itself over {}: {ratio}. {pressure}",
-        text::counted(resolution.rounds as u64, "round")
-    ))
+    let rounds = text::counted(resolution.rounds as u64, "round");
+    let described = format!("{name} against itself over {rounds}: {ratio}. {pressure}");
+    Some(Picture::new("run-order", None, "The run in the order of measuring", drawing, described))
 }
 
 /// Starts in seconds, times per operation in nanoseconds.
@@ -69,7 +56,7 @@ fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
+fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) {
     drawing.text(8.0, top + 10.0, Anchor::Start, "", &y.title(title));
     let (left, right) = (66.0, drawing.width() - 14.0);
     let mut free = f64::INFINITY;
@@ -80,14 +67,13 @@ fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
             free = y.at(tick) - LINE_PX;
         }
     }
-    top + HEAD_PX + PANEL_PX
 }
 
 fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (shape, class): (Shape, &str)) {
     if series.len() <= POINTS_MAX {
-        series
-            .iter()
-            .for_each(|(at, value)| drawing.mark((x.at(*at), y.at(*value)), shape, &format!("{class} dot")));
+        for (at, value) in series {
+            drawing.mark((x.at(*at), y.at(*value)), shape, &format!("{class} dot"));
+        }
         return;
     }
     let size = series.len().div_ceil(COLUMNS);
@@ -134,10 +120,11 @@ fn ratios(
     let band = report.summary.rules.equivalence_band;
     let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
     let values = ratios.iter().map(|(_, ratio)| *ratio).chain([low, high]);
-    let axis = Axis::log(Unit::Ratio, values, (top + HEAD_PX + PANEL_PX, top + HEAD_PX));
+    let bottom = top + HEAD_PX + PANEL_PX;
+    let axis = Axis::log(Unit::Ratio, values).placed((bottom, top + HEAD_PX));
     let (left, right) = (66.0, drawing.width() - 14.0);
     drawing.rect((left, axis.at(high)), (right - left, axis.at(low) - axis.at(high)), "band");
-    let bottom = panel(drawing, top, &axis, "the same again / the first, by round");
+    panel(drawing, top, &axis, "the same again / the first, by round");
     if let Some(range) = resolution.ratio.interval {
         for value in [range.low, range.high] {
             drawing.line((left, axis.at(value)), (right, axis.at(value)), "limit");

@@ -1,17 +1,13 @@
 //! Scaling: the speed-up of workers or threads over the fewest, with a fitted power law and the ideal line.
 
 use super::Picture;
-use super::axis::{Axis, Unit};
-use super::lines::{Frame, Line, Point, draw};
+use super::axis::{Axis, Unit, bounds};
+use super::lines::{Frame, Line, Point, draw, xs, ys};
 use super::picture::Width;
 use crate::report::Report;
 use crate::summary::Figure;
 use crate::text;
-use megadir_record::{Arm, ArmId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers};
-
-pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
-    pictures(report, width)
-}
+use megadir_record::{Arm, ArmId, Data, DataId, GroupRule, Plan, Role, Work};
 
 struct Series {
     name: String,
@@ -19,79 +15,58 @@ struct Series {
     arms: Vec<(u32, ArmId)>,
 }
 
+/// With one worker, and their number.
 fn by_one(work: &Work) -> Option<(Work, u32)> {
-    match work {
-        Work::Files(files) => {
-            let one = FileWork { workers: Workers { count: 1, ..files.workers }, ..files.clone() };
-            Some((Work::Files(one), files.workers.count))
+    let mut one = work.clone();
+    let workers = match &mut one {
+        Work::Files(files) => &mut files.workers.count,
+        Work::Remove(remove) => &mut remove.workers,
+        Work::List { threads, shares, .. } => {
+            *shares = 1;
+            threads
         }
-        Work::Remove(remove) => Some((Work::Remove(RemoveWork { workers: 1, ..*remove }), remove.workers)),
-        Work::List { backend, buffer_bytes, threads, stages, .. } => {
-            let one = Work::List {
-                backend: backend.clone(),
-                buffer_bytes: *buffer_bytes,
-                threads: 1,
-                shares: 1,
-                stages: stages.clone(),
-            };
-            Some((one, *threads))
+        Work::Attributes { threads, expected, .. } => {
+            *expected = None;
+            threads
         }
-        Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
-            let one = Work::Attributes {
-                method: method.clone(),
-                buffer_bytes: *buffer_bytes,
-                threads: 1,
-                keeps: *keeps,
-                expected: None,
-            };
-            Some((one, *threads))
-        }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let count = std::mem::replace(workers, 1);
+    Some((one, count))
 }
 
 fn series(report: &Report) -> Vec<Series> {
-    let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let plan = &report.record.header.plan;
-    let arms =
-        report.summary.asked().map(|arm| &arm.planned).filter(|planned| planned.role != Role::AgainstItself);
-    for planned in arms {
-        let Some((work, count)) = by_one(&planned.work) else { continue };
+    let arms = report.summary.asked().map(|arm| &arm.planned);
+    let kinds = arms.filter(|planned| planned.role != Role::AgainstItself).filter_map(|planned| {
+        let (work, count) = by_one(&planned.work)?;
         // Workers on files have data sets of their own, and ranks remove trees whose size depends on their number.
         let data = alike(plan, planned.data, !matches!(work, Work::Remove(_)));
         let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
-        let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
-        match found.iter_mut().find(same) {
-            Some((.., series)) => series.arms.push((count, planned.id)),
-            None => found.push((work, data, step, first(plan, planned, count))),
-        }
-    }
-    let mut all: Vec<Series> = found.into_iter().map(|(.., series)| series).collect();
-    for series in &mut all {
-        series.arms.sort_by_key(|(count, _)| *count);
-        series.arms.dedup_by_key(|(count, _)| *count);
-    }
-    all.retain(|series| series.arms.len() > 1);
-    all
+        Some(((work, data, step), (count, planned)))
+    });
+    let one = |(_, arms): (_, Vec<(u32, &Arm)>)| {
+        let first = arms[0].1;
+        let mut arms: Vec<(u32, ArmId)> = arms.iter().map(|(count, planned)| (*count, planned.id)).collect();
+        arms.sort_by_key(|(count, _)| *count);
+        arms.dedup_by_key(|(count, _)| *count);
+        let group = first.groups.iter().find(|group| varies_workers(plan, group)).cloned();
+        (arms.len() > 1).then(|| Series { name: first.named(&first.axes.without_workers()), group, arms })
+    };
+    text::grouped(kinds).into_iter().filter_map(one).collect()
 }
 
 /// First data set with the same recipe, location, and (if `of_size`) size.
 fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
     let of = |data: &Data| (data.entries * u64::from(of_size), data.on, data.source.clone());
-    let Some(own) = plan.data.iter().find(|data| data.id == id).map(of) else { return usize::MAX };
+    let Some(own) = plan.data_set(id).map(of) else { return usize::MAX };
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
-}
-
-fn first(plan: &Plan, planned: &Arm, count: u32) -> Series {
-    let name = planned.named(&planned.axes.without_workers());
-    let group = planned.groups.iter().find(|group| varies_workers(plan, group)).cloned();
-    Series { name, group, arms: vec![(count, planned.id)] }
 }
 
 /// Other groups ask other questions.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
-    let planned = |arm: ArmId| plan.arms.get(arm.0 as usize);
+    let planned = |arm: ArmId| plan.arm(arm);
     let alike = |one: &Arm, other: &Arm| {
         let both = [one, other].map(|planned| planned.axes.without_workers());
         !both[0].is_empty() && both[0] == both[1] && one.axes.workers != other.axes.workers
@@ -110,11 +85,10 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
     }
 }
 
-fn pictures(report: &Report, width: Width) -> Vec<Picture> {
+pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
     let rounds = report.rounds();
     let confidence = report.summary.rules.confidence;
-    let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
-    for series in series(report) {
+    let lines = series(report).into_iter().filter_map(|series| {
         let fewest = series.arms[0];
         let point = |(count, arm): &(u32, ArmId)| {
             let times = rounds.paired(&[fewest.1, *arm]);
@@ -122,21 +96,16 @@ fn pictures(report: &Report, width: Width) -> Vec<Picture> {
                 true => Figure { value: 1.0, interval: None },
                 false => Figure::ratio_of(times.first()?, times.get(1)?, confidence)?,
             };
-            Some(Point { x: f64::from(*count), y: figure.value, interval: figure.interval })
+            Some(Point::new(f64::from(*count), figure))
         };
         let points: Vec<Point> =
             series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
-        if points.len() > 1 {
-            let name = format!("{}{}", series.name, fitted(&points));
-            let line = Line { name, points, marked: true, reference: false };
-            match groups.iter_mut().find(|(group, _)| *group == series.group) {
-                Some((_, lines)) => lines.push(line),
-                None => groups.push((series.group, vec![line])),
-            }
-        }
-    }
+        let name = format!("{}{}", series.name, fitted(&points));
+        (points.len() > 1).then(|| (series.group, Line::new(name, points)))
+    });
+    let groups = text::grouped(lines);
     let several = groups.len() > 1;
-    let one = |(group, lines)| {
+    let one = |(group, lines): (Option<String>, Vec<Line>)| {
         let asks = report.summary.groups.iter().find(|of| Some(&of.name) == Option::as_ref(&group));
         let title = match asks.filter(|_| several) {
             Some(asks) => format!("{TITLE}: {}", asks.title),
@@ -150,28 +119,15 @@ fn pictures(report: &Report, width: Width) -> Vec<Picture> {
 const TITLE: &str = "How much more threads or processes help";
 
 fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width) -> Picture {
-    let most = |line: &Line| line.points.last().map_or(1.0, |point| point.x);
-    let (low, high) = (
-        lines.iter().map(|line| line.points[0].x).fold(f64::MAX, f64::min),
-        lines.iter().map(most).fold(1.0, f64::max),
-    );
+    let (low, high) = bounds(xs(&lines)).unwrap_or((1.0, 1.0));
     let told: Vec<String> = lines.iter().map(told).collect();
-    let ideal = [low, high].map(|x| Point { x, y: x / low, interval: None });
-    lines.push(Line { name: "full effect".into(), points: ideal.into(), marked: false, reference: true });
-    let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
-    let frame = Frame {
-        width,
-        x: &|places| Axis::from_zero(Unit::Count, [high], places),
-        x_title: "workers (threads or processes)",
-        y: &|places| Axis::from_zero(Unit::Ratio, ys.iter().copied(), places),
-        y_title: "speed relative to the fewest",
-        limits: Vec::new(),
-        band: None,
-    };
-    Picture::new("scaling", group, title, draw(&frame, &lines)).described(format!(
-        "Speed over workers, relative to the fewest; ratios paired by round. {}.",
-        told.join("; ")
-    ))
+    lines.push(Line::reference("full effect", [low, high].map(|x| (x, x / low))));
+    let workers = (Axis::from_zero(Unit::Count, [high]), "workers (threads or processes)");
+    let speed = (Axis::from_zero(Unit::Ratio, ys(&lines)), "speed relative to the fewest");
+    let frame = Frame::new(width, workers, speed);
+    let described =
+        format!("Speed over workers, relative to the fewest; ratios paired by round. {}.", told.join("; "));
+    Picture::new("scaling", group, title, draw(&frame, &lines), described)
 }
 
 fn fitted(points: &[Point]) -> String {

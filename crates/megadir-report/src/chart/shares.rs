@@ -4,19 +4,20 @@ use super::Picture;
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
-use super::rows::{Frame, Mark, Row, draw};
+use super::rows::{Frame, Mark, Row, draw, told};
 use super::style::SERIES;
 use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
 
-pub(super) fn shares(_: &Report, group: &GroupSummary, width: Width) -> Vec<Picture> {
-    match &group.reading {
+pub(super) fn shares(report: &Report, width: Width) -> Vec<Picture> {
+    let of_group = |group: &GroupSummary| match &group.reading {
         GroupReading::Decompose(read) => {
             vec![of_difference(group, read, width), stacked(group, read, width)]
         }
         _ => Vec::new(),
-    }
+    };
+    report.summary.groups.iter().flat_map(of_group).collect()
 }
 
 fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
@@ -26,17 +27,17 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
         let class = if cost.interval.is_some_and(|range| range.contains(0.0)) { "even" } else { "s0" };
         Row::bar(&factor.name, format!("{share}{}", text::time(cost.value)), cost, class)
     };
-    let rows: Vec<Row> = read.factors.iter().filter(|factor| !factor.common).map(row).collect();
-    let values = values(read.factors.iter().filter(|factor| !factor.common).map(|factor| factor.cost_ns));
-    let axis = |places| Axis::from_zero(Unit::Time, values.iter().copied(), places);
-    let frame = Frame { line: Some(0.0), ..Frame::new(width, "part of the difference, an entry", &axis) };
-    let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
+    let factors = read.factors.iter().filter(|factor| !factor.common);
+    let rows: Vec<Row> = factors.clone().map(row).collect();
+    let axis = Axis::from_zero(Unit::Time, factors.flat_map(|factor| factor.cost_ns.ends()));
+    let frame = Frame { line: Some(0.0), ..Frame::new(width, "part of the difference, an entry", axis) };
     let title = format!("What {} takes more than {}, by factor", read.slow_name, read.fast_name);
-    Picture::new("shares", Some(&group.name), &title, draw(&frame, &rows)).described(format!(
+    let described = format!(
         "Parts of the difference of {} an entry, with 95 % intervals. {}.",
         text::time_with_interval(&read.difference_ns),
-        told.join("; ")
-    ))
+        told(&rows)
+    );
+    Picture::new("shares", Some(&group.name), &title, draw(&frame, &rows), described)
 }
 
 fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
@@ -52,38 +53,34 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
     };
     let slow = program(&read.slow_name, read.slow_ns, |factor| factor.slow_ns);
     let fast = program(&read.fast_name, read.fast_ns, |factor| factor.fast_ns);
-    let values = [slow.1, fast.1].concat();
-    let key = |(place, factor): (usize, &Factor)| (Shape::Square, shade(place), name_in_key(factor));
-    let axis = |places| Axis::from_zero(Unit::Time, values.iter().copied(), places);
+    let step = |figure: Option<Figure>, none: &str| {
+        figure.map_or_else(|| none.to_owned(), |figure| text::time(figure.value))
+    };
+    let key = |(place, factor): (usize, &Factor)| {
+        let [slow, fast] = [factor.slow_ns, factor.fast_ns].map(|ns| step(ns, "-"));
+        (Shape::Square, shade(place), format!("{} {slow} / {fast}", factor.name))
+    };
     let frame = Frame {
         line: Some(0.0),
         key: read.factors.iter().enumerate().map(key).collect(),
-        ..Frame::new(width, "time an entry", &axis)
+        ..Frame::new(width, "time an entry", Axis::from_zero(Unit::Time, [slow.1, fast.1].concat()))
     };
-    let step =
-        |figure: Option<Figure>| figure.map_or_else(|| "none".into(), |figure| text::time(figure.value));
-    let told =
-        |factor: &Factor| format!("{}: {} and {}", factor.name, step(factor.slow_ns), step(factor.fast_ns));
+    let told = |factor: &Factor| {
+        let [slow, fast] = [factor.slow_ns, factor.fast_ns].map(|ns| step(ns, "none"));
+        format!("{}: {slow} and {fast}", factor.name)
+    };
     let told: Vec<String> = read.factors.iter().map(told).collect();
     let title = format!("Both programs by factor, {} each", text::entries(read.entries));
-    Picture::new("shares", Some(&group.name), &title, draw(&frame, &[slow.0, fast.0])).described(format!(
+    let described = format!(
         "Time an entry of {} and of {}, by factor. {}.",
         read.slow_name,
         read.fast_name,
         told.join("; ")
-    ))
+    );
+    Picture::new("shares", Some(&group.name), &title, draw(&frame, &[slow.0, fast.0]), described)
 }
 
 fn shade(place: usize) -> String {
     let lighter = if place < SERIES { "" } else { " again" };
     format!("s{}{lighter}", place % SERIES)
-}
-
-fn name_in_key(factor: &Factor) -> String {
-    let step = |figure: Option<Figure>| figure.map_or_else(|| "-".into(), |figure| text::time(figure.value));
-    format!("{} {} / {}", factor.name, step(factor.slow_ns), step(factor.fast_ns))
-}
-
-fn values(figures: impl Iterator<Item = Figure>) -> Vec<f64> {
-    figures.flat_map(|figure| figure.ends()).collect()
 }

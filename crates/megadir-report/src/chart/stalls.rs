@@ -6,7 +6,7 @@ use megadir_stats::histogram::Histogram;
 use crate::chart::Picture;
 use crate::chart::axis::{Axis, Unit, bounds};
 use crate::chart::drawing::{Anchor, Drawing, shortened, text_width};
-use crate::chart::lines::{Frame, Line, Point, draw, xs};
+use crate::chart::lines::{Frame, Line, Point, draw, xs, ys};
 use crate::chart::picture::Width;
 use crate::chart::style::{FONT_PX, LINE_PX};
 use crate::report::Report;
@@ -19,18 +19,18 @@ const ROWS: usize = 9;
 const COLUMNS: usize = 48;
 const ROW_PX: f64 = 8.0;
 
-pub(super) fn stalls(report: &Report, width: Width) -> Vec<Picture> {
+pub(super) fn stalls(report: &Report, width: Width) -> Option<Picture> {
     let mut arms: Vec<(&ArmSummary, OperationQuantiles)> =
         timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
     let all = arms.len();
     if all == 0 {
-        return Vec::new();
+        return None;
     }
     let tail = |of: &OperationQuantiles| of.max_ns / of.p50_ns.value.max(1.0);
     arms.sort_by(|a, b| tail(&b.1).total_cmp(&tail(&a.1)));
     arms.truncate(STRIPS);
     arms.sort_by_key(|(arm, _)| arm.planned.id);
-    vec![picture(report, &arms, all, width)]
+    Some(picture(report, &arms, all, width))
 }
 
 fn quantiles(arm: &ArmSummary) -> Option<OperationQuantiles> {
@@ -50,7 +50,7 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
     let note = "The darker, the more operations in that time and of that length; each strip from its shortest to its longest.";
     let mut y = drawing.paragraph(8.0, 16.0, drawing.width() - 16.0, "faint", note) - 8.0;
     let (left, right) = (78.0, drawing.width() - 12.0);
-    let seconds = Axis::span(Unit::Seconds, moments, (left, right));
+    let seconds = Axis::span(Unit::Seconds, moments).placed((left, right));
     let mut told = Vec::new();
     for (arm, of) in arms {
         let mut times = Vec::new();
@@ -74,8 +74,8 @@ fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usi
         true => format!("Stalls: the {} of {all} arms with the longest tails", arms.len()),
         false => "Stalls: how long operations took, when".to_owned(),
     };
-    Picture::new("stalls", None, &title, drawing)
-        .described(format!("Operations by length over the time of the run. {}.", told.join("; ")))
+    let described = format!("Operations by length over the time of the run. {}.", told.join("; "));
+    Picture::new("stalls", None, &title, drawing, described)
 }
 
 fn heading(drawing: &mut Drawing, y: f64, name: &str, tail: &str) -> f64 {
@@ -138,7 +138,7 @@ pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
         .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.planned.id)?))))
         .collect();
     let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.planned.name, times)).collect();
-    let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
+    let times = Axis::log(Unit::Time, ys(&lines));
     let parts = lines.len().div_ceil(ARMS).max(1);
     let size = lines.len().div_ceil(parts).max(1);
     let mut pictures = Vec::new();
@@ -148,7 +148,7 @@ pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
             _ => format!("Times of single operations, {} of {parts}", part + 1),
         };
         let arms = &timed[part * size..][..lines.len()];
-        pictures.push(picture_nines(&title, arms, lines, &ys, width));
+        pictures.push(picture_nines(&title, arms, lines, times, width));
     }
     pictures
 }
@@ -168,26 +168,19 @@ fn line(name: &str, times: &Histogram) -> Line {
         let ns = times.quantile(1.0 - libm::exp10(-nines))?;
         Some(Point { x: nines, y: (ns as f64).max(1.0), interval: None })
     };
-    Line { name: name.into(), points: steps.filter_map(point).collect(), marked: false, reference: false }
+    Line { marked: false, ..Line::new(name, steps.filter_map(point).collect()) }
 }
 
 fn picture_nines(
     title: &str,
     arms: &[(&ArmSummary, Histogram)],
     lines: &[Line],
-    ys: &[f64],
+    times: Axis,
     width: Width,
 ) -> Picture {
-    let xs = xs(lines);
-    let frame = Frame {
-        width,
-        x: &|places| Axis::from_zero(Unit::Nines, xs.iter().copied(), places),
-        x_title: "share of operations that took no longer, %",
-        y: &|places| Axis::log(Unit::Time, ys.iter().copied(), places),
-        y_title: "time of an operation",
-        limits: Vec::new(),
-        band: None,
-    };
+    let shares = Axis::from_zero(Unit::Nines, xs(lines));
+    let shares_title = "share of operations that took no longer, %";
+    let frame = Frame::new(width, (shares, shares_title), (times, "time of an operation"));
     let told = |(arm, times): &(&ArmSummary, Histogram)| {
         let at = |p| times.quantile(p).map(|ns| text::time(ns as f64)).unwrap_or_default();
         format!(
@@ -201,6 +194,6 @@ fn picture_nines(
         )
     };
     let told: Vec<String> = arms.iter().map(told).collect();
-    Picture::new("nines", None, title, draw(&frame, lines))
-        .described(format!("Times of single operations by share. {}.", told.join("; ")))
+    let described = format!("Times of single operations by share. {}.", told.join("; "));
+    Picture::new("nines", None, title, draw(&frame, lines), described)
 }

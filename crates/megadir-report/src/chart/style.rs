@@ -30,7 +30,6 @@ pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
 
 const RULES: &str = include_str!("style.css");
 
-#[must_use]
 pub(crate) fn page_css() -> String {
     let mut css = RULES.to_owned();
     for place in 0..SERIES {

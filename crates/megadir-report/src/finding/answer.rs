@@ -74,7 +74,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 }
 
 fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
-    outcome.adjusted().map(|ratio| (ratio.value, text::ratio(ratio.value, ratio.interval)))
+    outcome.adjusted().map(|ratio| (ratio.value, outcome.ratio_text()))
 }
 
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
@@ -137,7 +137,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
 impl Compared<'_> {
     fn time(&self, at: &str) -> Option<f64> {
         let judged = self.rows.iter().find(|judged| judged.row.pair.at == at)?;
-        Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
+        Some(self.summary.timing(judged.row.pair.to)?.time_ns.value)
     }
 
     fn per(&self) -> &'static str {

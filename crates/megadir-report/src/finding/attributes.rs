@@ -6,7 +6,7 @@
 use megadir_record::claims::{AsSlow, Claims, ListedAttributes};
 use megadir_record::{CacheState, Work};
 
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, of_groups};
 use crate::summary::{
     BreakEven, BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome,
     Says, Summary, Threshold,
@@ -113,7 +113,7 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
     let planned = &summary.arm(row.arm).filter(|arm| arm.planned.cache == CacheState::Warm)?.planned;
     let Work::Attributes { method: of_arm, .. } = &planned.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
-    let files = summary.data.iter().find(|check| check.data.id == planned.data)?.data.entries;
+    let files = summary.data_set(planned.data)?.entries;
     (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, says: verdict.into() })
 }
 
@@ -143,12 +143,10 @@ fn figures(judged: &[Judged]) -> String {
 }
 
 pub(super) fn find_break_even(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| {
-        let GroupReading::BreakEven(read) = &group.reading else { return Vec::new() };
-        let texts = tell(summary, read).into_iter();
-        texts.map(|text| Finding::of_group(FindingKind::BreakEven, &group.name, text)).collect()
-    });
-    told.collect()
+    of_groups(summary, FindingKind::BreakEven, |group| match &group.reading {
+        GroupReading::BreakEven(read) => tell(summary, read),
+        _ => Vec::new(),
+    })
 }
 
 fn tell(summary: &Summary, read: &BreakEven) -> Vec<String> {

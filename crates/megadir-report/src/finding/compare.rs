@@ -4,33 +4,30 @@
 
 use megadir_record::Role;
 
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, of_groups};
 use crate::summary::{
     ArmSummary, CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading,
-    GroupSummary, Interval, ReadingFactor, Summary, Verdict, rounds_for_interval,
+    GroupSummary, Outcome, ReadingFactor, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().filter_map(|group| {
-        let GroupReading::Compare(comparison) = &group.reading else { return None };
-        let text = tell(summary, group, comparison)?;
-        Some(Finding::of_group(FindingKind::Comparison, &group.name, text))
-    });
-    told.collect()
+    of_groups(summary, FindingKind::Comparison, |group| match &group.reading {
+        GroupReading::Compare(comparison) => tell(summary, group, comparison),
+        _ => None,
+    })
 }
 
-struct Judged {
+struct Judged<'a> {
     name: String,
     ratio: f64,
-    adjusted: Option<Interval>,
-    verdict: Option<Verdict>,
+    outcome: &'a Outcome,
 }
 
 fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<String> {
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
     let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
-    let mut arms: Vec<Judged> =
+    let mut arms: Vec<Judged<'_>> =
         comparison.rows.iter().filter_map(|row| judged(summary, comparison, row)).collect();
     arms.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let sentence = match &arms[..] {
@@ -50,7 +47,7 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
             outcome(slowest)
         ),
     };
-    let few = arms.iter().any(|arm| arm.verdict.is_none());
+    let few = arms.iter().any(|arm| arm.outcome.verdict().is_none());
     let needed = rounds_for_interval(summary.rules.confidence);
     Some(if few {
         format!("{sentence} No interval under {needed} rounds: nothing is judged.")
@@ -59,20 +56,22 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
     })
 }
 
-fn judged(summary: &Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged> {
+fn judged<'a>(summary: &Summary, comparison: &Comparison, row: &'a Contrast) -> Option<Judged<'a>> {
     summary.arm(row.arm).filter(|arm| arm.planned.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
-    let Figure { value: ratio, interval: adjusted } = row.outcome.adjusted()?;
-    Some(Judged { name, ratio, adjusted, verdict: row.outcome.verdict() })
+    Some(Judged { name, ratio: row.outcome.adjusted()?.value, outcome: &row.outcome })
 }
 
-fn faster(arm: &Judged) -> bool {
-    matches!(arm.verdict, Some(Verdict::Faster { .. })) || (arm.verdict.is_none() && arm.ratio < 1.0)
+fn faster(arm: &Judged<'_>) -> bool {
+    match arm.outcome.verdict() {
+        Some(verdict) => matches!(verdict, Verdict::Faster { .. }),
+        None => arm.ratio < 1.0,
+    }
 }
 
 /// `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
-fn outcome(arm: &Judged) -> String {
-    let says = match arm.verdict {
+fn outcome(arm: &Judged<'_>) -> String {
+    let says = match arm.outcome.verdict() {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
             format!("{}{}", text::speed(arm.ratio), if negligible { ", which is negligible" } else { "" })
         }
@@ -83,16 +82,16 @@ fn outcome(arm: &Judged) -> String {
         Some(Verdict::Inconclusive { rounds_to_decide: None }) => "inconclusive".into(),
         None => "not judged".into(),
     };
-    format!("{}: {says} ({})", arm.name, text::ratio(arm.ratio, arm.adjusted))
+    format!("{}: {says} ({})", arm.name, arm.outcome.ratio_text())
 }
 
 pub(super) fn find_calls(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().filter_map(|group| {
-        let GroupReading::Compare(comparison) = &group.reading else { return None };
-        let text = tell_calls(summary, comparison.calls.as_ref()?);
-        Some(Finding::of_group(FindingKind::Calls, &group.name, text))
-    });
-    told.collect()
+    of_groups(summary, FindingKind::Calls, |group| match &group.reading {
+        GroupReading::Compare(comparison) => {
+            comparison.calls.as_ref().map(|calls| tell_calls(summary, calls))
+        }
+        _ => None,
+    })
 }
 
 fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
@@ -122,15 +121,13 @@ fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
 const LITTLE: f64 = 0.05;
 
 pub(super) fn find_decompose(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().filter_map(|group| {
+    of_groups(summary, FindingKind::Decomposition, |group| {
         let GroupReading::Decompose(decomposition) = &group.reading else { return None };
         let of_group = |arm: &&ArmSummary| arm.planned.groups.contains(&group.name);
         let arm = summary.arms.iter().find(of_group);
         let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.planned.id));
-        let text = tell_decompose(summary, decomposition, file_system);
-        Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
-    });
-    told.collect()
+        Some(tell_decompose(summary, decomposition, file_system))
+    })
 }
 
 fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system: &str) -> String {

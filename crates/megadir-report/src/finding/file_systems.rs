@@ -6,7 +6,7 @@ use megadir_record::claims::{FileSystemClaim, FileSystemClaims, Takes};
 use megadir_record::{FILE_SYSTEM_GROUP, LabFileSystem, Place};
 
 use super::{Finding, FindingKind};
-use crate::summary::{Interval, Overview, OverviewColumn, Summary, Verdict};
+use crate::summary::{Interval, Outcome, Overview, OverviewColumn, Says, Summary, Verdict};
 use crate::text;
 
 /// The driver skips inodes that were freed recently, judged by timestamps on disk: ext4's driver without a
@@ -37,62 +37,25 @@ pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     apart(overview).into_iter().map(finding).collect()
 }
 
-struct Against {
-    ratio: f64,
-    adjusted: Option<Interval>,
-    verdict: Option<Verdict>,
-}
-
-fn against(overview: &Overview, of: usize, than: usize) -> Option<Against> {
-    let (ratio, adjusted, verdict) = overview.against(of, than)?;
-    Some(Against { ratio, adjusted, verdict })
-}
-
-impl Against {
-    fn slower(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Slower { negligible: false }))
-    }
-
-    fn faster(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Faster { negligible: false }))
-    }
-
-    fn decided(&self) -> bool {
-        !matches!(self.verdict, None | Some(Verdict::Inconclusive { .. }))
-    }
-
-    fn figure(&self) -> String {
-        text::ratio(self.ratio, self.adjusted)
-    }
-
-    fn open(&self, band: f64) -> String {
-        let within = |range: Interval| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
-        let beyond = |range: Interval| range.low > 1.0 + band || range.high < 1.0 / (1.0 + band);
-        let percent = text::chosen(band);
-        match self.verdict {
-            _ if self.adjusted.is_some_and(within) => format!("equal within {percent}"),
-            // The interval is adjusted for the pairs of file systems alone.
-            Some(Verdict::Slower { .. } | Verdict::Faster { .. }) if self.adjusted.is_some_and(beyond) => {
-                format!("not shown to exceed {percent} if adjusted for every kind of work too")
-            }
-            Some(Verdict::Slower { .. }) => format!("slower, perhaps by less than {percent}"),
-            Some(Verdict::Faster { .. }) => format!("faster, perhaps by less than {percent}"),
-            _ => "not decided".into(),
+fn open(outcome: &Outcome, band: f64) -> String {
+    let adjusted = outcome.adjusted().and_then(|figure| figure.interval);
+    let within = |range: Interval| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
+    let beyond = |range: Interval| range.low > 1.0 + band || range.high < 1.0 / (1.0 + band);
+    let percent = text::chosen(band);
+    match outcome.verdict() {
+        _ if adjusted.is_some_and(within) => format!("equal within {percent}"),
+        // The interval is adjusted for the pairs of file systems alone.
+        Some(Verdict::Slower { .. } | Verdict::Faster { .. }) if adjusted.is_some_and(beyond) => {
+            format!("not shown to exceed {percent} if adjusted for every kind of work too")
         }
+        Some(Verdict::Slower { .. }) => format!("slower, perhaps by less than {percent}"),
+        Some(Verdict::Faster { .. }) => format!("faster, perhaps by less than {percent}"),
+        _ => "not decided".into(),
     }
 }
 
 fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
-    let least = overview.least()?;
-    let mut others: Vec<(usize, Against)> = overview
-        .comparable()
-        .filter(|column| *column != least)
-        .filter_map(|column| Some((column, against(overview, column, least)?)))
-        .collect();
-    if others.is_empty() {
-        return None;
-    }
-    others.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let (least, others) = overview.against_least()?;
     let rows = overview.overall.iter().filter(|overall| [overall.of, overall.than].contains(&least));
     let rows: BTreeSet<u64> = rows.map(|overall| overall.rows as u64).filter(|rows| *rows > 0).collect();
     let kinds = |rows: u64| text::counted(rows, "kind of work").replace("kind of works", "kinds of work");
@@ -105,9 +68,9 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
     let label = |column: usize| &overview.columns[column].label;
     let like = overview.undistinguished();
     let band = summary.rules.equivalence_band;
-    let one = |(column, against): &(usize, Against)| {
-        let open = like.contains(column).then(|| format!(" ({})", against.open(band)));
-        format!("{} {}{}", label(*column), against.figure(), open.unwrap_or_default())
+    let one = |(column, outcome): &(usize, Outcome)| {
+        let open = like.contains(column).then(|| format!(" ({})", open(outcome, band)));
+        format!("{} {}{}", label(*column), outcome.ratio_text(), open.unwrap_or_default())
     };
     let claimed: Vec<String> = others.iter().map(one).collect();
     let first = match &like[..] {
@@ -183,12 +146,12 @@ impl Judge<'_> {
         }
     }
 
-    fn pair(&self, of: &str, than: &str) -> Result<Against, String> {
+    fn pair(&self, of: &str, than: &str) -> Result<Outcome, String> {
         let (first, second) = (self.column(of), self.column(than));
         let first = first.ok_or_else(|| self.missing(of))?;
         let second = second.ok_or_else(|| self.missing(than))?;
         let none = || format!("{of} and {than} lie on different ground or were not measured far enough");
-        against(self.overview, first, second).ok_or_else(none)
+        self.overview.against(first, second).ok_or_else(none)
     }
 
     fn other_drivers<'k>(&self, kinds: impl Iterator<Item = &'k str>) -> Vec<&OverviewColumn> {
@@ -207,7 +170,7 @@ impl Judge<'_> {
     }
 
     fn more(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
-        let pairs: Result<Vec<(&String, Against)>, String> =
+        let pairs: Result<Vec<(&String, Outcome)>, String> =
             than.iter().map(|than| Ok((than, self.pair(of, than)?))).collect();
         let pairs = match pairs {
             Ok(pairs) => pairs,
@@ -215,7 +178,7 @@ impl Judge<'_> {
         };
         let figures: Vec<String> = pairs
             .iter()
-            .map(|(than, against)| format!("{} of the time of {than}", against.figure()))
+            .map(|(than, outcome)| format!("{} of the time of {than}", outcome.ratio_text()))
             .collect();
         let figure = format!("over all kinds of work {of} takes {}", text::list(&figures));
         let others = self.other_drivers([of].into_iter().chain(than).map(String::as_str));
@@ -228,25 +191,25 @@ impl Judge<'_> {
                 other.driver
             );
         }
-        let all = |is: fn(&Against) -> bool| pairs.iter().all(|(_, against)| is(against));
+        let says: Vec<Option<Says>> = pairs.iter().map(|(_, outcome)| outcome.says()).collect();
         let claimed = match () {
-            () if all(Against::slower) => "stands here",
-            () if all(Against::decided) => "falls here",
-            () => "is undecided here: no difference is shown",
+            () if says.iter().all(|says| *says == Some(Says::Slower)) => "stands here",
+            () if says.contains(&Some(Says::Open)) => "is undecided here: no difference is shown",
+            () => "falls here",
         };
         format!("{claimed}: {figure}")
     }
 
     fn less(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
-        let others: Vec<(&String, Against)> =
+        let others: Vec<(&String, Outcome)> =
             than.iter().filter_map(|than| Some((than, self.pair(of, than).ok()?))).collect();
         if others.is_empty() {
             return "is undecided here: nothing that it was compared with was measured".into();
         }
-        let against = others.iter().any(|(_, against)| against.slower());
-        let all = others.iter().all(|(_, against)| against.faster());
+        let against = others.iter().any(|(_, outcome)| outcome.says() == Some(Says::Slower));
+        let all = others.iter().all(|(_, outcome)| outcome.says() == Some(Says::Faster));
         let figures: Vec<String> =
-            others.iter().map(|(than, against)| format!("{} of {than}", against.figure())).collect();
+            others.iter().map(|(than, outcome)| format!("{} of {than}", outcome.ratio_text())).collect();
         let claimed = match () {
             () if against => "falls here",
             () if all && others.len() == than.len() => "stands here",
@@ -265,9 +228,9 @@ impl Judge<'_> {
 
     fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
         let claimed = than.iter().map(|than| match self.pair(of, than) {
-            Ok(against) => format!(
+            Ok(outcome) => format!(
                 "is for the table to show: over all kinds of work it takes {} of {than}",
-                against.figure()
+                outcome.ratio_text()
             ),
             Err(reason) => format!("is undecided here: {reason}"),
         });
@@ -336,19 +299,19 @@ impl Judge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::Figure;
 
     #[test]
     fn a_difference_that_only_the_larger_family_leaves_open_does_not_contradict_its_interval() {
-        let slower = |low, high| Against {
-            ratio: 1.09,
-            adjusted: Some(Interval { low, high }),
-            verdict: Some(Verdict::Slower { negligible: false }),
+        let told = |low, high| {
+            let (value, interval) = (1.09, Some(Interval { low, high }));
+            let verdict = Verdict::Slower { negligible: false };
+            let ratio = Figure { value, interval };
+            let outcome = Outcome::Judged { ratio, adjusted: interval, verdict, epochs: None };
+            open(&outcome, 0.03)
         };
-        assert_eq!(
-            slower(1.06, 1.12).open(0.03),
-            "not shown to exceed 3 % if adjusted for every kind of work too"
-        );
-        assert_eq!(slower(1.01, 1.12).open(0.03), "slower, perhaps by less than 3 %");
-        assert_eq!(slower(1.01, 1.02).open(0.03), "equal within 3 %");
+        assert_eq!(told(1.06, 1.12), "not shown to exceed 3 % if adjusted for every kind of work too");
+        assert_eq!(told(1.01, 1.12), "slower, perhaps by less than 3 %");
+        assert_eq!(told(1.01, 1.02), "equal within 3 %");
     }
 }

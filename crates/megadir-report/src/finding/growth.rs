@@ -3,24 +3,20 @@
 use megadir_record::axes;
 use megadir_record::claims::ClaimedGrowth;
 
-use crate::finding::{Finding, FindingKind};
-use crate::finding::{growth_words, published};
+use crate::finding::{Finding, FindingKind, growth_words, of_groups, published};
 use crate::summary::{
-    Bucket, Figure, GroupReading, GroupSummary, Outcome, Point, Refusal, Series, Shape, Summary, Verdict,
-    rounds_for_interval,
+    Bucket, Figure, GroupReading, GroupSummary, Outcome, Point, Refusal, Says, Series, Shape, Summary,
+    Verdict, rounds_for_interval,
 };
 use crate::text;
 
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| {
-        let GroupReading::Grow(growth) = &group.reading else { return Vec::new() };
-        let tell_one = |series| {
-            let text = tell(summary, series)?;
-            Some(Finding::of_group(FindingKind::Growth, &group.name, text))
-        };
-        growth.series.iter().filter_map(tell_one).collect()
-    });
-    told.collect()
+    of_groups(summary, FindingKind::Growth, |group| match &group.reading {
+        GroupReading::Grow(growth) => {
+            growth.series.iter().filter_map(|series| tell(summary, series)).collect()
+        }
+        _ => Vec::new(),
+    })
 }
 
 fn tell(summary: &Summary, series: &Series) -> Option<String> {
@@ -79,10 +75,10 @@ fn last_step(series: &Series, whole: &Figure) -> String {
 }
 
 pub(super) fn find_fill(summary: &Summary) -> Vec<Finding> {
-    summary.groups.iter().filter_map(|group| of_group_fill(summary, group)).collect()
+    of_groups(summary, FindingKind::Fill, |group| tell_fill(summary, group))
 }
 
-fn of_group_fill(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
+fn tell_fill(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let (first, last) = (fill.buckets.first()?, fill.buckets.last()?);
     let file_system = summary.place(first.arm);
@@ -91,9 +87,9 @@ fn of_group_fill(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
         text::count(last.from),
         text::count(last.to)
     );
-    let text = match last.outcome {
-        Outcome::Judged { ratio, adjusted, verdict, .. } => {
-            let figure = text::ratio(ratio.value, adjusted);
+    Some(match last.outcome {
+        Outcome::Judged { verdict, .. } => {
+            let figure = last.outcome.ratio_text();
             let in_first = format!("of that among the first {}", text::count(first.to));
             let steepest = steepest(&fill.buckets, last);
             format!(
@@ -110,8 +106,7 @@ fn of_group_fill(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
             rounds_for_interval(summary.rules.confidence)
         ),
         Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
-    };
-    Some(Finding::of_group(FindingKind::Fill, &group.name, text))
+    })
 }
 
 fn fill_words(verdict: Verdict) -> &'static str {
@@ -126,19 +121,14 @@ fn fill_words(verdict: Verdict) -> &'static str {
 }
 
 fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
-    let judged = |bucket: &Bucket| match bucket.outcome {
-        Outcome::Judged { ratio, adjusted, verdict: Verdict::Slower { negligible: false }, .. } => {
-            Some((bucket.from, bucket.to, ratio.value, adjusted))
-        }
-        _ => None,
-    };
-    let most = buckets.iter().filter_map(judged).max_by(|a, b| a.2.total_cmp(&b.2));
-    match most {
-        Some((from, to, value, adjusted)) if from != last.from => format!(
+    let slower = buckets.iter().filter(|bucket| bucket.outcome.says() == Some(Says::Slower));
+    let ratio = |bucket: &Bucket| bucket.outcome.adjusted().map_or(0.0, |ratio| ratio.value);
+    match slower.max_by(|a, b| ratio(a).total_cmp(&ratio(b))) {
+        Some(most) if most.from != last.from => format!(
             "; most it takes among {} to {} ({})",
-            text::count(from),
-            text::count(to),
-            text::ratio(value, adjusted)
+            text::count(most.from),
+            text::count(most.to),
+            most.outcome.ratio_text()
         ),
         _ => String::new(),
     }
@@ -174,10 +164,10 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
 const COMPARABLE: f64 = 2.0;
 
 pub(super) fn find_refusal(summary: &Summary) -> Vec<Finding> {
-    summary.groups.iter().filter_map(|group| of_group_refusal(summary, group)).collect()
+    of_groups(summary, FindingKind::Refusal, |group| tell_refusal(summary, group))
 }
 
-fn of_group_refusal(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
+fn tell_refusal(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Refusal(refusal) = &group.reading else { return None };
     let mut text = format!(
         "The first file was refused after {} entries in the mean of {} ({} to {}){}.",
@@ -191,7 +181,7 @@ fn of_group_refusal(summary: &Summary, group: &GroupSummary) -> Option<Finding> 
         text.push(' ');
         text.push_str(&published);
     }
-    Some(Finding::of_group(FindingKind::Refusal, &group.name, text))
+    Some(text)
 }
 
 fn predicted(summary: &Summary, refusal: &Refusal) -> String {

@@ -64,6 +64,18 @@ impl Finding {
     }
 }
 
+fn of_groups<Texts: IntoIterator<Item = String>>(
+    summary: &Summary,
+    kind: FindingKind,
+    tell: impl Fn(&GroupSummary) -> Texts,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for group in &summary.groups {
+        findings.extend(tell(group).into_iter().map(|text| Finding::of_group(kind, &group.name, text)));
+    }
+    findings
+}
+
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     loud::find_work,
     loud::find_reference,

@@ -1,10 +1,9 @@
 //! Findings on pairs of arms: contrasts, aged directories, and the cost of making directories.
 
 use megadir_record::claims::SlowerPairs;
-use megadir_record::{AGED_GROUP, BuiltSet, Data, DataSource, FileOperation, Spread, Work};
+use megadir_record::{AGED_GROUP, BuiltSet, Data, FileOperation, Spread, Work};
 
-use crate::finding::published;
-use crate::finding::{Finding, FindingKind, answer};
+use crate::finding::{Finding, FindingKind, answer, of_groups, published};
 use crate::summary::{
     ArmSummary, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval,
 };
@@ -16,7 +15,7 @@ const TOLD_MAX: usize = 4;
 
 /// On the largest data set; the source's claim is judged on all pairs.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| {
+    of_groups(summary, FindingKind::Pair, |group| {
         let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
         let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
         let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
@@ -33,11 +32,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
         let more = more.filter(|_| !told.is_empty());
         let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
-        let claim = claim(summary, group, &pairs.rows);
-        let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
-        claim.into_iter().chain(sentences).map(of_group).collect()
-    });
-    told.collect()
+        claim(summary, group, &pairs.rows).into_iter().chain(sentences).collect()
+    })
 }
 
 /// Decided before undecided, large differences before small ones.
@@ -55,8 +51,7 @@ fn weight(row: &PairRow) -> f64 {
 }
 
 fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
-    let arm = summary.arm(row.pair.arm)?;
-    summary.data.iter().find(|check| check.data.id == arm.planned.data).map(|check| check.data.entries)
+    summary.data_of(row.pair.arm).map(|data| data.entries)
 }
 
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
@@ -64,8 +59,8 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
     let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
-        Outcome::Judged { ratio, adjusted, verdict, .. } => {
-            let figure = text::ratio(ratio.value, adjusted);
+        Outcome::Judged { verdict, .. } => {
+            let figure = row.outcome.ratio_text();
             Some(match verdict {
                 Verdict::Faster { negligible } | Verdict::Slower { negligible } => {
                     let so = if negligible { ", which is negligible" } else { "" };
@@ -97,8 +92,7 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
 
 fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
     let Some(claimed) = &claimed.layout else { return true };
-    let data = summary.arm(row.pair.arm).and_then(|arm| summary.data.get(arm.planned.data.0 as usize));
-    let made = data.and_then(|check| check.data.source.made());
+    let made = summary.data_of(row.pair.arm).and_then(|data| data.source.made());
     made.is_some_and(|made| matches!(&made.spread, Spread::Layout { layout } if layout == claimed))
 }
 
@@ -106,13 +100,7 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
     let rows: Vec<&PairRow> = rows.iter().filter(|row| is_claimed(summary, claimed, row)).collect();
-    let verdicts: Vec<Verdict> = rows
-        .iter()
-        .filter_map(|row| match row.outcome {
-            Outcome::Judged { verdict, .. } => Some(verdict),
-            _ => None,
-        })
-        .collect();
+    let verdicts: Vec<Verdict> = rows.iter().filter_map(|row| row.outcome.verdict()).collect();
     let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
     let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
     let against = verdicts.iter().filter(against).count();
@@ -147,22 +135,18 @@ pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
     let largest = |data: &Data| {
         let others = built.sets.iter().filter(|set| set.aged.is_some());
         let mut others =
-            others.filter_map(|set| self::data(summary, set)).filter(|other| other.on == data.on);
+            others.filter_map(|set| summary.data_set(set.data)).filter(|other| other.on == data.on);
         others.all(|other| other.entries <= data.entries)
     };
     let told = built.sets.iter().filter_map(|aged| {
-        let data = data(summary, aged).filter(|data| largest(data))?;
+        let data = summary.data_set(aged.data).filter(|data| largest(data))?;
         let fresh = built.sets.iter().find(|fresh| {
-            fresh.aged.is_none() && self::data(summary, fresh).is_some_and(|fresh| is_twin(data, fresh))
+            fresh.aged.is_none() && summary.data_set(fresh.data).is_some_and(|fresh| is_twin(data, fresh))
         });
         let text = tell_aged(summary, data, aged, fresh?)?;
         Some(Finding::of_group(FindingKind::Aged, AGED_GROUP, text))
     });
     told.collect()
-}
-
-fn data<'a>(summary: &'a Summary, set: &BuiltSet) -> Option<&'a Data> {
-    summary.data.iter().map(|check| &check.data).find(|data| data.id == set.data)
 }
 
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
@@ -193,15 +177,11 @@ fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) 
 }
 
 pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
-    let tell = |group: &GroupSummary| {
+    of_groups(summary, FindingKind::Pair, |group| {
         let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
         let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
-        (!told.is_empty()).then(|| {
-            let text = format!("Making the directories beforehand took {}.", text::list(&told));
-            Finding::of_group(FindingKind::Pair, &group.name, text)
-        })
-    };
-    summary.groups.iter().filter_map(tell).collect()
+        (!told.is_empty()).then(|| format!("Making the directories beforehand took {}.", text::list(&told)))
+    })
 }
 
 fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
@@ -220,12 +200,8 @@ fn median(arm: &ArmSummary, operation: FileOperation) -> Option<f64> {
 }
 
 fn layout<'a>(summary: &'a Summary, arm: &ArmSummary) -> Option<&'a str> {
-    let check = summary.data.iter().find(|check| check.data.id == arm.planned.data)?;
-    match &check.data.source {
-        DataSource::Made(made) => match &made.spread {
-            Spread::Layout { layout } => Some(layout),
-            _ => None,
-        },
-        DataSource::Existing { .. } => None,
+    match &summary.data_set(arm.planned.data)?.source.made()?.spread {
+        Spread::Layout { layout } => Some(layout),
+        _ => None,
     }
 }

@@ -7,7 +7,9 @@ mod sections;
 pub(crate) use sections::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
-use crate::render::{Legends, SOURCE_TABLE_TITLE, is_control, source_table};
+use crate::render::grid::Legends;
+use crate::render::paint::is_control;
+use crate::render::published;
 use crate::report::Report;
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -18,14 +20,14 @@ pub struct Conclusion {
     pub because: Vec<String>,
 }
 
-#[must_use]
 pub fn html(report: &Report) -> String {
     with_conclusion(report, None)
 }
 
-#[must_use]
 pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> String {
-    let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
+    let pictures =
+        chart::pictures(report, Width::Wide).into_iter().zip(chart::pictures(report, Width::Narrow));
+    let mut page = Page { pictures: pictures.collect(), ..Page::default() };
     page.push("<main>\n");
     if let Some(Conclusion { sentence, because }) = conclusion {
         page.element("h1", sentence);
@@ -33,8 +35,8 @@ pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> Stri
     }
     sections::section_answer(&mut page, report, conclusion.is_some());
     sections::section_side_by_side(&mut page, report);
-    if let Some(grid) = source_table(&report.summary) {
-        page.element("h2", SOURCE_TABLE_TITLE);
+    if let Some(grid) = published::grid_source_table(&report.summary) {
+        page.element("h2", published::SOURCE_TABLE_TITLE);
         push_grid(&mut page, &grid, false);
     }
     sections::sections(&mut page, report);
@@ -45,7 +47,6 @@ pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> Stri
     document(&record_mark(report), &report.question(), &page)
 }
 
-#[must_use]
 pub fn record_mark(report: &Report) -> String {
     let summary = &report.summary;
     let content = format!("{} {} {}", report.record.header.plan.study, summary.started_unix_s, summary.seed);
@@ -57,9 +58,11 @@ const PICTURES_BYTES: usize = 280_000;
 /// Then no more charts and tables are added.
 const FULL_BYTES: usize = 400_000;
 
+#[derive(Default)]
 pub(crate) struct Page {
     text: String,
-    pictures: Pictures,
+    /// Wide and narrow.
+    pictures: Vec<(Picture, Picture)>,
     pictures_bytes: usize,
     left_out: usize,
     shown: usize,
@@ -67,36 +70,7 @@ pub(crate) struct Page {
     legends: Legends,
 }
 
-struct Pictures {
-    both: Vec<(Picture, Picture)>,
-}
-
-impl Pictures {
-    fn of(report: &Report) -> Self {
-        let wide = chart::pictures(report, Width::Wide);
-        let narrow = chart::pictures(report, Width::Narrow);
-        Self { both: wide.into_iter().zip(narrow).collect() }
-    }
-
-    fn take(&mut self, suits: impl Fn(&Picture) -> bool) -> Option<(Picture, Picture)> {
-        let place = self.both.iter().position(|(wide, _)| suits(wide))?;
-        Some(self.both.remove(place))
-    }
-}
-
 impl Page {
-    pub(crate) fn empty() -> Self {
-        Self {
-            text: String::new(),
-            pictures: Pictures { both: Vec::new() },
-            pictures_bytes: 0,
-            left_out: 0,
-            shown: 0,
-            headings: Vec::new(),
-            legends: Legends::default(),
-        }
-    }
-
     pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -140,7 +114,9 @@ impl Page {
     }
 
     fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) {
-        self.left_out += std::iter::from_fn(|| self.pictures.take(&suits)).count();
+        let before = self.pictures.len();
+        self.pictures.retain(|(wide, _)| !suits(wide));
+        self.left_out += before - self.pictures.len();
     }
 
     fn tell_left_out(&mut self) {
@@ -153,7 +129,8 @@ impl Page {
     }
 
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
-        let Some((wide, narrow)) = self.pictures.take(suits) else { return false };
+        let Some(place) = self.pictures.iter().position(|(wide, _)| suits(wide)) else { return false };
+        let (wide, narrow) = self.pictures.remove(place);
         if self.pictures_bytes > PICTURES_BYTES || self.is_full() {
             self.left_out += 1;
             return true;
@@ -223,19 +200,12 @@ fn escape(text: &str) -> String {
     while let Some(letter) = letters.next() {
         let after_digit = std::mem::replace(&mut digit, letter.is_ascii_digit());
         match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            ' ' if after_digit && goes_on(letters.as_str()) => {
-                escaped.push_str("&nbsp;");
-            }
+            ' ' if after_digit && goes_on(letters.as_str()) => escaped.push_str("&nbsp;"),
             '`' if closed => {
                 code = !code;
                 escaped.push_str(if code { "<code>" } else { "</code>" });
             }
-            letter if is_control(letter) => escaped.push(' '),
-            letter => escaped.push(letter),
+            letter => chart::push_escaped(&mut escaped, letter),
         }
     }
     escaped

@@ -8,12 +8,13 @@ use flate2::write::GzEncoder;
 use crate::chart::{Picture, Width, main_picture};
 use crate::finding::FindingKind;
 use crate::page::{Page, escape};
-use crate::render::{
-    Align, COLUMNS, Grid, HOSTS_TITLE, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
-    families_line, file_system_lines, group_grid, hosts_grid, machine_details, machine_line, operations_grid,
-    overview_legend, overview_tables, overview_title, published_grid, resolution_details, resolution_lines,
-    run_line, self_check_line, stand_in_lines, use_lines, write_csv,
+use crate::render::grid::{Align, Grid};
+use crate::render::machine::{
+    families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
+    run_line, self_check_line, stand_in_lines,
 };
+use crate::render::paint::Tone;
+use crate::render::{COLUMNS, groups, operations, overview, published, use_lines, write_csv};
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
@@ -80,19 +81,19 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
         } else {
             while page.picture(of_group) {}
         }
-        match group_grid(summary, group) {
+        match groups::grid(summary, group) {
             Some(_) if page.is_full() => {
                 page.paragraph("Its table is omitted to keep the page small; `--format markdown` has it.");
             }
             Some(grid) => push_grid(page, &grid, false),
             None => page.paragraph("This group cannot be read; the findings at the top say why."),
         }
-        published(page, report, Some(group));
+        figures(page, report, Some(group));
     }
-    published(page, report, None);
+    figures(page, report, None);
     while page.picture(|picture| picture.chart == "main-effects" || picture.chart == "scaling") {}
-    if let Some(grid) = operations_grid(summary) {
-        page.element("h2", OPERATIONS_TITLE);
+    if let Some(grid) = operations::grid(summary) {
+        page.element("h2", operations::TITLE);
         for _ in 0..NINES_MAX {
             page.picture(|picture| picture.chart == "nines");
         }
@@ -100,16 +101,16 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
         while page.picture(|picture| picture.chart == "stalls") {}
         every(page, "All quantiles", &grid);
     }
-    if let Some(grid) = hosts_grid(summary) {
-        page.element("h2", HOSTS_TITLE);
+    if let Some(grid) = operations::grid_hosts(summary) {
+        page.element("h2", operations::HOSTS_TITLE);
         push_grid(page, &grid, false);
     }
 }
 
 /// `None`: figures of no group.
-fn published(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
-    let Some(grid) = published_grid(&report.summary, group) else { return };
-    page.element("h3", PUBLISHED_TITLE);
+fn figures(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
+    let Some(grid) = published::grid(&report.summary, group) else { return };
+    page.element("h3", published::TITLE);
     let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
     push_grid(page, &grid, false);
     let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
@@ -142,7 +143,7 @@ pub(super) fn section_method(page: &mut Page, report: &Report) {
     let made = file_system_lines(summary).into_iter();
     page.list(made.chain([machine_line(summary)]).chain(machine_details(summary)).chain(mitigations));
     page.element("h2", "All arms");
-    every(page, "Every arm by itself", &arms_grid(summary));
+    every(page, "Every arm by itself", &groups::arms(summary));
 }
 
 fn command(words: &[String]) -> String {
@@ -186,18 +187,18 @@ fn compressed(report: &Report) -> Option<String> {
 
 pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
     let summary = &report.summary;
-    let Some(overview) = &summary.overview else { return };
-    page.element("h2", overview_title(summary));
+    let Some(table) = &summary.overview else { return };
+    page.element("h2", overview::title(summary));
     while page.picture(|picture| picture.chart == "overview") {}
-    if let Some(grid) = each_against_each(overview) {
+    if let Some(grid) = overview::each_against_each(table) {
         page.element("h3", "Each against each, over all kinds of work");
         push_grid(page, &grid, false);
     }
     page.element("h3", "The figures");
-    for line in overview_legend(summary, overview) {
+    for line in overview::legend(summary, table) {
         page.element("p class=\"faint\"", &line);
     }
-    for grid in overview_tables(overview, usize::MAX) {
+    for grid in overview::tables(table, usize::MAX) {
         push_grid(page, &grid, false);
     }
 }

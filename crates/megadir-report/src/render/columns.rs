@@ -274,7 +274,6 @@ fn name(value: &impl Serialize) -> String {
 
 const GATHERED_BYTES: usize = 64 << 10;
 
-#[must_use]
 pub fn csv(report: &Report) -> String {
     let mut bytes = Vec::new();
     let written = write_csv(report, &mut bytes);

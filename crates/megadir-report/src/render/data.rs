@@ -123,8 +123,7 @@ fn places(made: &Made) -> Vec<String> {
 
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
-        let made =
-            summary.data.iter().find(|check| check.data.id == id).and_then(|check| check.data.source.made());
+        let made = summary.data_set(id).and_then(|data| data.source.made());
         made.is_none_or(|made| *made == Made::flat(made.names, made.size_bytes))
     };
     let built = summary.built.iter().flat_map(|built| &built.sets);
@@ -148,19 +147,12 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
     let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
     told.sort_by_key(|(id, _)| *id);
-    let mut alike: Vec<(Vec<String>, String, String)> = Vec::new();
-    for (DataId(id), line) in told {
-        let kind = kind(summary, DataId(id));
-        match alike.iter_mut().find(|(_, of, told)| *of == kind && *told == line) {
-            Some((ids, ..)) => ids.push(id.to_string()),
-            None => alike.push((vec![id.to_string()], kind, line)),
-        }
-    }
-    let line = |(ids, kind, line): (Vec<String>, String, String)| {
+    let by_line = told.into_iter().map(|(id, line)| ((kind(summary, id), line), id.0.to_string()));
+    let line = |((kind, line), ids): ((String, String), Vec<String>)| {
         let each = if ids.len() > 1 { ", each" } else { "" };
         format!("Data {} ({kind}{each}): {line}.", text::list(&ids))
     };
-    alike.into_iter().map(line).collect()
+    text::grouped(by_line).into_iter().map(line).collect()
 }
 
 fn uses(used: Used) -> String {
@@ -175,8 +167,7 @@ fn uses(used: Used) -> String {
 }
 
 fn kind(summary: &Summary, id: DataId) -> String {
-    let found = summary.data.iter().find(|check| check.data.id == id);
-    let Some(made) = found.and_then(|check| check.data.source.made()) else { return "found".into() };
+    let Some(made) = summary.data_set(id).and_then(|data| data.source.made()) else { return "found".into() };
     let spread = match &made.spread {
         Spread::Flat => "flat".to_owned(),
         Spread::Layout { layout } => layout.clone(),
@@ -213,7 +204,6 @@ pub struct Document<'a> {
     pub summary: Cow<'a, Summary>,
 }
 
-#[must_use]
 pub fn json(report: &Report) -> String {
     let plan = &report.record.header.plan;
     pretty(&Document {
@@ -227,7 +217,6 @@ pub fn json(report: &Report) -> String {
     })
 }
 
-#[must_use]
 pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Rounded(PrettyFormatter::new()));
@@ -239,45 +228,22 @@ pub fn pretty(data: &impl Serialize) -> String {
 
 struct Rounded(PrettyFormatter<'static>);
 
+macro_rules! pretty {
+    ($($name:ident($($first:ident: bool)?);)*) => {
+        $(fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $first: bool)?) -> io::Result<()> {
+            self.0.$name(writer $(, $first)?)
+        })*
+    };
+}
+
 impl Formatter for Rounded {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         let rounded: f64 = format!("{value:.8e}").parse().unwrap_or(value);
         self.0.write_f64(writer, rounded)
     }
 
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object_value(writer)
+    pretty! {
+        begin_array(); end_array(); begin_array_value(first: bool); end_array_value();
+        begin_object(); end_object(); begin_object_key(first: bool); begin_object_value(); end_object_value();
     }
 }

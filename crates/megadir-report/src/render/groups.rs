@@ -120,7 +120,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         }
         legend.push_str(" Speed-up: 1 / ratio, as the source reports it.");
     }
-    let time = |row: &Contrast| Some(summary.arm(row.arm)?.timing.as_ref()?.time_ns.value);
+    let time = |row: &Contrast| Some(summary.timing(row.arm)?.time_ns.value);
     let bars = Bars { what: "time", values: shown.map(time).collect(), needed: false };
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
@@ -191,7 +191,7 @@ fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
 }
 
 fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, programs: bool) -> Vec<Text> {
-    let timing = summary.arm(contrast.arm).and_then(|arm| arm.timing.as_ref());
+    let timing = summary.timing(contrast.arm);
     let of_timing = |part: fn(&crate::summary::Timing) -> Option<String>| {
         Text::plain(timing.and_then(part).unwrap_or_default())
     };
@@ -283,7 +283,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
         columns.remove(1);
     }
     let time = |arm| {
-        let timing = summary.arm(arm).and_then(|arm| arm.timing.as_ref());
+        let timing = summary.timing(arm);
         timing.map(|timing| text::time(timing.time_ns.value)).unwrap_or_default()
     };
     let row = |row: &PairRow| {

@@ -15,7 +15,6 @@ use crate::summary::Times;
 
 const DIGITS: u8 = 3;
 
-#[must_use]
 pub fn hdr(report: &Report) -> String {
     let mut log = Vec::new();
     let written = write(report, &mut log);

@@ -12,7 +12,6 @@ use crate::report::Report;
 use crate::text;
 use crate::warning::{incomplete_line, told};
 
-#[must_use]
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
     let mut legends = Legends::default();

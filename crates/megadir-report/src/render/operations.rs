@@ -197,7 +197,7 @@ pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
         Column::left("verdict", 0),
     ];
     let row = |bucket: &Bucket| {
-        let timing = summary.arm(bucket.arm).and_then(|arm| arm.timing.as_ref());
+        let timing = summary.timing(bucket.arm);
         let quantiles = timing.and_then(|timing| timing.single.as_ref()?.quantiles);
         let of = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
         let (ratio, verdict, tone) = outcome(&bucket.outcome);

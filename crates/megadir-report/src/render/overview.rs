@@ -5,7 +5,7 @@ use megadir_record::{FileSystem, LabFileSystem, Place};
 use crate::render::Style;
 use crate::render::grid::{Bars, Column, Grid, Text, bar};
 use crate::render::paint::{Tone, length};
-use crate::summary::{Interval, Outcome, Overview, OverviewCell, OverviewRow, Says, Summary, Verdict};
+use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Says, Summary};
 use crate::text;
 
 const TITLE: &str = "How fast is each file system at each kind of work?";
@@ -167,24 +167,21 @@ const MARKS: &str = "Against the first: < faster, > slower, = equal or negligibl
 
 /// Each with the one that takes least time, fastest first; `None` if fewer than two are comparable.
 pub(super) fn overall(overview: &Overview) -> Option<Grid> {
-    let least = overview.least()?;
-    let others = overview.comparable().filter(|column| *column != least);
-    let mut against: Vec<_> =
-        others.filter_map(|column| Some((column, overview.against(column, least)?))).collect();
-    against.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
-    if against.is_empty() {
-        return None;
-    }
+    let (least, others) = overview.against_least()?;
     let name = |column: usize| overview.columns[column].label.clone();
-    let row = |(column, (ratio, adjusted, _)): &(usize, (f64, Option<Interval>, Option<Verdict>))| {
-        vec![Text::plain(name(*column)), Text::plain(text::ratio(*ratio, *adjusted))]
+    let row = |(column, outcome): &(usize, Outcome)| {
+        vec![Text::plain(name(*column)), Text::plain(outcome.ratio_text())]
     };
     let first = vec![Text::plain(name(least)), Text::plain("1x")];
-    let lengths = std::iter::once(1.0).chain(against.iter().map(|(_, (ratio, ..))| *ratio));
+    let lengths = others.iter().map(|(_, outcome)| outcome.adjusted().map(|figure| figure.value));
     Some(Grid {
-        bars: Some(Bars { what: "time", values: lengths.map(Some).collect(), needed: true }),
+        bars: Some(Bars {
+            what: "time",
+            values: std::iter::once(Some(1.0)).chain(lengths).collect(),
+            needed: true,
+        }),
         columns: vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)],
-        rows: std::iter::once(first).chain(against.iter().map(row)).collect(),
+        rows: std::iter::once(first).chain(others.iter().map(row)).collect(),
         legend: vec![
             "Geometric mean over all kinds of work, in each round. [ ]: 95 % interval, adjusted for all pairs (Holm)."
                 .into(),
@@ -249,13 +246,13 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     }
     let name = |column: usize| overview.columns[column].name.clone();
     let field = |of: usize, than: usize| match overview.against(of, than) {
-        Some((ratio, adjusted, verdict)) => {
-            let tone = match verdict.map(Says::from) {
+        Some(outcome) => {
+            let tone = match outcome.says() {
                 Some(Says::Faster) => Tone::Good,
                 Some(Says::Slower) => Tone::Bad,
                 _ => Tone::Plain,
             };
-            Text { text: text::ratio(ratio, adjusted), tone }
+            Text { text: outcome.ratio_text(), tone }
         }
         None => Text::plain(""),
     };

@@ -158,21 +158,14 @@ pub(super) fn intervals<'a>(
 }
 
 pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
-    match outcome {
-        Outcome::Baseline => (String::new(), "baseline".into(), Tone::Faint),
-        Outcome::Judged { ratio, adjusted, verdict, .. } => {
-            let (words, tone) = verdict_words(*verdict, ratio.value);
-            (text::ratio(ratio.value, *adjusted), words, tone)
-        }
-        Outcome::TooFewRounds { ratio } => (text::ratio(*ratio, None), "not judged".into(), Tone::Faint),
-        Outcome::Unequal => (String::new(), "UNEQUAL WORK".into(), Tone::Alarm),
-        Outcome::NotMeasured => (String::new(), "not measured".into(), Tone::Faint),
-    }
-}
-
-pub(crate) fn outcome_words(outcome: &Outcome) -> (String, String) {
-    let (ratio, verdict, _) = self::outcome(outcome);
-    (ratio, verdict)
+    let (words, tone) = match outcome {
+        Outcome::Baseline => ("baseline".into(), Tone::Faint),
+        Outcome::Judged { ratio, verdict, .. } => verdict_words(*verdict, ratio.value),
+        Outcome::TooFewRounds { .. } => ("not judged".into(), Tone::Faint),
+        Outcome::Unequal => ("UNEQUAL WORK".into(), Tone::Alarm),
+        Outcome::NotMeasured => ("not measured".into(), Tone::Faint),
+    };
+    (outcome.ratio_text(), words, tone)
 }
 
 fn verdict_words(verdict: Verdict, ratio: f64) -> (String, Tone) {

@@ -7,7 +7,6 @@ use megadir_record::{Arm, ArmId, CacheState, Keys, Published, Role, Work};
 use crate::render::grid::{Column, Grid, Text};
 use crate::render::groups;
 use crate::render::groups::{RAW_CALLS, tells_speed_ups};
-use crate::render::paint::outcome;
 use crate::summary::{
     Comparison, Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
 };
@@ -104,22 +103,20 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
             let row = pick(&read.rows, wanted?, |row| named(row.arm))?;
             let here = match figure.unit.as_str() {
                 "x" => groups::judged_speed_up(&row.outcome)?,
-                "ratio" => outcome(&row.outcome).0,
-                _ => text::time_with_interval(&summary.arm(row.arm)?.timing.as_ref()?.time_ns),
+                "ratio" => row.outcome.ratio_text(),
+                _ => text::time_with_interval(&summary.timing(row.arm)?.time_ns),
             };
             Some(Ours { name: named(row.arm).to_owned(), figure: here, arm: row.arm })
         }
         GroupReading::Pairs(read) => {
             let row = pick(&read.rows, wanted?, |row| &row.pair.what)?;
-            let (here, ..) = outcome(&row.outcome);
             let name = format!("{}, {}", row.pair.what, summary.circumstances_in_full(&row.pair));
-            Some(Ours { name, figure: here, arm: row.pair.arm })
+            Some(Ours { name, figure: row.outcome.ratio_text(), arm: row.pair.arm })
         }
         GroupReading::Fill(read) => {
             let last = read.buckets.last()?;
-            let (here, ..) = outcome(&last.outcome);
             let name = format!("among {} to {} files", text::count(last.from), text::count(last.to));
-            Some(Ours { name, figure: here, arm: last.arm })
+            Some(Ours { name, figure: last.outcome.ratio_text(), arm: last.arm })
         }
         GroupReading::Refusal(read) => {
             let of_group = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name))?;
@@ -166,11 +163,11 @@ fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let rows: Vec<Vec<Text>> = arms
         .filter(|(planned, _)| fixed(planned))
         .map(|(planned, contrast)| {
-            let timing = summary.arm(planned.id).and_then(|arm| arm.timing.as_ref());
+            let timing = summary.timing(planned.id);
             let time = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
             let ratio = match contrast.outcome {
                 Outcome::Baseline => "1".to_owned(),
-                ref other => outcome(other).0,
+                ref other => other.ratio_text(),
             };
             let fields = [
                 planned.name.clone(),
@@ -208,7 +205,7 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     for comparison in comparisons {
         for (planned, contrast) in rows(summary, comparison) {
             let Some(method) = method(summary, planned) else { continue };
-            let entries = summary.data.iter().find(|check| check.data.id == planned.data)?.data.entries;
+            let entries = summary.data_set(planned.data)?.entries;
             let way = Way { method, state: planned.cache };
             sizes.insert(entries);
             if !ways.contains(&way) {
@@ -236,7 +233,7 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
         let mut fields: Vec<String> = std::iter::once(way.method.clone()).chain(run).collect();
         for entries in &sizes {
             let figure = figures.iter().find(|(of, on, _)| of == way && on == entries);
-            let time = figure.and_then(|(.., contrast)| summary.arm(contrast.arm)?.timing.as_ref());
+            let time = figure.and_then(|(.., contrast)| summary.timing(contrast.arm));
             fields.push(time.map_or_else(|| "-".into(), |timing| text::time(timing.time_ns.value)));
             fields.push(figure.map(|(.., contrast)| without_interval(&contrast.outcome)).unwrap_or_default());
         }
@@ -248,7 +245,7 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
 
 fn method(summary: &Summary, planned: &Arm) -> Option<String> {
     let Work::Attributes { method, threads, .. } = &planned.work else { return None };
-    let on = summary.data.iter().find(|check| check.data.id == planned.data).and_then(|check| check.data.on);
+    let on = summary.data_set(planned.data).and_then(|data| data.on);
     let label = on.and_then(|on| summary.file_systems.iter().find(|of| of.id == on)).map(|of| &of.label);
     let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };
     Some(format!("{method}{threads}{}", label.map(|label| format!(", {label}")).unwrap_or_default()))

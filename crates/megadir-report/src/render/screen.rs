@@ -21,7 +21,6 @@ const ROWS_MIN: usize = 2;
 const ROWS_FIRST: usize = 5;
 const SMALL_PRINT_MAX: usize = 2;
 
-#[must_use]
 pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
     let mut top = Page::new(width, style);

@@ -11,7 +11,7 @@ use super::{Style, groups, operations, overview, published};
 use crate::finding::{Finding, FindingKind};
 use crate::render::grid::course;
 use crate::report::Report;
-use crate::summary::{GroupSummary, Overview, Resolution, Summary};
+use crate::summary::{GroupSummary, Overview, Summary};
 use crate::text;
 use crate::warning::{Told, incomplete_line, told};
 
@@ -20,41 +20,26 @@ const COURSE_WIDTH: usize = 24;
 /// With a table of file systems, further groups are omitted.
 const GROUPS_MAX: usize = 8;
 
-/// In the order of rounds: of the baseline with the widest resolution.
-#[derive(Default)]
-struct Courses {
-    name: String,
-    times_ns: Vec<f64>,
+/// Times of the baseline that varies most, in the order of rounds.
+fn course_line(report: &Report, style: Style) -> Option<String> {
+    let baseline = report.summary.widest_resolution()?.baseline;
+    let times_ns = report.rounds().times(baseline);
+    let least = times_ns.iter().copied().reduce(f64::min)?;
+    let most = times_ns.iter().copied().reduce(f64::max)?;
+    (times_ns.len() > 1).then(|| {
+        format!(
+            "Course of {} over {}: {} ({} to {}).",
+            report.summary.arm_name(baseline),
+            text::counted(times_ns.len() as u64, "round"),
+            course(&times_ns, COURSE_WIDTH, style),
+            text::time(least),
+            text::time(most)
+        )
+    })
 }
 
-impl Courses {
-    fn of(report: &Report) -> Self {
-        let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
-        let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
-        let Some(Resolution { baseline, .. }) = widest else { return Self::default() };
-        let times_ns = report.rounds().times(*baseline);
-        Self { name: report.summary.arm_name(*baseline).to_owned(), times_ns }
-    }
-
-    fn line(&self, style: Style) -> Option<String> {
-        let least = self.times_ns.iter().copied().reduce(f64::min)?;
-        let most = self.times_ns.iter().copied().reduce(f64::max)?;
-        let rounds = text::counted(self.times_ns.len() as u64, "round");
-        (self.times_ns.len() > 1).then(|| {
-            format!(
-                "Course of {} over {rounds}: {} ({} to {}).",
-                self.name,
-                course(&self.times_ns, COURSE_WIDTH, style),
-                text::time(least),
-                text::time(most)
-            )
-        })
-    }
-}
-
-#[must_use]
 pub fn table(report: &Report, width: usize, style: Style) -> String {
-    let (summary, courses) = (&report.summary, Courses::of(report));
+    let summary = &report.summary;
     let mut page = Page::new(width, style);
     page.paragraph(&report.question(), "", Tone::Heading);
     page.gap();
@@ -92,7 +77,7 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     page.gap();
     resolution_lines(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
     families_line(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
-    courses.line(style).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
+    course_line(report, style).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
     for line in use_lines(summary).iter().filter(|_| !brief) {
         page.paragraph(line, "", Tone::Plain);
     }

@@ -87,10 +87,8 @@ pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Res
 }
 
 fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
-    let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
-    let data = planned(arms.list)?.data;
-    let entries = evidence.plan.data.iter().find(|one| one.id == data)?.entries;
-    let files = |arm: ArmId| match planned(arm)?.work {
+    let entries = evidence.plan.data_set(evidence.plan.arm(arms.list)?.data)?.entries;
+    let files = |arm: ArmId| match evidence.plan.arm(arm)?.work {
         Work::Ask { files } if entries > 0 && evidence.is_equal(arm) => Some((arm, files)),
         _ => None,
     };

@@ -7,6 +7,7 @@ use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::{Evidence, Figure, Interval, Verdict};
+use crate::text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -103,19 +104,51 @@ impl Outcome {
         }
     }
 
-    /// Ratio with its adjusted interval; `None` if nothing was compared.
-    pub(crate) fn adjusted(&self) -> Option<Figure> {
+    /// Ratio with its own interval; `None` if nothing was compared.
+    pub(crate) fn ratio(&self) -> Option<Figure> {
         match *self {
-            Self::Judged { ratio, adjusted, .. } => Some(Figure { value: ratio.value, interval: adjusted }),
+            Self::Judged { ratio, .. } => Some(ratio),
             Self::TooFewRounds { ratio } => Some(Figure { value: ratio, interval: None }),
             Self::Baseline | Self::Unequal | Self::NotMeasured => None,
         }
+    }
+
+    /// Ratio with its adjusted interval; `None` if nothing was compared.
+    pub(crate) fn adjusted(&self) -> Option<Figure> {
+        let interval = match *self {
+            Self::Judged { adjusted, .. } => adjusted,
+            _ => None,
+        };
+        Some(Figure { interval, ..self.ratio()? })
+    }
+
+    /// [`Self::adjusted`] as text; empty if nothing was compared.
+    pub(crate) fn ratio_text(&self) -> String {
+        self.adjusted().map(|ratio| text::ratio(ratio.value, ratio.interval)).unwrap_or_default()
     }
 
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         match self {
             Self::Judged { verdict, .. } => Some(*verdict),
             _ => None,
+        }
+    }
+
+    /// The baseline against the arm.
+    pub(super) fn mirrored(self) -> Self {
+        match self {
+            Self::Judged { ratio, adjusted, verdict, epochs } => Self::Judged {
+                ratio: Figure { value: 1.0 / ratio.value, interval: ratio.interval.map(Interval::inverse) },
+                adjusted: adjusted.map(Interval::inverse),
+                verdict: match verdict {
+                    Verdict::Faster { negligible } => Verdict::Slower { negligible },
+                    Verdict::Slower { negligible } => Verdict::Faster { negligible },
+                    same @ (Verdict::Equivalent | Verdict::Inconclusive { .. }) => same,
+                },
+                epochs,
+            },
+            Self::TooFewRounds { ratio } => Self::TooFewRounds { ratio: 1.0 / ratio },
+            same @ (Self::Baseline | Self::Unequal | Self::NotMeasured) => same,
         }
     }
 }
@@ -174,10 +207,8 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
         adjusted: judgement.adjusted.bounded(),
         verdict: judgement.verdict,
         epochs: match judgement.method {
-            megadir_stats::Method::SignedRank
-            | megadir_stats::Method::RankSum
-            | megadir_stats::Method::Welch { .. } => None,
             megadir_stats::Method::HierarchicalBootstrap { epochs } => Some(epochs),
+            _ => None,
         },
     }
 }
@@ -185,24 +216,19 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
 /// The arms with the most and the fewest calls among those with the first arm's data, work and backend. They
 /// are chosen by calls, not by times, so the contrast needs no adjustment.
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContrast> {
-    let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
-    let first = planned(*arms.first()?)?;
+    let first = evidence.plan.arm(*arms.first()?)?;
     let alike = |planned: &Arm| {
         planned.data == first.data && effort(planned).is_some() && effort(planned) == effort(first)
     };
     let counted = |&arm: &ArmId| {
-        let suits = evidence.is_equal(arm) && planned(arm).is_some_and(alike);
+        let suits = evidence.is_equal(arm) && evidence.plan.arm(arm).is_some_and(alike);
         let calls = |sample: &Sample| sample.counted.calls;
         Some((evidence.rounds.samples(arm).next().filter(|_| suits).and_then(calls)?, arm))
     };
     let counts: Vec<(u64, ArmId)> = arms.iter().filter_map(counted).collect();
     let &(most_calls, most) = counts.iter().max_by_key(|(calls, arm)| (*calls, std::cmp::Reverse(*arm)))?;
     let &(fewest_calls, fewest) = counts.iter().min()?;
-    let ratio = match contrast(evidence, &[(fewest, most)]).pop()?.1 {
-        Outcome::Judged { ratio, .. } => ratio,
-        Outcome::TooFewRounds { ratio } => Figure { value: ratio, interval: None },
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
-    };
+    let ratio = contrast(evidence, &[(fewest, most)]).pop()?.1.ratio()?;
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 
@@ -235,19 +261,9 @@ pub struct PairRow {
 /// Each pair of file systems is a family of its own. In a single family, the verdict on two would depend on
 /// the number of others measured.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
-    let mut families: Vec<Vec<usize>> = Vec::new();
-    for (place, pair) in pairs.iter().enumerate() {
-        let like = |family: &&mut Vec<usize>| {
-            let first = &pairs[family[0]];
-            (&first.what, &first.than) == (&pair.what, &pair.than)
-        };
-        match families.iter_mut().find(like) {
-            Some(family) => family.push(place),
-            None => families.push(vec![place]),
-        }
-    }
+    let by_systems = pairs.iter().enumerate().map(|(place, pair)| ((&pair.what, &pair.than), place));
     let mut rows: Vec<(usize, PairRow)> = Vec::with_capacity(pairs.len());
-    for family in families {
+    for (_, family) in text::grouped(by_systems) {
         let of_family: Vec<Pair> = family.iter().map(|place| pairs[*place].clone()).collect();
         rows.extend(family.into_iter().zip(read_pairs(evidence, &of_family).rows));
     }

@@ -124,7 +124,7 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
 }
 
 fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String> {
-    let planned = |arm: &ArmId| evidence.plan.arms.get(arm.0 as usize);
+    let planned = |arm: &ArmId| evidence.plan.arm(*arm);
     if let Some(unequal) = arms.iter().filter(|arm| !evidence.is_equal(**arm)).find_map(planned) {
         return Err(format!("`{}` did not do the same work as the others", unequal.name));
     }
@@ -208,9 +208,8 @@ fn reading(
     steps: &Steps,
     programs: &Programs<'_>,
 ) -> Option<ReadingFactor> {
-    let reads = |step: &(String, ArmId)| {
-        evidence.plan.arms.get(step.1.0 as usize).is_some_and(|planned| only_reads(&planned.work))
-    };
+    let reads =
+        |step: &(String, ArmId)| evidence.plan.arm(step.1).is_some_and(|planned| only_reads(&planned.work));
     let slow = sum_where(&steps.slow, programs.slow, reads)?;
     let fast = sum_where(&steps.fast, programs.fast, reads)?;
     let cost = difference(&slow, &fast);

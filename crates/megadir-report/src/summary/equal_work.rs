@@ -52,7 +52,6 @@ pub struct DataCheck {
 }
 
 impl WorkCheck {
-    #[must_use]
     pub fn is_equal(&self) -> bool {
         matches!(self, Self::Equal)
     }
@@ -81,11 +80,8 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
         };
         Some((data.entries, hash?))
     };
-    let recorded_of = |arm: &Arm| {
-        let id = arm.data;
-        move |epoch: u32| recorded(id, epoch)
-    };
-    let checks = plan.arms.iter().map(|arm| check_arm(arm, rounds, recorded_of(arm), &agreed)).collect();
+    let check = |arm: &Arm| check_arm(arm, rounds, |epoch| recorded(arm.data, epoch), &agreed);
+    let checks = plan.arms.iter().map(check).collect();
     let data = plan.data.iter().map(|data| check_data(data, &agreed)).collect();
     (checks, data)
 }

@@ -33,7 +33,7 @@ pub struct Bucket {
 }
 
 pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, String> {
-    let range = |arm: &ArmId| match evidence.plan.arms.get(arm.0 as usize).map(|planned| &planned.work) {
+    let range = |arm: &ArmId| match evidence.plan.arm(*arm).map(|planned| &planned.work) {
         Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
         _ => None,
     };
@@ -148,7 +148,7 @@ pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> 
 
 fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[ArmId]) -> Series {
     let usable = arms.iter().filter(|arm| evidence.is_equal(**arm));
-    let planned_arms: Vec<&Arm> = usable.filter_map(|arm| evidence.plan.arms.get(arm.0 as usize)).collect();
+    let planned_arms: Vec<&Arm> = usable.filter_map(|arm| evidence.plan.arm(*arm)).collect();
     let mut points: Vec<Point> =
         planned_arms.into_iter().filter_map(|planned| point(evidence, planned)).collect();
     points.sort_by_key(|point| point.entries);
@@ -166,7 +166,7 @@ fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[ArmId]) -> Series {
 }
 
 fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
-    let data = evidence.plan.data.iter().find(|data| data.id == planned.data)?;
+    let data = evidence.plan.data_set(planned.data)?;
     let entries = match planned.work.lists() {
         true => evidence.rounds.samples(planned.id).next()?.counted.entries,
         false => data.entries,
@@ -223,7 +223,7 @@ pub struct Refusal {
 }
 
 pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
-    let Some(planned) = evidence.plan.arms.get(arm.0 as usize) else {
+    let Some(planned) = evidence.plan.arm(arm) else {
         return Err("its arm is missing".into());
     };
     let Work::FillUntilRefused { predicted, .. } = &planned.work else {

@@ -14,7 +14,7 @@ mod rounds;
 mod self_check;
 mod whole;
 
-use megadir_record::{Arm, ArmId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
+use megadir_record::{ArmId, Plan, Record, Rules, Sample, Stop, Work};
 use megadir_stats::{Judging, Looks};
 
 use rounds::{histogram, times_of};
@@ -62,7 +62,7 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
         if planned.id.0 as usize != place {
             return broken(format!("arm {place} is numbered {}", planned.id.0));
         }
-        if !plan.data.iter().any(|data| data.id == planned.data) {
+        if plan.data_set(planned.data).is_none() {
             return broken(format!(
                 "`{}` works on data set {}, which does not exist",
                 planned.name, planned.data.0
@@ -70,7 +70,7 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
         }
     }
     for group in &plan.groups {
-        if let Some(arm) = arms_of(&group.rule).into_iter().find(|arm| arm.0 as usize >= plan.arms.len()) {
+        if let Some(arm) = group.rule.arms().into_iter().find(|arm| arm.0 as usize >= plan.arms.len()) {
             return broken(format!("group `{}` has arm {}, which does not exist", group.name, arm.0));
         }
     }
@@ -98,30 +98,11 @@ fn check_stop(rules: &Rules) -> Option<String> {
     (!usable).then(|| format!("it stops at a half-width of {width}, not above 0"))
 }
 
-fn arms_of(rule: &GroupRule) -> Vec<ArmId> {
-    match rule {
-        GroupRule::Compare { baseline } => vec![*baseline],
-        GroupRule::Refusal { arm } => vec![*arm],
-        GroupRule::Fill { arms } => arms.clone(),
-        GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
-        GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
-        GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),
-        GroupRule::BreakEven { series } => {
-            series.iter().flat_map(|one| [one.list].into_iter().chain(one.asks.iter().copied())).collect()
-        }
-    }
-}
-
 /// Every division and logarithm is possible; decodes the times of single operations.
 fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
-    let name = |sample: &Sample| {
-        let planned: Option<&Arm> = record.header.plan.arms.get(sample.arm.0 as usize);
-        planned.map_or_else(|| "?".into(), |planned| planned.name.clone())
-    };
-    let one_by_one = |sample: &Sample| {
-        let planned = record.header.plan.arms.get(sample.arm.0 as usize);
-        planned.is_some_and(|planned| matches!(planned.work, Work::Lookup { .. }))
-    };
+    let planned = |sample: &Sample| record.header.plan.arm(sample.arm);
+    let one_by_one =
+        |sample: &Sample| planned(sample).is_some_and(|arm| matches!(arm.work, Work::Lookup { .. }));
     let decode = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
         (0, _) => Err("it has no operations"),
         (_, 0) => Err("it took no time"),
@@ -134,8 +115,10 @@ fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
             Ok(times_of(&histogram, latency.ns_per_tick))
         }
     };
-    let refuse =
-        |sample: &Sample, reason| SummaryError::Sample { arm: name(sample), round: sample.round, reason };
+    let refuse = |sample: &Sample, reason| {
+        let arm = planned(sample).map_or_else(|| "?".into(), |planned| planned.name.clone());
+        SummaryError::Sample { arm, round: sample.round, reason }
+    };
     record.samples.iter().map(|sample| decode(sample).map_err(|reason| refuse(sample, reason))).collect()
 }
 
@@ -163,7 +146,6 @@ impl Evidence<'_> {
 }
 
 /// The error level is divided by the number of looks at which a run might have stopped.
-#[must_use]
 pub fn looks(rules: &Rules) -> u32 {
     let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));
     looks.map_or(1, |looks| looks.count())

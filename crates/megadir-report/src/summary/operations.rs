@@ -80,7 +80,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
         max_ns: all.max()? as f64,
     };
     let first = rounds.samples(arm).find_map(|sample| sample.latency.as_deref())?;
-    let planned = plan.arms.get(arm.0 as usize)?;
+    let planned = plan.arm(arm)?;
     let adds_up = planned.work.gaps_are_counted();
     Some(Operations {
         operations: all.count(),

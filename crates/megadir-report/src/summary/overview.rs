@@ -10,7 +10,7 @@ use rows::{RowArms, arms_by_row, named};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, outcome};
-use super::{Evidence, Figure, Interval, Verdict};
+use super::{Evidence, Figure};
 use crate::summary::compare::read_file_systems;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,19 +108,18 @@ impl Overview {
     }
 
     /// Least time over all kinds of work, even if the difference is not significant.
-    #[must_use]
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
         let to_first = |column: usize| match column == first {
             true => Some(1.0),
-            false => self.against(column, first).map(|(ratio, ..)| ratio),
+            false => self.ratio(column, first),
         };
         let measured = self.comparable().filter_map(|column| Some((column, to_first(column)?)));
         let (nearest, _) = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
         // Ratios to a third file system are not quite the ratio of two to each other.
         let beats_all = |column: &usize| {
             let mut others = self.comparable().filter(|other| other != column);
-            others.all(|other| self.against(other, *column).is_none_or(|(ratio, ..)| ratio >= 1.0))
+            others.all(|other| self.ratio(other, *column).is_none_or(|ratio| ratio >= 1.0))
         };
         let known = self.comparable().filter(|column| to_first(*column).is_some()).find(beats_all);
         Some(known.unwrap_or(nearest))
@@ -128,7 +127,6 @@ impl Overview {
 
     /// Comparable file systems that are not shown to be slower than the fastest, including it; empty if there
     /// are fewer than two.
-    #[must_use]
     pub fn undistinguished(&self) -> Vec<usize> {
         let Some(least) = self.least() else { return Vec::new() };
         let pair = |column: usize| {
@@ -143,24 +141,29 @@ impl Overview {
         self.comparable().filter(|column| *column == least || (known(*column) && open(*column))).collect()
     }
 
-    /// Ratio with its adjusted interval, and the verdict; `None` if the two are not comparable.
-    #[must_use]
-    pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Interval>, Option<Verdict>)> {
-        let mirrored = of < than;
-        let wanted = if mirrored { (than, of) } else { (of, than) };
-        let found = self.overall.iter().find(|overall| (overall.of, overall.than) == wanted)?;
-        let Figure { value: ratio, interval: adjusted } = found.outcome.adjusted()?;
-        let verdict = found.outcome.verdict();
-        if !mirrored {
-            return Some((ratio, adjusted, verdict));
-        }
-        let verdict = verdict.map(|verdict| match verdict {
-            Verdict::Faster { negligible } => Verdict::Slower { negligible },
-            Verdict::Slower { negligible } => Verdict::Faster { negligible },
-            same @ (Verdict::Equivalent | Verdict::Inconclusive { .. }) => same,
-        });
-        let adjusted = adjusted.map(Interval::inverse);
-        Some((1.0 / ratio, adjusted, verdict))
+    /// `None` if the two are not comparable.
+    pub fn against(&self, of: usize, than: usize) -> Option<Outcome> {
+        let outcome = |of: usize, than: usize| {
+            let found = self.overall.iter().find(|overall| (overall.of, overall.than) == (of, than))?;
+            found.outcome.adjusted().map(|_| found.outcome.clone())
+        };
+        outcome(of, than).or_else(|| Some(outcome(than, of)?.mirrored()))
+    }
+
+    fn ratio(&self, of: usize, than: usize) -> Option<f64> {
+        self.against(of, than)?.adjusted().map(|figure| figure.value)
+    }
+
+    /// The one of least time, and the others against it, the fastest first; `None` if there are no others.
+    pub(crate) fn against_least(&self) -> Option<(usize, Vec<(usize, Outcome)>)> {
+        let least = self.least()?;
+        let others = self.comparable().filter(|column| *column != least);
+        let mut others: Vec<(f64, usize, Outcome)> = others
+            .filter_map(|column| Some((self.ratio(column, least)?, column, self.against(column, least)?)))
+            .collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let others: Vec<_> = others.into_iter().map(|(_, column, outcome)| (column, outcome)).collect();
+        (!others.is_empty()).then_some((least, others))
     }
 }
 
@@ -176,8 +179,8 @@ fn ground(of: &LabFileSystem) -> String {
 
 pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
     let on = |cell: ArmId| {
-        let data = plan.arms.get(cell.0 as usize)?.data;
-        plan.data.get(data.0 as usize)?.on.and_then(|on| plan.file_system(on)).map(ground)
+        let data = plan.arm(cell)?.data;
+        plan.data_set(data)?.on.and_then(|on| plan.file_system(on)).map(ground)
     };
     pairs.iter().filter(|pair| on(pair.arm) == on(pair.to)).cloned().collect()
 }

@@ -18,7 +18,7 @@ pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Optio
 pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let of_json = figure.what.contains(JSON).then_some(ContentKind::Json);
     let wanted = figure.content.or(of_json)?;
-    let made = data(summary, arm)?.source.made();
+    let made = summary.data_of(arm)?.source.made();
     match made.map(|made| made.content) {
         Some(content) if content == wanted => None,
         Some(content) => Some(format!("{} here, not {}", named(content), named(wanted))),
@@ -48,13 +48,8 @@ pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) 
 fn entries(summary: &Summary, arm: ArmId) -> Option<u64> {
     match summary.arm(arm)?.planned.work {
         Work::FillUntilRefused { entries_about, .. } => Some(entries_about),
-        _ => Some(data(summary, arm)?.entries),
+        _ => Some(summary.data_of(arm)?.entries),
     }
-}
-
-fn data(summary: &Summary, arm: ArmId) -> Option<&megadir_record::Data> {
-    let id = summary.arm(arm)?.planned.data;
-    summary.data.iter().map(|check| &check.data).find(|data| data.id == id)
 }
 
 fn named(content: ContentKind) -> &'static str {

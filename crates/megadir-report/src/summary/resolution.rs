@@ -4,7 +4,7 @@ use megadir_record::{Arm, ArmId, GroupRule, Plan, Role};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, contrast};
-use super::{Evidence, Figure, Interval, Verdict};
+use super::{Evidence, Figure, Verdict};
 
 /// The same work twice in each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,21 +52,15 @@ pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
 }
 
 fn resolution((arm, baseline): (ArmId, ArmId), rounds: usize, outcome: &Outcome) -> Option<Resolution> {
-    let (ratio, difference) = match *outcome {
-        Outcome::Judged { ratio, verdict, .. } => (ratio, difference(verdict)),
-        Outcome::TooFewRounds { ratio } => (Figure { value: ratio, interval: None }, Difference::None),
-        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
-    };
-    let half_width = |interval: Interval| 100.0 * interval.half_width();
-    let half_width_percent = ratio.interval.map(half_width);
+    let ratio = outcome.ratio()?;
+    let difference = outcome.verdict().map_or(Difference::None, difference);
+    let half_width_percent = ratio.interval.map(|interval| 100.0 * interval.half_width());
     Some(Resolution { arm, baseline, rounds, ratio, half_width_percent, difference })
 }
 
 fn difference(verdict: Verdict) -> Difference {
     match verdict {
-        Verdict::Faster { negligible } | Verdict::Slower { negligible } if negligible => {
-            Difference::Negligible
-        }
+        Verdict::Faster { negligible: true } | Verdict::Slower { negligible: true } => Difference::Negligible,
         Verdict::Faster { .. } | Verdict::Slower { .. } => Difference::Real,
         Verdict::Equivalent | Verdict::Inconclusive { .. } => Difference::None,
     }
@@ -74,7 +68,7 @@ fn difference(verdict: Verdict) -> Difference {
 
 fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
     let data = |planned: &Arm| {
-        let data = plan.data.iter().find(|data| data.id == planned.data);
+        let data = plan.data_set(planned.data);
         data.map(|data| (data.entries, data.on, &data.source))
     };
     let same_work = |other: &Arm| {
@@ -82,16 +76,10 @@ fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
             other.data == planned.data || (planned.chain != other.chain && data(other) == data(planned));
         alike && (&other.work, other.cache) == (&planned.work, planned.cache)
     };
-    let by_id = |id: ArmId| plan.arms.get(id.0 as usize);
     let shared = plan.groups.iter().filter(|group| planned.groups.contains(&group.name));
     let baselines = shared.filter_map(|group| match group.rule {
-        GroupRule::Compare { baseline } => by_id(baseline),
-        GroupRule::Decompose { .. }
-        | GroupRule::Pairs { .. }
-        | GroupRule::Refusal { .. }
-        | GroupRule::Fill { .. }
-        | GroupRule::Grow { .. }
-        | GroupRule::BreakEven { .. } => None,
+        GroupRule::Compare { baseline } => plan.arm(baseline),
+        _ => None,
     });
     let by_role = plan.arms.iter().filter(|other| other.role == Role::Baseline);
     baselines.chain(by_role).find(|other| other.id != planned.id && same_work(other)).map(|other| other.id)

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    ArmId, Built, Claims, DataId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, LabMount, Machine, Pair,
-    Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable, UsedByArms,
+    ArmId, Built, Claims, Data, DataId, FILE_SYSTEM_GROUP, Group, GroupRule, LabFileSystem, LabMount,
+    Machine, Pair, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable,
+    UsedByArms,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use super::resolution::resolutions;
 use super::self_check::{judge, withhold_quantiles};
 use super::{
     ArmSummary, BreakEven, Comparison, DataCheck, Decomposition, Evidence, Fill, Growth, Pairs, Refusal,
-    Resolution, Rounds, SelfChecked, SummaryError, equal_work,
+    Resolution, Rounds, SelfChecked, SummaryError, Timing, equal_work,
 };
 use crate::summary::compare::{read_file_systems, read_pairs};
 use crate::summary::fillings::{fill, grow, refusal};
@@ -159,25 +160,21 @@ pub enum GroupReading {
 }
 
 impl GroupSummary {
-    #[must_use]
     pub fn of_study(&self) -> &str {
         self.of.as_deref().unwrap_or(&self.name)
     }
 
-    #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         self.name == name || self.of_study() == name
     }
 }
 
 impl Summary {
-    #[must_use]
     pub fn arm_name(&self, arm: ArmId) -> &str {
         self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
 
     /// Omits the directory if all arms of the comparison share it: the group names it.
-    #[must_use]
     pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
         let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
         match self.shares_directory(comparison) && planned.role != Role::AgainstItself {
@@ -196,13 +193,11 @@ impl Summary {
     }
 
     /// Omits the file system, which the group names.
-    #[must_use]
     pub fn circumstances(&self, pair: &Pair) -> String {
         let time = if pair.wall_time { ", wall time per file" } else { "" };
         format!("{}{time}", pair.at)
     }
 
-    #[must_use]
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
         let on = self.place(pair.arm);
         match self.file_systems.len() > 1 && on == self.place(pair.to) {
@@ -211,24 +206,19 @@ impl Summary {
         }
     }
 
-    #[must_use]
     pub(crate) fn compares_volumes(&self) -> bool {
         self.file_systems.iter().any(|of| of.place.is_directory())
     }
 
-    #[must_use]
     pub(crate) fn place_word(&self) -> &'static str {
         if self.compares_volumes() { "volume" } else { "file system" }
     }
 
-    #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {
-        let check = self.data.iter().find(|check| check.data.id == data);
-        let on = check.and_then(|check| self.file_systems.get(check.data.on?.0 as usize));
+        let on = self.data_set(data).and_then(|data| self.file_systems.get(data.on?.0 as usize));
         on.map_or(&self.machine.file_system.kind, |on| &on.label)
     }
 
-    #[must_use]
     pub fn place(&self, arm: ArmId) -> &str {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.planned.data))
     }
@@ -238,9 +228,26 @@ impl Summary {
         self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
 
-    #[must_use]
     pub fn arm(&self, arm: ArmId) -> Option<&ArmSummary> {
         self.arms.get(arm.0 as usize)
+    }
+
+    /// Resolution of the baseline that varies most.
+    pub(crate) fn widest_resolution(&self) -> Option<&Resolution> {
+        let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
+        self.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)))
+    }
+
+    pub(crate) fn timing(&self, arm: ArmId) -> Option<&Timing> {
+        self.arm(arm)?.timing.as_ref()
+    }
+
+    pub(crate) fn data_set(&self, id: DataId) -> Option<&Data> {
+        self.data.iter().map(|check| &check.data).find(|data| data.id == id)
+    }
+
+    pub(crate) fn data_of(&self, arm: ArmId) -> Option<&Data> {
+        self.data_set(self.arm(arm)?.planned.data)
     }
 }
 
@@ -309,48 +316,36 @@ fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {
 }
 
 fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
-    let read = |group: &megadir_record::Group| {
-        let reading = match &group.rule {
-            GroupRule::Compare { baseline } => {
-                GroupReading::Compare(compare(evidence, &group.name, *baseline))
-            }
-            GroupRule::Decompose { slow_name, slow, fast_name, fast } => {
-                match decompose(evidence, &Programs { slow_name, slow, fast_name, fast }) {
-                    Ok(decomposition) => GroupReading::Decompose(Box::new(decomposition)),
-                    Err(reason) => GroupReading::Unreadable { reason },
-                }
-            }
-            GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP => {
-                GroupReading::Pairs(read_file_systems(evidence, &comparable(evidence.plan, pairs)))
-            }
-            GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
-            GroupRule::Fill { arms } => match fill(evidence, arms) {
-                Ok(fill) => GroupReading::Fill(fill),
-                Err(reason) => GroupReading::Unreadable { reason },
-            },
-            GroupRule::Refusal { arm } => match refusal(evidence, *arm) {
-                Ok(refusal) => GroupReading::Refusal(refusal),
-                Err(reason) => GroupReading::Unreadable { reason },
-            },
-            GroupRule::Grow { series } => GroupReading::Grow(grow(evidence, series)),
-            GroupRule::BreakEven { series } => match break_even(evidence, series) {
-                Ok(read) => GroupReading::BreakEven(read),
-                Err(reason) => GroupReading::Unreadable { reason },
-            },
-        };
-        GroupSummary {
-            name: group.name.clone(),
-            of: group.of.clone(),
-            title: group.title.clone(),
-            answers: group.answers,
-            reading,
-        }
+    let summary = |group: &Group| GroupSummary {
+        name: group.name.clone(),
+        of: group.of.clone(),
+        title: group.title.clone(),
+        answers: group.answers,
+        reading: read(evidence, group).unwrap_or_else(|reason| GroupReading::Unreadable { reason }),
     };
-    evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
+    evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(summary).collect()
+}
+
+fn read(evidence: &Evidence<'_>, group: &Group) -> Result<GroupReading, String> {
+    Ok(match &group.rule {
+        GroupRule::Compare { baseline } => GroupReading::Compare(compare(evidence, &group.name, *baseline)),
+        GroupRule::Decompose { slow_name, slow, fast_name, fast } => {
+            let programs = Programs { slow_name, slow, fast_name, fast };
+            GroupReading::Decompose(Box::new(decompose(evidence, &programs)?))
+        }
+        GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP => {
+            GroupReading::Pairs(read_file_systems(evidence, &comparable(evidence.plan, pairs)))
+        }
+        GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
+        GroupRule::Fill { arms } => GroupReading::Fill(fill(evidence, arms)?),
+        GroupRule::Refusal { arm } => GroupReading::Refusal(refusal(evidence, *arm)?),
+        GroupRule::Grow { series } => GroupReading::Grow(grow(evidence, series)),
+        GroupRule::BreakEven { series } => GroupReading::BreakEven(break_even(evidence, series)?),
+    })
 }
 
 /// If every file system is on different storage, a finding says so.
-fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
+fn has_rows(plan: &Plan, group: &Group) -> bool {
     match &group.rule {
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {
             !comparable(plan, pairs).is_empty()

@@ -293,7 +293,7 @@ pub(crate) fn wide(summary: &Summary, arm: ArmId, others: &[Figure]) -> Option<W
     if itself > HALF_WIDTH_MAX_PERCENT {
         return Some(Wide { half_width_percent: itself, others_percent: None });
     }
-    let own = half_width_percent(summary.arm(arm)?.timing.as_ref()?.time_ns)?;
+    let own = half_width_percent(summary.timing(arm)?.time_ns)?;
     let others: Vec<f64> = others.iter().filter_map(|time| half_width_percent(*time)).collect();
     let others = megadir_stats::median(&others)?;
     let wide = own > HALF_WIDTH_MAX_PERCENT && others < OTHERS_MAX_PERCENT;

@@ -84,17 +84,7 @@ fn badness(warning: &Warning) -> Option<f64> {
         Warning::ChangePoint { p, .. } => -p,
         Warning::Autocorrelated { coefficient, .. } | Warning::Bimodal { coefficient, .. } => *coefficient,
         Warning::DataChanged { .. } | Warning::Noted { .. } => 0.0,
-        Warning::Contradictory { .. }
-        | Warning::TooFewRounds { .. }
-        | Warning::CutOff { .. }
-        | Warning::Incomplete { .. }
-        | Warning::Noisy { .. }
-        | Warning::TimerCost { .. }
-        | Warning::DelaysNotFound
-        | Warning::Unaccounted { .. }
-        | Warning::RateNotKept { .. }
-        | Warning::WidthNotReached { .. }
-        | Warning::PressureRose { .. } => return None,
+        _ => return None,
     })
 }
 

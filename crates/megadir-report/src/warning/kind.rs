@@ -162,7 +162,6 @@ pub enum Warning {
 
 impl Warning {
     /// Its tag in JSON.
-    #[must_use]
     pub fn kind(&self) -> String {
         let form = serde_json::to_value(self).unwrap_or_default();
         form["kind"].as_str().unwrap_or_default().to_owned()
@@ -171,34 +170,21 @@ impl Warning {
     /// The numbers must not be used until this is resolved.
     pub(super) fn is_loud(&self) -> bool {
         match self {
-            Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
+            Self::UnequalWork { .. }
+            | Self::DataChanged { .. }
+            | Self::Contradictory { .. }
+            | Self::DelaysNotFound => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
             Self::TooFewRounds { arms, .. } => arms.is_empty(),
-            Self::DelaysNotFound => true,
-            Self::Noted { note, .. } if note == WINE => true,
-            Self::Noted { note, .. } if note == PROGRAM_CHANGED_DATA => true,
-            Self::TimerCost { .. }
-            | Self::CutOff { .. }
-            | Self::Incomplete { .. }
-            | Self::Noisy { .. }
-            | Self::Unaccounted { .. }
-            | Self::RateNotKept { .. }
-            | Self::ResolutionWide { .. }
-            | Self::ReferenceWide { .. }
-            | Self::WidthNotReached { .. }
-            | Self::PressureRose { .. }
-            | Self::ChangePoint { .. }
-            | Self::HalvesDiffer { .. }
-            | Self::Autocorrelated { .. }
-            | Self::Bimodal { .. }
-            | Self::Noted { .. } => false,
+            Self::Noted { note, .. } => [WINE, PROGRAM_CHANGED_DATA].contains(&note.as_str()),
+            _ => false,
         }
     }
 }
 
 pub(super) const WINE: &str = "wine";
 
-pub(super) const PROGRAM_CHANGED_DATA: &str = "data-changed";
+const PROGRAM_CHANGED_DATA: &str = "data-changed";
 
 pub(crate) const ARM_LEFT_OUT: &str = "arm-left-out";
 

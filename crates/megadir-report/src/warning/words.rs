@@ -6,7 +6,6 @@ use crate::text;
 use crate::warning::kind;
 
 impl Warning {
-    #[must_use]
     pub fn advisory(self) -> Advisory {
         self.advisory_with(Options::Bench)
     }
@@ -66,16 +65,14 @@ fn text(warning: &Warning) -> String {
 
 fn advice(warning: &Warning, options: Options) -> String {
     let more = options.more_rounds();
-    match warning {
+    let fixed = match warning {
         Warning::TooFewRounds { .. } => return format!("Let the run finish, or {more}."),
         Warning::DiffersFromItself { negligible: false, .. } => {
             return format!("Do not use this run. Stop other work on the machine, {more} and run it again.");
         }
         Warning::ResolutionWide { .. } => {
-            return format!(
-                "{}, or use a quieter machine: nothing will be called equivalent before.",
-                text::capital(more)
-            );
+            let more = text::capital(more);
+            return format!("{more}, or use a quieter machine: nothing will be called equivalent before.");
         }
         Warning::ReferenceWide { .. } => {
             let samples = samples(options, ", look for work that comes and goes");
@@ -89,20 +86,6 @@ fn advice(warning: &Warning, options: Options) -> String {
             let begin = if samples.is_empty() { "Look" } else { ", and look" };
             return format!("{samples}{begin} for work that comes and goes.");
         }
-        _ => {}
-    }
-    fixed_advice(warning).into()
-}
-
-fn samples(options: Options, phrase: &str) -> String {
-    match options {
-        Options::Bench => format!("{phrase} (--format csv)"),
-        Options::Advise => String::new(),
-    }
-}
-
-fn fixed_advice(warning: &Warning) -> &'static str {
-    match warning {
         Warning::UnequalWork { .. } => {
             "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
         }
@@ -139,11 +122,14 @@ fn fixed_advice(warning: &Warning) -> &'static str {
             "Ratios are paired by round, so they are unaffected; absolute times are not. Look for a task that began or ended, or run it again."
         }
         Warning::Noted { note, .. } => kind::advice(note),
-        Warning::TooFewRounds { .. }
-        | Warning::ResolutionWide { .. }
-        | Warning::ReferenceWide { .. }
-        | Warning::Autocorrelated { .. }
-        | Warning::Bimodal { .. } => "",
+    };
+    fixed.to_owned()
+}
+
+fn samples(options: Options, phrase: &str) -> String {
+    match options {
+        Options::Bench => format!("{phrase} (--format csv)"),
+        Options::Advise => String::new(),
     }
 }
 

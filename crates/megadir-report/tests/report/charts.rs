@@ -20,7 +20,7 @@ fn every_chart_draws_a_record_that_has_what_it_shows() {
     for (chart, record) in &records {
         let report = report_on(record).unwrap();
         for (width, suffix) in [(Width::Wide, ""), (Width::Narrow, ".narrow")] {
-            let drawn = (chart_named(chart).unwrap().draw)(&report, width);
+            let drawn = chart_named(chart).unwrap().pictures(&report, width);
             let first = drawn.first().unwrap_or_else(|| panic!("{chart} draws nothing"));
             golden(&format!("chart-{chart}{suffix}.svg"), &first.document());
         }

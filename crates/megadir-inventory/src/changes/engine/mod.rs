@@ -345,7 +345,7 @@ impl<S: Source> Shared<'_, S> {
     }
 
     fn proof(&self, root: u32) -> Proof {
-        self.comparing.proofs.get(root as usize).copied().unwrap_or(Proof::COMMON)
+        Proof::of_root(&self.comparing.proofs, root)
     }
 
     fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
@@ -369,8 +369,6 @@ impl<S: Source> Shared<'_, S> {
     }
 
     fn racy(&self, block: &Block) -> Racy {
-        let root = self.comparing.metadata.roots.get(block.root as usize);
-        let granule_ns = root.and_then(|root| root.granule_ns);
-        Racy::new(block.examined_ns, granule_ns, root.and_then(|root| root.newest_ns))
+        Racy::of_root(self.comparing.metadata, block.root, block.examined_ns)
     }
 }

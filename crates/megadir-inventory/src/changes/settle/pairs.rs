@@ -73,7 +73,7 @@ impl<'a> Sides<'a> {
                 suspect: entry.suspect,
                 shared,
                 stays: shared.is_some_and(|shared| shared >= replaced.len()),
-                proof: proofs.get(entry.root as usize).copied().unwrap_or(Proof::COMMON),
+                proof: Proof::of_root(proofs, entry.root),
             }
         };
         let both = || replaced.iter().chain(stayed).enumerate();

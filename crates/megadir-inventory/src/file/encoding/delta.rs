@@ -6,18 +6,11 @@
 //! ```
 
 use super::{bits_at, put_bits, put_varint, take_varint};
+use crate::packed::{unzigzag, zigzag};
 
 const BLOCK: usize = 128;
 const PART: usize = 32;
 const BLOCK_MAX: u64 = 1 << 16;
-
-fn zigzag(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)) as u64
-}
-
-fn unzigzag(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
-}
 
 pub(in crate::file) fn encode(numbers: &[i64], out: &mut Vec<u8>) {
     put_varint(out, BLOCK as u64);

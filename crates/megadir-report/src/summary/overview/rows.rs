@@ -19,7 +19,7 @@ pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
     let counts = |planned: &&Arm| planned.role != Role::AgainstItself && !planned.groups.is_empty();
     for planned in plan.arms.iter().filter(counts) {
-        let Some(on) = plan.data.get(planned.data.0 as usize).and_then(|data| data.on) else { continue };
+        let Some(on) = plan.data_set(planned.data).and_then(|data| data.on) else { continue };
         if plan.file_system(on).is_none() {
             continue;
         }

@@ -13,7 +13,7 @@ use crate::block::Block;
 use crate::changes::proof::Racy;
 use crate::changes::settle::Entry;
 use crate::changes::source::Source;
-use crate::changes::{Change, ChangeKind, Fields, fields};
+use crate::changes::{Change, fields};
 use crate::row::Facts;
 
 impl<S: Source> Worker<'_, '_, S> {
@@ -170,31 +170,9 @@ impl<S: Source> Worker<'_, '_, S> {
             return;
         }
         let changed = fields::of_file(&old, new, proof);
-        if !changed.is_empty() {
-            self.settled(task, name, ChangeKind::Modified, (old, *new), changed);
-        } else if racy.is_suspect(new) || old.errno.is_some() {
-            self.settled(task, name, ChangeKind::Suspect, (old, *new), Fields::NOTHING);
-        }
-    }
-
-    fn settled(
-        &mut self,
-        task: &Task,
-        name: &[u8],
-        kind: ChangeKind,
-        (old, new): (Facts, Facts),
-        fields: Fields,
-    ) {
-        self.found.seen.settled.push(Change {
-            kind,
-            root: task.block.root,
-            path: task.path(name),
-            from: None,
-            old: Some(old),
-            new: Some(new),
-            fields,
-            suspect: kind == ChangeKind::Suspect,
-        });
+        let suspect = racy.is_suspect(new) || old.errno.is_some();
+        let place = || (task.block.root, task.path(name));
+        self.found.seen.settled.extend(Change::of_same(place, (&old, new), changed, suspect));
     }
 
     fn child(&mut self, task: &Task, name: &[u8], old: Option<(usize, Facts)>, new: &Facts, is_same: bool) {

@@ -16,7 +16,7 @@ use super::{Found, Job, Shared, Step, is_scanned_root};
 use crate::block::Block;
 use crate::changes::keep::{Keeper, Keeping};
 use crate::changes::source::{Both, Source};
-use crate::changes::{Change, ChangeKind, fields};
+use crate::changes::{Change, fields};
 use crate::path::Place;
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below, is_stub, of_stub};
@@ -305,12 +305,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
         let changed =
             fields::of_directory(&old, &live.new, entries_are_the_same, self.shared.proof(live.root));
-        if !changed.is_empty() {
-            let (kind, root, path) = (ChangeKind::Modified, live.root, live.path.clone());
-            let (from, old, new, suspect) = (None, Some(old), Some(live.new), false);
-            let change = Change { kind, root, path, from, old, new, fields: changed, suspect };
-            self.found.seen.settled.push(change);
-        }
+        let place = || (live.root, live.path.clone());
+        self.found.seen.settled.extend(Change::of_same(place, (&old, &live.new), changed, false));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Inventories that a scan never writes; reading by row and by block must reject each.
+//! Inventories that a scan never writes, which reading by row and by block must reject; and very deep ones.
 
 use std::path::Path;
 
@@ -8,6 +8,33 @@ use super::{Inventory, WriteOptions, Writer};
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 use crate::row::{Facts, OwnedRow};
 use crate::rows::{Blocks, Rows, Sink};
+
+pub(crate) fn root(path: &[u8]) -> Root {
+    Root { path: path.to_vec(), file_system: "ext4".into(), granule_ns: Some(1), newest_ns: None }
+}
+
+/// Metadata of an inventory without rows.
+pub(crate) fn metadata(roots: Vec<Root>) -> Metadata {
+    let scanned = Scanned {
+        cross_mounts: false,
+        stat_backend: "statx".into(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
+    Metadata {
+        version: FORMAT_VERSION,
+        program: "test".into(),
+        roots,
+        started_ns: 1_234_567,
+        ended_ns: 2,
+        scanned,
+        rows: 0,
+        failed: 0,
+        unread_directories: 0,
+        volumes: Some(vec![Volume { device: 66, fsid: "90d27687133a8f6d".into() }]),
+    }
+}
 
 fn facts(kind: FileType) -> Facts {
     Facts { kind, size_bytes: Some(1), links: Some(1), ..Facts::NOTHING }
@@ -19,35 +46,11 @@ fn row(parent: &str, name: &str, kind: FileType) -> OwnedRow {
 }
 
 fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
-    let root = |path: &[u8]| Root {
-        path: path.to_vec(),
-        file_system: "ext4".into(),
-        granule_ns: Some(1),
-        newest_ns: None,
-    };
-    let scanned = Scanned {
-        cross_mounts: false,
-        stat_backend: "statx".into(),
-        threads: 1,
-        mounts_not_entered: 0,
-        selected: None,
-    };
-    let metadata = Metadata {
-        version: FORMAT_VERSION,
-        program: "test".into(),
-        roots: vec![root(b"/a"), root(b"/b")],
-        started_ns: 1_234_567,
-        ended_ns: 2,
-        scanned,
-        rows: rows.len() as u64,
-        failed: 0,
-        unread_directories: 0,
-        volumes: Some(vec![Volume { device: 66, fsid: "90d27687133a8f6d".into() }]),
-    };
     let roots = vec![b"/a".to_vec(); 3];
     let mut writer = Writer::create(path, roots, WriteOptions { threads: 0, level: 1, group_rows }).unwrap();
     rows.iter().for_each(|row| writer.add(&row.row()).unwrap());
-    writer.finish(&metadata).unwrap();
+    let metadata = metadata(vec![root(b"/a"), root(b"/b")]);
+    writer.finish(&Metadata { rows: rows.len() as u64, ..metadata }).unwrap();
 }
 
 fn read(path: &Path) -> Result<usize, String> {
@@ -199,4 +202,54 @@ fn a_flipped_bit_of_the_metadata_is_damage_and_a_file_without_their_checksum_is_
     std::fs::write(&path, older).unwrap();
     assert_eq!(read(&path), Ok(13));
     assert!(!Inventory::open(&path).unwrap().has_footer_checksum());
+}
+
+/// So deep that full paths would take quadratic space.
+fn write_deep(path: &Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRow>) {
+    let mut rows = vec![row("", "", FileType::Directory)];
+    let mut parent = String::new();
+    for level in 0..depth {
+        // Random names, which do not compress.
+        let letter = |at| b'a' + ((level + 1).wrapping_mul(at * at * 31 + 7919) >> 3) as u8 % 26;
+        let name: String = (0..name_bytes).map(|at: usize| char::from(letter(at))).collect();
+        rows.push(row(&parent, &name, FileType::Directory));
+        rows.push(row(&parent, "~", FileType::File));
+        if !parent.is_empty() {
+            parent.push('/');
+        }
+        parent.push_str(&name);
+    }
+    let options = WriteOptions { threads: 0, level: 1, group_rows: 1 << 16 };
+    let mut writer = Writer::create(path, vec![b"/a".to_vec()], options).unwrap();
+    rows.iter().for_each(|row| writer.add(&row.row()).unwrap());
+    let metadata = Metadata { rows: rows.len() as u64, ..metadata(vec![root(b"/a")]) };
+    (writer.finish(&metadata).unwrap(), rows)
+}
+
+#[test]
+fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory");
+    // Below and above the threshold for prefix storage, and more than a row group.
+    for (depth, name_bytes) in [(100, 200), (300, 200), (1500, 250)] {
+        let (file_bytes, rows) = write_deep(&path, depth, name_bytes);
+        let whole: usize = rows.iter().map(|row| row.parent.len()).sum();
+        let mut inventory = Inventory::open(&path).unwrap();
+        for expected in &rows {
+            let read = inventory.next_row().unwrap().unwrap();
+            assert!(read == expected.row(), "{depth} deep");
+        }
+        assert!(inventory.next_row().unwrap().is_none());
+        let (mut blocks, mut read) = (Blocks::new(Inventory::open(&path).unwrap()), 1);
+        while let Some(block) = blocks.next_block().unwrap() {
+            assert!(block.path == *rows[read].parent);
+            read += block.len();
+        }
+        assert_eq!(read, rows.len());
+        if depth == 1500 {
+            assert!(whole > 500 << 20, "{whole}");
+            // Each name appears in three columns, and each row group repeats one path.
+            assert!(file_bytes < 12 << 20, "{file_bytes}");
+        }
+    }
 }
