@@ -9,12 +9,12 @@ use megadir_record::{
 };
 use megadir_sys::clock::monotonic_ns;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::WorkError;
 use crate::event::{Event, Listener};
 use crate::kind::RankWorkers;
-use crate::measure::{Calibration, Operation, Stopwatch, self_check};
+use crate::measure::{Calibration, Stopwatch, self_check};
 use crate::note::NoteKind;
-use crate::os::{At, Borrowed};
+use crate::os::At;
 use crate::run::resume::{check_machine, check_ranks, check_same};
 use crate::run::rounds::{Measured, measure};
 use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
@@ -158,8 +158,14 @@ fn record(
 ) -> Result<Measured, RunError> {
     let mut notes = std::mem::take(&mut prepared.notes);
     // Cycle counters of different hosts have different ticks.
-    let calibration = prepared.ranks.map_or_else(calibrate, |_| Calibration { ns_per_tick: None });
-    let checked = match check(prepared.directory.at(), prepared.plan.seed, calibration, prepared.control) {
+    let calibration =
+        prepared.ranks.map_or_else(|| Calibration::over(CALIBRATION), |_| Calibration { ns_per_tick: None });
+    // The fastest call that reaches a file system.
+    let ask = |_| match os::ask_itself(prepared.directory.at()) {
+        Ok(()) => Ok(1),
+        Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),
+    };
+    let checked = match self_check(calibration, ask, || Ok(prepared.control.check()?), prepared.plan.seed) {
         Ok(check) => {
             listeners.tell(&Event::Checked(&check))?;
             let by_choice =
@@ -212,12 +218,8 @@ const CALIBRATION: Duration = Duration::from_millis(20);
 const DRIFT_MAX: f64 = 0.001;
 const NULL_NS_MAX: f64 = 40.0;
 
-pub(crate) fn calibrate() -> Calibration {
-    Calibration::over(CALIBRATION)
-}
-
-pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
-    let drift = calibrate().drift_since(before);
+fn drift_since(before: &Calibration) -> Option<Note> {
+    let drift = Calibration::over(CALIBRATION).drift_since(before);
     (drift.abs() > DRIFT_MAX).then(|| {
         NoteKind::ClockDrift.note(format!(
             "a tick of the cycle counter was {:.2} % {} after the run than before it",
@@ -227,16 +229,7 @@ pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
     })
 }
 
-pub(crate) fn check(
-    directory: Borrowed<'_>,
-    seed: u64,
-    calibration: Calibration,
-    control: RunControl<'_>,
-) -> Result<SelfCheck, WorkError> {
-    self_check(calibration, &mut Itself { directory, control }, seed)
-}
-
-pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
+fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {
         let text = "the cycle counter is not invariant, or the kernel does not use it as its clock; the monotonic clock was used";
@@ -250,26 +243,4 @@ pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
         notes.push(NoteKind::SlowLoop.note(text));
     }
     notes
-}
-
-/// The fastest call that reaches a file system.
-struct Itself<'a> {
-    directory: Borrowed<'a>,
-    control: RunControl<'a>,
-}
-
-impl Operation for Itself<'_> {
-    type Error = WorkError;
-
-    #[inline]
-    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
-        match os::ask_itself(self.directory) {
-            Ok(()) => Ok(1),
-            Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),
-        }
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
-    }
 }

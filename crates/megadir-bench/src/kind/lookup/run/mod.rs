@@ -13,8 +13,8 @@ use rand_distr::{Distribution, Zipf};
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::{BlockKey, Workload};
-use crate::measure::{Operation, Stopwatch};
-use crate::os::{At, Borrowed};
+use crate::measure::Stopwatch;
+use crate::os::At;
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -113,39 +113,20 @@ impl Workload for Lookup<'_> {
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
         let (call, names) = (self.call, self.names.as_slice());
-        let mut ask = Ask { call, directory: directory.at(), names, next: 0, control };
-        let found = stopwatch.time(&mut ask, operations)?;
+        let (at, mut next) = (directory.at(), 0);
+        let look_up = |_| {
+            // A division would take longer than the rest of this function.
+            if next == names.len() {
+                next = 0;
+            }
+            let name = &names[next];
+            next += 1;
+            system::exists(call, at, name).map(u64::from).map_err(WorkError::at(call.name()))
+        };
+        let found = stopwatch.time(operations, look_up, || Ok(control.check()?))?;
         let all = found == operations;
         let mixed = if all { 0 } else { found };
         Ok(Counted { entries: u64::from(all), hash: mixed, calls: Some(1), written_bytes: 0 })
-    }
-}
-
-struct Ask<'a> {
-    call: LookupCall,
-    directory: Borrowed<'a>,
-    names: &'a [system::Name],
-    next: usize,
-    control: RunControl<'a>,
-}
-
-impl Operation for Ask<'_> {
-    type Error = WorkError;
-
-    #[inline]
-    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
-        // A division would take longer than the rest of this function.
-        if self.next == self.names.len() {
-            self.next = 0;
-        }
-        let name = &self.names[self.next];
-        self.next += 1;
-        let exists = system::exists(self.call, self.directory, name);
-        exists.map(u64::from).map_err(WorkError::at(self.call.name()))
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
     }
 }
 
