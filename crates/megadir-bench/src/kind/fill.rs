@@ -11,12 +11,12 @@ use megadir_record::{
 };
 use serde::Deserialize;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::WorkError;
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{MAKE_NS, REMOVE_NS};
 use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
-use crate::kind::{BlockKey, Traits, Workload};
+use crate::kind::{Traits, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
 use crate::os::{self, At, Owned};
@@ -159,24 +159,13 @@ impl Workload for FillUntilFull {
             .then(|| "no file system of Windows has an index that is full before the volume is".to_owned())
     }
 
-    fn setup(
-        &mut self,
-        _directory: &Dir,
-        block: BlockKey,
-        _operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        self.block_seed = self.seed ^ block.number();
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        self.block_seed = self.seed ^ block.key.number();
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        parent: &Dir,
-        _operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let parent = block.directory;
         let making = WorkError::at("creating a directory");
         os::make_directory(parent.at(), FILLED).map_err(&making)?;
         let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
@@ -184,7 +173,7 @@ impl Workload for FillUntilFull {
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0.. {
             if index % STEP == 0 {
-                control.check()?;
+                block.control.check()?;
             }
             match os::create(directory.at(), names.write(index, &mut buffer)) {
                 Ok(file) => drop(file),
@@ -197,10 +186,11 @@ impl Workload for FillUntilFull {
         unreachable!("the directory never refused a file")
     }
 
-    fn teardown(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let parent = block.directory;
         let directory =
             os::open_below(parent.at(), FILLED).map_err(WorkError::at("opening the directory"))?;
-        remove_content(directory.at(), b"", control.heartbeat)
+        remove_content(directory.at(), b"", block.control.heartbeat)
             .map_err(WorkError::at("removing the files"))?;
         drop(directory);
         os::remove_directory(parent.at(), FILLED).map_err(WorkError::at("removing the directory"))

@@ -13,8 +13,8 @@ use crate::control::{RunControl, WorkError};
 use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed, said};
 use crate::kind::files::transport::{Said, Whole};
 use crate::kind::{
-    BlockKey, BlockUsage, NameSource, RankWorkers, WorkerCommand, WorkerSource, Workload, name_source,
-    names_needed, own_workload,
+    BlockKey, BlockUsage, NameSource, RankWorkers, WorkBlock, WorkerCommand, WorkerSource, Workload,
+    name_source, names_needed, own_workload,
 };
 use crate::measure::{Calibration, Stopwatch};
 
@@ -84,32 +84,22 @@ impl Workload for OnRanks<'_> {
         self.own.remark()
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        key: BlockKey,
-        operations: u64,
-        control: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
         let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
         self.ranks.instruct(&Instruction::Setup { path, arm, key, operations }, control)?;
-        let own = self.own.setup(directory, key, operations, control);
+        let own = self.own.setup(block);
         self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), control).map(drop)
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
         let (path, rate_per_s) = (self.ranks.below(directory)?, stopwatch.rate_per_s());
-        self.ranks.instruct(&Instruction::Run { path, operations, rate_per_s }, control)?;
+        self.ranks.instruct(&Instruction::Run { path, rate_per_s }, control)?;
         let directory = directory.again().map_err(WorkError::from);
-        let done = run(self.ranks, &mut *self.own, directory, (operations, rate_per_s), control);
+        let done = run(self.ranks, &mut *self.own, directory, (key, operations, rate_per_s), control);
         let own = done.map_or_else(said, |whole| Said::Whole(Box::new(whole)));
         let is_shared = is_shared(&self.arm.plan.arms[0]);
         let (mut all, mut done) = (Vec::new(), Vec::new());
@@ -149,11 +139,11 @@ impl Workload for OnRanks<'_> {
         self.taken.take()
     }
 
-    fn teardown(&mut self, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
-        let path = self.ranks.below(directory)?;
-        self.ranks.instruct(&Instruction::Teardown { path }, control)?;
-        let own = self.own.teardown(directory, control);
-        self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), control).map(drop)
+    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let path = self.ranks.below(block.directory)?;
+        self.ranks.instruct(&Instruction::Teardown { path }, block.control)?;
+        let own = self.own.teardown(block);
+        self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), block.control).map(drop)
     }
 }
 
@@ -161,7 +151,7 @@ fn run(
     ranks: &RankWorkers,
     work: &mut dyn Workload,
     directory: Result<Dir, WorkError>,
-    (operations, rate_per_s): (u64, Option<u64>),
+    (key, operations, rate_per_s): (BlockKey, u64, Option<u64>),
     control: RunControl<'_>,
 ) -> Result<Whole, WorkError> {
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
@@ -169,8 +159,9 @@ fn run(
     // Also if the directory cannot be opened: the others wait there.
     ranks.barrier().map_err(failed)?;
     let directory = directory?;
+    let block = WorkBlock { directory: &directory, key, operations, control };
     let (before, start_ns) = (process_usage(), monotonic_ns());
-    let counted = work.run(&directory, operations, &mut stopwatch, control)?;
+    let counted = work.run(&block, &mut stopwatch)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
     let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
     Ok(Whole {
@@ -282,7 +273,7 @@ impl Blocks {
         let key = BlockKey { salt: SplitMix64::new(ranks.rank().into()).next_u64(), ..key };
         let work = self.work(ranks, (path, arm), command, control);
         let ready = work.and_then(|(mut work, directory)| {
-            work.setup(&directory, key, operations, control).map(|()| work)
+            work.setup(&WorkBlock { directory: &directory, key, operations, control }).map(|()| work)
         });
         let mut work = match ready {
             Ok(work) => work,
@@ -294,13 +285,15 @@ impl Blocks {
         ranks.reply(&Said::Ready, control)?;
         loop {
             let said = match ranks.next(control)? {
-                Instruction::Run { path, operations, rate_per_s } => {
+                Instruction::Run { path, rate_per_s } => {
                     let directory = ranks.open(&path);
-                    let done = run(ranks, &mut *work, directory, (operations, rate_per_s), control);
+                    let done = run(ranks, &mut *work, directory, (key, operations, rate_per_s), control);
                     done.map_or_else(said, |whole| Said::Whole(Box::new(whole)))
                 }
                 Instruction::Teardown { path } => {
-                    let done = ranks.open(&path).and_then(|directory| work.teardown(&directory, control));
+                    let done = ranks.open(&path).and_then(|directory| {
+                        work.teardown(&WorkBlock { directory: &directory, key, operations, control })
+                    });
                     done.map_or_else(said, |()| Said::Ready)
                 }
                 other => return Ok(other),

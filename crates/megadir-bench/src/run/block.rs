@@ -54,18 +54,19 @@ pub(crate) fn one(
     let arm = &plan.arms[block.arm.0 as usize];
     let distinct = arm.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct, salt: 0 };
-    works.intact.make_ready(plan.arms[block.arm.0 as usize].data, round_dirs.data_dirs())?;
+    works.intact.make_ready(arm.data, round_dirs.data_dirs())?;
     let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
     let before = Before { plan, planned: arm, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
     let directory = round_dirs.of(block.arm);
+    let work_block = before.block_in(directory);
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
-    let before = process_usage();
+    let used_before = process_usage();
     let start_ns = monotonic_ns();
-    let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, control));
+    let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
-    let usage = process_usage().since(before);
+    let usage = process_usage().since(used_before);
     let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
     let (counted, refused) = match (worked, &check) {
         (Ok(counted), None) => (counted, None),
@@ -81,7 +82,7 @@ pub(crate) fn one(
         }
         (Err(error), _) => return Err(error),
     };
-    work.teardown(directory, control)?;
+    work.teardown(&work_block)?;
     works.intact.after_block(arm);
     let done = if refused.is_some() { counted.entries.max(1) } else { operations };
     Ok(Sample {

@@ -10,7 +10,7 @@ use super::block::ArmWorks;
 use super::setup::Prepared;
 use super::{RunError, amount, failed};
 use crate::control::WorkError;
-use crate::kind::BlockKey;
+use crate::kind::{BlockKey, WorkBlock};
 use crate::run::data_dirs::RoundDirs;
 use crate::schedule::{Block, Step, next, order_after};
 
@@ -50,7 +50,8 @@ fn one(
     works: &mut ArmWorks<'_>,
     round_dirs: &mut RoundDirs<'_>,
 ) -> Result<bool, RunError> {
-    if plan.arms[arm.0 as usize].cache.is_cold() {
+    let of_plan = &plan.arms[arm.0 as usize];
+    if of_plan.cache.is_cold() {
         // The block changed nothing, and there is no cache to warm.
         return Ok(true);
     }
@@ -58,25 +59,23 @@ fn one(
         return Ok(true);
     }
     let last = samples.iter().rfind(|sample| sample.arm == arm);
-    let operations = plan.arms[arm.0 as usize].work.operations();
+    let operations = of_plan.work.operations();
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
     let key =
         BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false, salt: 0 };
-    let of_plan = &plan.arms[arm.0 as usize];
     if let Err(error) = works.intact.make_ready(of_plan.data, round_dirs.data_dirs()) {
         return failed(plan, arm, error).map_or(Ok(false), Err);
     }
     let work = &mut works.works[arm.0 as usize];
-    let (directory, control) = (round_dirs.of(arm), works.control);
+    let block = WorkBlock { directory: round_dirs.of(arm), key, operations, control: works.control };
     works.stopwatch.clear();
     let done = work
-        .setup(directory, key, operations, control)
-        .and_then(|()| work.run(directory, operations, &mut works.stopwatch, control))
-        .and_then(|_| work.teardown(directory, control));
+        .setup(&block)
+        .and_then(|()| work.run(&block, &mut works.stopwatch))
+        .and_then(|_| work.teardown(&block));
     works.intact.after_block(of_plan);
     match done {
-        Err(WorkError::Program(_)) => Ok(true),
-        Ok(()) => Ok(true),
+        Ok(()) | Err(WorkError::Program(_)) => Ok(true),
         Err(error) => failed(plan, arm, error).map_or(Ok(false), Err),
     }
 }

@@ -172,7 +172,7 @@ fn try_in(
 }
 
 fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
-    use crate::kind::Workload;
+    use crate::kind::{BlockKey, WorkBlock, Workload};
     use crate::measure::{Calibration, Stopwatch};
     let arms = || trial.plan.arms.iter().filter_map(|arm| Some((arm, command(arm)?)));
     let Some((arm, work)) = arms().find(|(_, work)| work.shell) else { return Ok(None) };
@@ -186,10 +186,11 @@ fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
     };
     let mut shell = Program::of(trial.plan, arm, &nothing, trial.worker);
     let directory = &trial.data[arm.data.0 as usize];
+    let block = WorkBlock { directory, key: BlockKey::FIRST, operations: 1, control: trial.control };
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     let mut times_ns = Vec::new();
     for _ in 0..SHELL_STARTS {
-        match shell.run(directory, 1, &mut stopwatch, trial.control) {
+        match shell.run(&block, &mut stopwatch) {
             Ok(_) => times_ns.extend(shell.usage().map(|taken| taken.elapsed_ns as f64)),
             Err(WorkError::Stopped) => return Err(RunError::Interrupted),
             Err(_) => return Ok(None),

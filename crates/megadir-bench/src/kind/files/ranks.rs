@@ -85,7 +85,6 @@ pub(crate) enum Instruction {
     /// Work of the last setup.
     Run {
         path: String,
-        operations: u64,
         rate_per_s: Option<u64>,
     },
     Teardown {

@@ -20,7 +20,7 @@ use crate::kind::arms::Arms;
 use crate::kind::cost::{BLOCK_NS, REMOVE_NS};
 use crate::kind::files::ranks::user_of;
 use crate::kind::files::{ONE, Place, WORKERS_MAX, by_name};
-use crate::kind::{BlockKey, BlockUsage, RankWorkers, Traits, Workload, named_kind};
+use crate::kind::{BlockUsage, RankWorkers, Traits, WorkBlock, Workload, named_kind};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::At;
@@ -272,28 +272,17 @@ impl Workload for Removal {
         if self.work.by == Remover::Rm { process::unavailable() } else { None }
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        _block: BlockKey,
-        _operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
         self.names.clear();
-        if let (Remover::Rm, Some(own)) = (self.work.by, self.own(directory)?) {
+        if let (Remover::Rm, Some(own)) = (self.work.by, self.own(block.directory)?) {
             self.names = process::names(&own)?;
         }
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        _operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        let Some(directory) = self.own(directory)? else { return Ok(Counted::default()) };
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let control = block.control;
+        let Some(directory) = self.own(block.directory)? else { return Ok(Counted::default()) };
         let (before, of_children) = (process_usage(), process::usage());
         let started = Instant::now();
         let entries = match self.work.by {

@@ -12,7 +12,7 @@ use rand_distr::{Distribution, Zipf};
 
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
-use crate::kind::{BlockKey, Workload};
+use crate::kind::{BlockKey, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::os::At;
 
@@ -89,29 +89,19 @@ impl Workload for Lookup<'_> {
         none.or_else(|| system::unavailable(self.call, directory, present))
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        block: BlockKey,
-        operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
         let fresh = self.presence == Presence::Absent && self.keys == Keys::Random;
         self.blocks += 1;
-        let indices = self.draw(block, if fresh { operations } else { operations.min(NAMES_MAX) });
+        let count = if fresh { block.operations } else { block.operations.min(NAMES_MAX) };
+        let indices = self.draw(block.key, count);
         let name = |index| self.source.name(self.presence, index, self.seed);
-        let prepared = system::prepare(self.call, directory, indices.into_iter().map(name));
+        let prepared = system::prepare(self.call, block.directory, indices.into_iter().map(name));
         self.names = prepared.map_err(WorkError::at("the names"))?;
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let WorkBlock { directory, operations, control, .. } = *block;
         let (call, names) = (self.call, self.names.as_slice());
         let (at, mut next) = (directory.at(), 0);
         let look_up = |_| {

@@ -10,8 +10,7 @@ use megadir::{
 use megadir_record::{Counted, ExpectedFiles};
 
 use crate::control::{COMPUTING, RunControl, WorkError, marked};
-use crate::kind::Workload;
-use crate::kind::{name_hash, repeat};
+use crate::kind::{WorkBlock, Workload, name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
@@ -219,14 +218,8 @@ impl Workload for FileAttributes {
         unavailable(self.method, directory)
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        repeat(operations, || self.once(directory, control))
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        repeat(block.operations, || self.once(block.directory, block.control))
     }
 }
 
