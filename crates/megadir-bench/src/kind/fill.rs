@@ -20,7 +20,7 @@ use crate::kind::{Traits, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
 use crate::os::{self, At, Owned};
-use crate::request::PlanError;
+use crate::request::{PlanError, check_numbers};
 
 /// `[fill]` of a study. A size's `smaller` are further populations at which create and unlink are measured.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -51,13 +51,10 @@ pub(crate) fn fills(
     let count = u64::from(spec.workers.count.max(1));
     let entries = sizes.last().unwrap_or(&1).div_ceil(count);
     let buckets = u64::from(spec.buckets);
-    if !(1..=u64::from(WORKERS_MAX)).contains(&count) {
-        let allowed = format!("expected 1 to {WORKERS_MAX}");
-        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
-    }
+    check_numbers("the number of workers", [count], WORKERS_MAX)?;
     if !(2..=100).contains(&buckets) || entries < buckets {
         let allowed = format!("expected 2 to 100, and at most {entries}, the files of a worker");
-        return Err(PlanError::Value { what: "the number of buckets", value: buckets.to_string(), allowed });
+        return Err(PlanError::value("the number of buckets", buckets, allowed));
     }
     let create = |from, to| {
         let work = by_name(FileOperation::Create, FileOrder::AsWritten, (from, to));

@@ -9,7 +9,7 @@ use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
-use crate::kind::stat_all::{ascending, baseline, work_of};
+use crate::kind::stat_all::{baseline, work_of};
 use crate::kind::{Traits, WorkBlock, Workload, repeat};
 use crate::measure::Stopwatch;
 use crate::method::method_named;
@@ -63,7 +63,7 @@ pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'
             Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
         }
     }
-    let sets = ascending(arms);
+    let sets = arms.ascending();
     let mut series = Vec::new();
     for &(entries, data) in &sets {
         let asks: Vec<ArmId> = counts(&spec.shares, entries)
@@ -86,8 +86,7 @@ fn list(arms: &mut Arms<'_>, data: DataId, work: &Work, baseline: bool) -> ArmId
         return arms.arm(GROUP, data, work);
     }
     let id = arms.baseline(data, work.clone());
-    arms.join(id, GROUP);
-    arms.join(ArmId(id.0 + 1), GROUP);
+    arms.join_baseline(id, GROUP);
     id
 }
 

@@ -26,8 +26,8 @@ use file::Outcome;
 use megadir::Dir;
 use megadir::limits::{Limit, explain_at};
 use megadir_record::{
-    Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Note,
-    Plan, Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
+    Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Note, Plan,
+    Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
@@ -313,12 +313,6 @@ pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u
 }
 
 impl Arms<'_> {
-    pub(crate) fn add_data(&mut self, entries: u64, made: Made) -> DataId {
-        let id = DataId(self.data.len() as u32);
-        self.data.push(Data { id, entries, hash: None, on: None, source: DataSource::Made(made) });
-        id
-    }
-
     pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> ArmId {
         self.push_at(axes, role, place.data, Work::Files(work), (place.chain, place.step))
     }

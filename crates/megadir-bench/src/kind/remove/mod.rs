@@ -25,7 +25,7 @@ use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::At;
 use crate::os::removal::remove_content;
-use crate::request::PlanError;
+use crate::request::{PlanError, check_numbers};
 
 #[cfg(target_os = "linux")]
 use linux as process;
@@ -99,10 +99,7 @@ pub(crate) fn removals(
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
-        let allowed = format!("expected 1 to {WORKERS_MAX}");
-        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
-    }
+    check_numbers("the number of workers", spec.workers.iter().copied(), WORKERS_MAX)?;
     let mut all = Vec::new();
     for (place, &directories) in spec.directories.iter().enumerate() {
         let mut add = |by, workers, role| {
