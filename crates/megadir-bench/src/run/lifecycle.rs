@@ -1,7 +1,7 @@
 //! A run from start to end: setup, rounds, removal, and the clock check before and after.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use megadir::Dir;
 use megadir_record::{
@@ -20,6 +20,7 @@ use crate::run::rounds::{Measured, measure};
 use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
 use crate::run::{Listeners, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
+use crate::workspace::since_1970;
 use crate::{host, os};
 
 /// Free space without which images cannot grow, bytes.
@@ -71,10 +72,9 @@ fn begin(
     let machine = host::describe(prepared.directory.at(), &prepared.program);
     prepared.notes.extend(host::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let header = Header {
         version: FORMAT_VERSION,
-        started_unix_s: now_s - since_s,
+        started_unix_s: since_1970().as_secs() - since_s,
         command: prepared.command.clone(),
         directory: Some(host::whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
         plan: whole.clone(),
@@ -100,7 +100,7 @@ fn go_on(
     check_same(prepared, begun, &machine)?;
     prepared.notes.extend(host::probe(&machine));
     let resumed = Resumed {
-        resumed_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        resumed_unix_s: since_1970().as_secs(),
         version: machine.version,
         pressure: machine.pressure,
     };

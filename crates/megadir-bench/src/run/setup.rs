@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
@@ -91,9 +90,7 @@ pub(crate) fn prepare<'a>(
                 notes.extend(leftovers(&volume.path, heartbeat));
             }
         }
-        let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        let made = volumes.make_workspaces(started_unix_s, plan.seed);
-        match made.and_then(|()| build(&plan, &volumes, control, listeners)) {
+        match volumes.make_workspaces().and_then(|()| build(&plan, &volumes, control, listeners)) {
             Ok(made) => {
                 notes.extend((!made.written).then(not_written_back));
                 (data, usages, built) = (made.directories, made.usages, Some(made.built));

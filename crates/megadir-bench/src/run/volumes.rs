@@ -4,7 +4,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, When};
@@ -165,9 +164,9 @@ impl Volumes {
         self.all.iter().filter_map(mount).collect()
     }
 
-    pub(crate) fn make_workspaces(&mut self, started_unix_s: u64, seed: u64) -> Result<(), RunError> {
+    pub(crate) fn make_workspaces(&mut self) -> Result<(), RunError> {
         for volume in &mut self.all {
-            let made = Workspace::create(&volume.path, started_unix_s, seed);
+            let made = Workspace::create(&volume.path);
             let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
             volume.workspace = Some(made.map_err(unusable)?);
         }
@@ -293,7 +292,7 @@ impl Volume {
         if let Some(closed) = closed {
             let opened = match as_what {
                 MountedAs::ItIs => closed.open(open()?),
-                MountedAs::Another => closed.make(open()?, now_unix_s()),
+                MountedAs::Another => closed.make(open()?),
             };
             self.workspace = Some(opened.map_err(|error| failed("reopen the run's directory", error))?);
         }
@@ -303,10 +302,6 @@ impl Volume {
     fn unusable(&self, source: io::Error) -> RunError {
         RunError::Directory { path: self.path.clone(), source }
     }
-}
-
-fn now_unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
 fn failed(doing: &str, source: io::Error) -> LabError {

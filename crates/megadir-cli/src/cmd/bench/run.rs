@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Planned, estimate};
 use megadir_bench::{
@@ -20,6 +19,7 @@ use super::report::{self, Wording};
 use super::{lab, resume};
 use crate::cmd::engine::{self, Engine};
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::times::now_s;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
@@ -312,7 +312,7 @@ fn create_record(
     let plan = &resolved.planned.plan;
     let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
     let listed = existing.then_some(resolved.directory.as_path());
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let now_s = now_s().cast_unsigned();
     let names = || (now_s..now_s + 60).map(|second| PathBuf::from(record_file_name(&plan.study, second)));
     let paths = args.output.as_ref().map_or_else(|| names().collect(), |path| vec![path.clone()]);
     let first = paths[0].clone();
