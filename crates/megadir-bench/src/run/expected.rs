@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use megadir::Dir;
@@ -71,10 +70,7 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut hash = 0_u64;
     for index in 0..files.entries() {
         if index % STEP == 0 {
-            control.heartbeat.fetch_add(1, Ordering::Relaxed);
-            if control.stop.load(Ordering::Relaxed) {
-                return Err(RunError::Interrupted);
-            }
+            control.check()?;
         }
         let place = files.place(index, &mut buffer);
         let place = place.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
@@ -278,7 +274,7 @@ mod tests_of_expected_attributes {
 
 #[cfg(test)]
 mod tests_of_recreate_files {
-    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use megadir_record::{Arm, Preset};
 

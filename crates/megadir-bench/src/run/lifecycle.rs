@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use megadir::Dir;
 use megadir_record::{
-    End, Epoch, FORMAT_VERSION, Header, LabFileSystem, Note, Place, Plan, Record, Resumed, Sample, SelfCheck,
+    End, Epoch, FORMAT_VERSION, Header, LabFileSystem, Line, Note, Place, Plan, Record, Resumed, Sample,
+    SelfCheck,
 };
 use megadir_sys::clock::monotonic_ns;
 
@@ -16,7 +17,7 @@ use crate::measure::{Calibration, Stopwatch, self_check};
 use crate::note::NoteKind;
 use crate::os::At;
 use crate::run::resume::{check_machine, check_ranks, check_same};
-use crate::run::rounds::{Measured, measure};
+use crate::run::rounds::measure;
 use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
 use crate::run::{Listeners, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
@@ -63,6 +64,11 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     })
 }
 
+struct Measured {
+    complete: bool,
+    unequal_blocks: u64,
+}
+
 fn begin(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -82,9 +88,9 @@ fn begin(
         file_systems: prepared.volumes.describe(),
         ranks: prepared.ranks.map(|ranks| ranks.facts().clone()),
     };
-    listeners.tell(&Event::Started(&header))?;
-    if let Some(built) = &prepared.built {
-        listeners.tell(&Event::Built(built))?;
+    listeners.record(&Line::Header(Box::new(header)))?;
+    if let Some(built) = prepared.built.take() {
+        listeners.record(&Line::Built(built))?;
     }
     record(prepared, whole, Vec::new(), start_ns, listeners)
 }
@@ -104,9 +110,9 @@ fn go_on(
         version: machine.version,
         pressure: machine.pressure,
     };
-    listeners.tell(&Event::Resumed(&resumed))?;
+    listeners.record(&Line::Resumed(resumed))?;
     if prepared.epoch > 0 {
-        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
+        listeners.record(&epoch_of(prepared))?;
     }
     // Block times continue the record's clock, without the pause between the two processes.
     let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
@@ -125,28 +131,31 @@ fn all_epochs(
 ) -> Result<Measured, RunError> {
     let mut samples = samples;
     let mut unequal_blocks = 0;
-    loop {
-        let directories = std::mem::take(&mut prepared.data);
-        let taken = std::mem::take(&mut samples);
-        let measured = measure(prepared, directories, taken, zero_ns, stopwatch(), listeners)?;
-        unequal_blocks += measured.unequal_blocks;
-        let epoch = prepared.epoch + 1;
-        if !measured.complete || epoch >= whole.rules.epochs {
-            return Ok(Measured { unequal_blocks, ..measured });
+    let mut all = || -> Result<(), RunError> {
+        loop {
+            let taken = std::mem::take(&mut samples);
+            measure(prepared, taken, zero_ns, stopwatch(), &mut unequal_blocks, listeners)?;
+            let epoch = prepared.epoch + 1;
+            if epoch >= whole.rules.epochs {
+                return Ok(());
+            }
+            listeners.tell(&Event::EpochEnds)?;
+            rebuild_for_epoch(prepared, epochs::plan_of(whole, epoch), listeners)?;
+            prepared.epoch = epoch;
+            listeners.record(&epoch_of(prepared))?;
         }
-        listeners.tell(&Event::EpochEnds)?;
-        match rebuild_for_epoch(prepared, epochs::plan_of(whole, epoch), listeners) {
-            Ok(()) => prepared.epoch = epoch,
-            Err(RunError::Interrupted) => return Ok(Measured { complete: false, unequal_blocks }),
-            Err(error) => return Err(error),
-        }
-        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
-    }
+    };
+    let complete = match all() {
+        Ok(()) => true,
+        Err(RunError::Interrupted) => false,
+        Err(error) => return Err(error),
+    };
+    Ok(Measured { complete, unequal_blocks })
 }
 
-fn epoch_of(prepared: &Prepared<'_>) -> Epoch {
+fn epoch_of(prepared: &Prepared<'_>) -> Line {
     let hashes = prepared.plan.data.iter().map(|data| data.hash).collect();
-    Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes }
+    Line::Epoch(Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes })
 }
 
 fn record(
@@ -167,23 +176,24 @@ fn record(
     };
     let checked = match self_check(calibration, ask, || Ok(prepared.control.check()?), prepared.plan.seed) {
         Ok(check) => {
-            listeners.tell(&Event::Checked(&check))?;
             let by_choice =
                 |note: &Note| prepared.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
             notes.extend(notes_on(&check).into_iter().filter(|note| !by_choice(note)));
-            Ok(Some(check.null_loop_ns))
+            let null_loop_ns = check.null_loop_ns;
+            listeners.record(&Line::SelfCheck(check))?;
+            Ok(Some(null_loop_ns))
         }
         Err(WorkError::Stopped) => Ok(None),
-        Err(error) => Err(RunError::Arm { arm: "the run's self-check".into(), reason: error.to_string() }),
+        Err(error) => Err(RunError::of_arm("the run's self-check", error)),
     };
-    notes.iter().try_for_each(|note| listeners.note(note))?;
+    notes.into_iter().try_for_each(|note| listeners.note(note))?;
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
     let stopwatch = || Stopwatch::new(calibration);
     let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
     let measured = measured.map_err(|error| of_images(prepared, error));
-    let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
+    let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(note));
     let of_ranks = prepared.ranks.map(|ranks| NoteKind::Ranks.note(ranks.summary()));
-    let told = told.and(of_ranks.map_or(Ok(()), |note| listeners.note(&note)));
+    let told = told.and(of_ranks.map_or(Ok(()), |note| listeners.note(note)));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
         Ok(_) => (false, Some("interrupted".to_owned())),
@@ -196,7 +206,7 @@ fn record(
         pressure: host::pressure(),
         null_loop_ns,
     };
-    let told = told.and(listeners.tell(&Event::Ended(&end)));
+    let told = told.and(listeners.record(&Line::End(end)));
     let measured = measured?;
     told?;
     Ok(measured)

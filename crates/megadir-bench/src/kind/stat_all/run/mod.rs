@@ -268,7 +268,7 @@ mod system {
                     }
                     // Vanished entries make the block unequal.
                     Err(Errno::NOENT) => {}
-                    Err(error) => return Err(WorkError::at("lstat")(error.into())),
+                    Err(error) => return Err(WorkError::at("lstat")(error)),
                 }
             }
         }
@@ -300,7 +300,7 @@ mod system {
         _files: &mut Files,
         _signals: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported.into()))
+        Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported))
     }
 
     #[inline]
