@@ -17,7 +17,6 @@ mod tree;
 mod windows;
 
 use std::collections::HashSet;
-use std::io;
 
 use megadir::Dir;
 use megadir_record::{Arm, ArmId, CacheState, DataId, DataSource, Note, Plan, Sample, When};
@@ -73,7 +72,7 @@ pub(crate) trait Directories {
 }
 
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
-    WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
+    WorkError::other(state.name(), Into::<String>::into(reason))
 }
 
 #[derive(Clone, Debug)]

@@ -201,7 +201,7 @@ fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Resul
         Some(explanation) => {
             let reason =
                 format!("after {made} files a limit other than the index was reached: {explanation}");
-            Err(WorkError::Stage { stage: "filling", source: io::Error::other(reason) })
+            Err(WorkError::other("filling", reason))
         }
         None => Err(WorkError::Stage { stage: "creating a file", source }),
     }

@@ -10,7 +10,7 @@ use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
 use crate::control::{RunControl, WorkError};
-use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed, said};
+use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed};
 use crate::kind::files::transport::{Said, Whole};
 use crate::kind::{
     BlockKey, BlockUsage, NameSource, RankWorkers, WorkBlock, WorkerCommand, WorkerSource, Workload,
@@ -90,7 +90,7 @@ impl Workload for OnRanks<'_> {
         let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
         self.ranks.instruct(&Instruction::Setup { path, arm, key, operations }, control)?;
         let own = self.own.setup(block);
-        self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), control).map(drop)
+        self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), control).map(drop)
     }
 
     fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
@@ -100,14 +100,14 @@ impl Workload for OnRanks<'_> {
         self.ranks.instruct(&Instruction::Run { path, rate_per_s }, control)?;
         let directory = directory.again().map_err(WorkError::from);
         let done = run(self.ranks, &mut *self.own, directory, (key, operations, rate_per_s), control);
-        let own = done.map_or_else(said, |whole| Said::Whole(Box::new(whole)));
+        let own = done.map_or_else(Said::from, |whole| Said::Whole(Box::new(whole)));
         let is_shared = is_shared(&self.arm.plan.arms[0]);
         let (mut all, mut done) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.ranks.replies(&own, control)?) {
             if let Said::Whole(whole) = said
-                && !(is_shared && whole.entries == 0)
+                && !(is_shared && whole.counted.entries == 0)
             {
-                let entries = is_shared.then_some(whole.entries);
+                let entries = is_shared.then_some(whole.counted.entries);
                 done.push(RankWork { rank, done_ns: whole.elapsed_ns, entries });
                 all.push(*whole);
             }
@@ -116,12 +116,14 @@ impl Workload for OnRanks<'_> {
         let Some(last) = all.iter().max_by_key(|whole| whole.elapsed_ns) else {
             return Err(failed(io::Error::other("no rank did the work")));
         };
-        let are_equal = all.iter().all(|whole| (whole.entries, whole.hash) == (last.entries, last.hash));
+        let Counted { entries, hash, calls, .. } = last.counted;
+        let are_equal =
+            all.iter().all(|whole| (whole.counted.entries, whole.counted.hash) == (entries, hash));
         let (usage, entries, hash) = if is_shared {
-            let entries = all.iter().map(|whole| whole.entries).sum();
-            (all.iter().map(Whole::usage).sum(), entries, last.hash)
+            let entries = all.iter().map(|whole| whole.counted.entries).sum();
+            (all.iter().map(Whole::usage).sum(), entries, hash)
         } else {
-            (last.usage(), last.entries, if are_equal { last.hash } else { !last.hash })
+            (last.usage(), entries, if are_equal { hash } else { !hash })
         };
         if last.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
             return Err(failed(io::Error::other("the times of single operations are inconsistent")));
@@ -132,7 +134,7 @@ impl Workload for OnRanks<'_> {
             peak_bytes: last.peak_bytes,
             ranks: self.ranks.times_of(&done),
         });
-        Ok(Counted { entries, hash, calls: last.calls, written_bytes: 0 })
+        Ok(Counted { entries, hash, calls, written_bytes: 0 })
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {
@@ -143,7 +145,7 @@ impl Workload for OnRanks<'_> {
         let path = self.ranks.below(block.directory)?;
         self.ranks.instruct(&Instruction::Teardown { path }, block.control)?;
         let own = self.own.teardown(block);
-        self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), block.control).map(drop)
+        self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), block.control).map(drop)
     }
 }
 
@@ -170,9 +172,7 @@ fn run(
         system_ns: taken.usage.system_ns,
         read_bytes: taken.usage.read_bytes,
         peak_bytes: taken.peak_bytes,
-        entries: counted.entries,
-        hash: counted.hash,
-        calls: counted.calls,
+        counted,
         latency: stopwatch.latency(),
     })
 }
@@ -195,8 +195,8 @@ pub fn serve_rank(
                 let tasks = tasks.get_mut(ranks.rank() as usize).map(std::mem::take).unwrap_or_default();
                 ranks.prepare_own(&mut workers, tasks, &path, control)
             }
-            Instruction::Work { path, go } => {
-                ranks.work_own(std::mem::take(&mut workers), &path, &go, control)
+            Instruction::Work { path, rate_per_s } => {
+                ranks.work_own(std::mem::take(&mut workers), &path, rate_per_s, control)
             }
             Instruction::Check { path, arm } => blocks.check(&ranks, (&path, &arm), command, control),
             Instruction::Setup { path, arm, key, operations } => {
@@ -206,7 +206,7 @@ pub fn serve_rank(
             Instruction::Run { .. } => {
                 // The others wait there.
                 ranks.barrier()?;
-                said(failed(io::Error::other("the block was not set up")))
+                failed(io::Error::other("the block was not set up")).into()
             }
             Instruction::Teardown { .. } => Said::Ready,
             Instruction::End { code } => {
@@ -258,7 +258,7 @@ impl Blocks {
         control: RunControl<'_>,
     ) -> Said {
         let work = self.work(ranks, arm, command, control);
-        work.map_or_else(said, |(work, directory)| available(work.unavailable(&directory)))
+        work.map_or_else(Said::from, |(work, directory)| available(work.unavailable(&directory)))
     }
 
     /// Returns the first instruction that is not of this block.
@@ -278,7 +278,7 @@ impl Blocks {
         let mut work = match ready {
             Ok(work) => work,
             Err(error) => {
-                ranks.reply(&said(error), control)?;
+                ranks.reply(&error.into(), control)?;
                 return ranks.next(control);
             }
         };
@@ -288,13 +288,13 @@ impl Blocks {
                 Instruction::Run { path, rate_per_s } => {
                     let directory = ranks.open(&path);
                     let done = run(ranks, &mut *work, directory, (key, operations, rate_per_s), control);
-                    done.map_or_else(said, |whole| Said::Whole(Box::new(whole)))
+                    done.map_or_else(Said::from, |whole| Said::Whole(Box::new(whole)))
                 }
                 Instruction::Teardown { path } => {
                     let done = ranks.open(&path).and_then(|directory| {
                         work.teardown(&WorkBlock { directory: &directory, key, operations, control })
                     });
-                    done.map_or_else(said, |()| Said::Ready)
+                    done.map_or_else(Said::from, |()| Said::Ready)
                 }
                 other => return Ok(other),
             };

@@ -64,16 +64,16 @@ pub(crate) struct Files<'a> {
     seed: u64,
     source: WorkerSource<'a>,
     /// Workers prepared for a block.
-    crew: Crew,
+    crew: Crew<'a>,
     taken: Option<BlockUsage>,
 }
 
-enum Crew {
+enum Crew<'a> {
     None,
     Threads(Vec<Worker>),
     Processes(Processes),
     /// The workers of rank 0; the other ranks have their own.
-    Ranks(Vec<Worker>),
+    Ranks(&'a RankWorkers, Vec<Worker>),
 }
 
 impl<'a> Files<'a> {
@@ -151,7 +151,7 @@ impl Workload for Files<'_> {
                 Crew::Processes(Processes::prepare(tasks, directory, command, control)?)
             }
             (WorkerKind::Rank, WorkerSource { ranks: Some(ranks), .. }) => {
-                Crew::Ranks(ranks.prepare(tasks, directory, control)?)
+                Crew::Ranks(ranks, ranks.prepare(tasks, directory, control)?)
             }
             _ => Crew::Threads(processes::prepare(tasks, directory, control)?),
         };
@@ -168,14 +168,11 @@ impl Workload for Files<'_> {
                 processes::work_threads(&mut workers, directory, stopwatch, || (), control)?
             }
             Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
-            Crew::Ranks(workers) => match self.source.ranks {
-                Some(ranks) => {
-                    let (reports, of_ranks) = ranks.work(workers, directory, stopwatch, control)?;
-                    times = of_ranks;
-                    reports
-                }
-                None => Vec::new(),
-            },
+            Crew::Ranks(ranks, workers) => {
+                let (reports, of_ranks) = ranks.work(workers, directory, stopwatch, control)?;
+                times = of_ranks;
+                reports
+            }
         };
         let (taken, counted) = sum_up(&reports);
         self.taken = Some(BlockUsage { ranks: times, ..taken });

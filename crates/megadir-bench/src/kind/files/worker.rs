@@ -66,10 +66,7 @@ impl Pauses {
 
 impl Worker {
     pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
-        let set = task.set().map_err(|error| WorkError::Stage {
-            stage: "computing the files",
-            source: std::io::Error::other(error.to_string()),
-        })?;
+        let set = task.set().map_err(|error| WorkError::other("computing the files", error.to_string()))?;
         let top = task.top(data, true)?;
         let work = &task.work;
         if work.operation == FileOperation::Create && task.made.directories == MakeDirectories::Before {

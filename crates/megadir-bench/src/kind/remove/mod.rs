@@ -250,18 +250,17 @@ impl Removal {
         // The workers share a descriptor table: a thread's own outlives `join` for a moment, and the unmount
         // would fail with EBUSY.
         let options = RemoveOptions::new(self.threads as usize, &on_failure);
-        let removed =
-            remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
+        let removed = remove_contents(directory, &options, &progress).map_err(failed)?;
         control.check()?;
         match failures.take().pop() {
-            Some(failure) => Err(failed(failure.into())),
+            Some(failure) => Err(failed(failure)),
             None => Ok(removed.counts.entries),
         }
     }
 }
 
-fn failed(source: std::io::Error) -> WorkError {
-    WorkError::Stage { stage: STAGE, source }
+fn failed(source: impl Into<std::io::Error>) -> WorkError {
+    WorkError::Stage { stage: STAGE, source: source.into() }
 }
 
 impl Workload for Removal {
@@ -284,7 +283,7 @@ impl Workload for Removal {
         let started = Instant::now();
         let entries = match self.work.by {
             Remover::PlainLoop => {
-                let own = directory.reopen().map_err(|error| failed(error.into()))?;
+                let own = directory.reopen().map_err(failed)?;
                 remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
                 self.files
             }
@@ -322,7 +321,7 @@ mod linux {
     use megadir_sys::usage::{Usage, children_usage};
     use rustix::fs::RawDir;
 
-    use super::failed;
+    use super::{STAGE, failed};
     use crate::control::WorkError;
 
     const NAMES_MAX: usize = 50_000;
@@ -337,36 +336,36 @@ mod linux {
     }
 
     pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
-        let own = directory.reopen().map_err(|error| failed(error.into()))?;
+        let own = directory.reopen().map_err(failed)?;
         let mut buffer = Vec::with_capacity(64 << 10);
         let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
         let mut names = Vec::new();
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|error| failed(error.into()))?;
+            let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
                 names.push(OsStr::from_bytes(name).to_owned());
             }
         }
         if names.len() > NAMES_MAX {
-            return Err(failed(std::io::Error::other("too many directories for one rm -rf")));
+            return Err(WorkError::other(STAGE, "too many directories for one rm -rf"));
         }
         Ok(names)
     }
 
     pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
         // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
-        let own = directory.reopen().map_err(|error| failed(error.into()))?;
+        let own = directory.reopen().map_err(failed)?;
         let mut rm = rm();
         rm.args(["-rf", "--"]).args(names).current_dir(format!("/proc/self/fd/{}", own.as_raw_fd()));
         let output = rm.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)?;
         match output.status.success() {
             true => Ok(()),
-            false => Err(failed(std::io::Error::other(format!(
-                "rm -rf: {}: {}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default()
-            )))),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let first = said.lines().next().unwrap_or_default();
+                Err(WorkError::other(STAGE, format!("rm -rf: {}: {first}", output.status)))
+            }
         }
     }
 

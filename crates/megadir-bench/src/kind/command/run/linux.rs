@@ -150,7 +150,7 @@ impl<'a> Program<'a> {
     }
 
     fn paths(&self, directory: &Dir) -> Result<Paths, WorkError> {
-        let own = directory.reopen().map_err(|error| failed(std::io::Error::from(error)))?;
+        let own = directory.reopen().map_err(failed)?;
         let path = path_of(&own).map_err(failed)?;
         let parent = match self.own {
             true => Some(os::open_below(own.at(), "..").map_err(failed)?),

@@ -116,8 +116,7 @@ impl FileAttributes {
         threads: u32,
         keeps: bool,
     ) -> Result<Self, WorkError> {
-        let method = method_named(method)
-            .map_err(|reason| WorkError::at("attributes")(std::io::Error::other(reason)))?;
+        let method = method_named(method).map_err(|reason| WorkError::other("attributes", reason))?;
         let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
         Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
     }
@@ -255,8 +254,8 @@ mod system {
                 path.truncate(prefix);
                 path.extend_from_slice(entry.name);
                 path.push(0);
-                let path = CStr::from_bytes_with_nul(&path)
-                    .map_err(|error| WorkError::at("lstat")(std::io::Error::other(error)))?;
+                let path =
+                    CStr::from_bytes_with_nul(&path).map_err(|error| WorkError::other("lstat", error))?;
                 asked += 1;
                 match rustix::fs::lstat(path) {
                     Ok(status) => {
