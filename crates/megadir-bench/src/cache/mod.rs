@@ -72,7 +72,8 @@ pub(crate) trait Directories {
 }
 
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
-    WorkError::other(state.name(), Into::<String>::into(reason))
+    let reason: String = reason.into();
+    WorkError::other(state.name(), reason)
 }
 
 #[derive(Clone, Debug)]

@@ -98,7 +98,7 @@ impl Kit {
             let record = self.folder.join(format!("{}.jsonl", study.meta.name));
             let state = self.state(&study, &record, interrupt)?;
             if interrupt.asked() {
-                return Err(CliError { message: "interrupted".into(), code: exit::INTERRUPTED });
+                return Err(CliError::interrupted("interrupted"));
             }
             planned.push(Planned { study, record, state });
         }
@@ -164,18 +164,7 @@ impl Kit {
     }
 
     fn asked<'a>(&self, study: &Study, run: &'a RunArgs) -> Asked<'a> {
-        Asked {
-            study: study.clone(),
-            preset: self.preset,
-            spread: None,
-            epochs: None,
-            rate_per_s: None,
-            backends: &[],
-            buffers_bytes: &[],
-            threads: &[],
-            of_all: true,
-            run,
-        }
+        Asked { study: study.clone(), spread: None, request: run.request(self.preset), of_all: true, run }
     }
 
     fn measure(&self, planned: &[Planned], interrupt: &Interrupt) -> Result<u8, CliError> {
