@@ -3,7 +3,7 @@
 
 use super::instructions::{knows, optimised_binary};
 use crate::ci::drive::{Context, Report};
-use crate::process;
+use crate::{files, process};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -78,8 +78,7 @@ fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Optio
     if !rustix::process::geteuid().is_root() {
         return Ok(Some("it mounts file systems, which needs root".to_owned()));
     }
-    let folder = tempfile::tempdir_in(context.scratch()?)
-        .map_err(|error| format!("cannot create a folder: {error}"))?;
+    let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
     command.args(["bench", "run"]).args(extra.words).current_dir(folder.path());
     finish(&mut command, QUICK, folder.path(), extra.name, context)
@@ -94,8 +93,7 @@ fn studies(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
-    let folder = tempfile::tempdir_in(context.scratch()?)
-        .map_err(|error| format!("cannot create a folder: {error}"))?;
+    let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
     command.args(["bench", "run", study]).current_dir(folder.path());
     let own = FILE_SYSTEMS.iter().find(|own| own.study == study);
@@ -133,11 +131,9 @@ fn finish(
 }
 
 fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Result<(), String> {
-    let kept = context.scratch()?.join("records");
-    let cannot = |error: std::io::Error| format!("cannot keep the record in {}: {error}", kept.display());
-    std::fs::create_dir_all(&kept).map_err(cannot)?;
     let record = names.iter().find(|name| name.ends_with(".jsonl")).ok_or("wrote no record")?;
-    std::fs::copy(folder.join(record), kept.join(format!("{study}.jsonl"))).map(|_| ()).map_err(cannot)
+    let kept = context.scratch()?.join("records").join(format!("{study}.jsonl"));
+    files::copy(&folder.join(record), &kept)
 }
 
 fn left_behind(names: &[String]) -> Result<(), String> {
@@ -152,13 +148,8 @@ fn left_behind(names: &[String]) -> Result<(), String> {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, String> {
-    let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(cannot)? {
-        names.push(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    Ok(names)
+    let paths = files::list(folder)?;
+    Ok(paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
 }
 
 #[cfg(test)]
