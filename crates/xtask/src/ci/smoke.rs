@@ -12,35 +12,21 @@ const QUICK: Duration = Duration::from_secs(180);
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
 const NOTHING_COULD_RUN: i32 = 3;
 
-struct PrivateFs {
-    study: &'static str,
-    name: &'static str,
-    needed: bool,
-}
+/// The study that needs a file system whose directories are soon full.
+const FULL_SOON: &str = "limits";
 
-/// A new ext4: it creates files slowly if many were removed recently, and builds remove thousands.
-const FRESH: &str = "ext4";
-
-/// Studies with a file system of their own; for `limits`, one whose directories are soon full.
-static FILE_SYSTEMS: &[PrivateFs] = &[
-    PrivateFs { study: "limits", name: "ext4:block=1k:^has_journal", needed: true },
-    PrivateFs { study: "fill", name: FRESH, needed: false },
-    PrivateFs { study: "layout", name: FRESH, needed: false },
-    PrivateFs { study: "peers", name: FRESH, needed: false },
-    PrivateFs { study: "smallfile", name: FRESH, needed: false },
-    PrivateFs { study: "remove", name: FRESH, needed: false },
-];
-
-struct ExtraRun {
-    name: &'static str,
-    words: &'static [&'static str],
+/// A file system of the study's own, if root may mount one. ext4 creates files slowly if many were removed
+/// recently, and builds remove thousands.
+fn own_file_system(study: &str) -> Option<&'static str> {
+    match study {
+        FULL_SOON => Some("ext4:block=1k:^has_journal"),
+        "fill" | "layout" | "peers" | "smallfile" | "remove" => Some("ext4"),
+        _ => None,
+    }
 }
 
 /// Several file systems side by side, one of them served by another's driver and one in memory.
-static EXTRA_RUNS: &[ExtraRun] = &[ExtraRun {
-    name: "file-systems",
-    words: &["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"],
-}];
+const SIDE_BY_SIDE: [&str; 6] = ["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
@@ -56,10 +42,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         let started = Instant::now();
         add_result(&mut report, study, started, try_study(&binary, study, context));
     }
-    for extra in EXTRA_RUNS {
-        let started = Instant::now();
-        add_result(&mut report, extra.name, started, try_extra(&binary, extra, context));
-    }
+    let (name, started) = ("file-systems", Instant::now());
+    add_result(&mut report, name, started, try_side_by_side(&binary, name, context));
     Ok(report)
 }
 
@@ -74,14 +58,14 @@ fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<O
     }
 }
 
-fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Option<String>, String> {
+fn try_side_by_side(binary: &Path, name: &str, context: &Context) -> Result<Option<String>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(Some("it mounts file systems, which needs root".to_owned()));
     }
     let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
-    command.args(["bench", "run"]).args(extra.words).current_dir(folder.path());
-    finish(&mut command, QUICK, folder.path(), extra.name, context)
+    command.args(["bench", "run"]).args(SIDE_BY_SIDE).current_dir(folder.path());
+    finish(&mut command, QUICK, folder.path(), name, context)
 }
 
 fn studies(folder: &Path) -> Result<Vec<String>, String> {
@@ -96,13 +80,12 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
     command.args(["bench", "run", study]).current_dir(folder.path());
-    let own = FILE_SYSTEMS.iter().find(|own| own.study == study);
     let root = rustix::process::geteuid().is_root();
-    if own.is_some_and(|own| own.needed) && !root {
+    if study == FULL_SOON && !root {
         return Ok(Some("it mounts a file system, which needs root".to_owned()));
     }
-    if let Some(own) = own.filter(|_| root) {
-        command.args(["--fs", own.name]);
+    if let Some(own) = own_file_system(study).filter(|_| root) {
+        command.args(["--fs", own]);
     }
     if !context.full {
         command.arg("--quick");
