@@ -26,8 +26,15 @@ pub(crate) enum WorkError {
 }
 
 impl WorkError {
-    pub(crate) fn at(stage: &'static str) -> impl Fn(io::Error) -> Self + Copy {
-        move |source| Self::Stage { stage, source }
+    pub(crate) fn at<E: Into<io::Error>>(stage: &'static str) -> impl Fn(E) -> Self + Copy {
+        move |source| Self::Stage { stage, source: source.into() }
+    }
+
+    pub(crate) fn other(
+        stage: &'static str,
+        reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Stage { stage, source: io::Error::other(reason) }
     }
 }
 

@@ -3,10 +3,7 @@
 
 use std::io;
 
-use megadir_record::{
-    Built, Chain, End, Epoch, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason,
-    Writer, redact,
-};
+use megadir_record::{Chain, Line, Plan, Writer, redact};
 
 use megadir::{Time, Utc};
 
@@ -16,26 +13,15 @@ use crate::schedule::Block;
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     Filling(FillProgress),
-    Started(&'a Header),
-    Built(&'a Built),
-    Used(&'a UsedByArms),
-    Epoch(&'a Epoch),
-    Checked(&'a SelfCheck),
-    Resumed(&'a Resumed),
-    Noted(&'a Note),
+    /// A line of the record.
+    Recorded(&'a Line),
     Starts {
         plan: &'a Plan,
         block: &'a Block,
     },
-    Measured(&'a Sample),
-    Voided {
-        sample: &'a Sample,
-        reason: VoidReason,
-    },
     /// Later blocks work on other or re-created data: the record must be made durable.
     EpochEnds,
     Cleaning,
-    Ended(&'a End),
 }
 
 pub trait Listener {
@@ -90,9 +76,16 @@ impl<W: Durable> Recorder<W> {
 impl<W: Durable> Listener for Recorder<W> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let line = match event {
-            Event::Started(header) => {
+            Event::Recorded(line) => *line,
+            Event::EpochEnds => {
+                return self.writer.as_mut().map_or(Ok(()), |writer| writer.get_mut().make_durable());
+            }
+            Event::Filling(_) | Event::Starts { .. } | Event::Cleaning => return Ok(()),
+        };
+        match line {
+            Line::Header(header) => {
                 let Some(output) = self.output.take() else { return Ok(()) };
-                let mut header = (*header).clone();
+                let mut header = (**header).clone();
                 if let Some(private) = &mut self.private {
                     private.extend(redact::private_names(&header));
                     redact::header(&mut header, private);
@@ -100,34 +93,20 @@ impl<W: Durable> Listener for Recorder<W> {
                 self.writer = Some(Writer::start(output, header)?);
                 return Ok(());
             }
-            Event::Resumed(resumed) => {
+            Line::Resumed(_) => {
                 self.writer = self.output.take().map(|output| Writer::resume(output, self.chain));
-                Line::Resumed((*resumed).clone())
             }
-            Event::Noted(note) => Line::Note((*note).clone()),
-            Event::Built(built) => Line::Built((*built).clone()),
-            Event::Used(used) => Line::Used(**used),
-            Event::Epoch(epoch) => Line::Epoch((*epoch).clone()),
-            Event::Checked(check) => Line::SelfCheck((*check).clone()),
-            Event::Measured(sample) => Line::Sample((*sample).clone()),
-            Event::Voided { sample, reason } => Line::Void {
-                epoch: sample.epoch,
-                round: sample.round,
-                attempt: sample.attempt,
-                reason: *reason,
-            },
-            Event::Ended(end) => Line::End((*end).clone()),
-            Event::EpochEnds => {
-                return self.writer.as_mut().map_or(Ok(()), |writer| writer.get_mut().make_durable());
-            }
-            Event::Filling(_) | Event::Starts { .. } | Event::Cleaning => return Ok(()),
-        };
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        let mut line = line;
-        if let Some(private) = &self.private {
-            redact::line(&mut line, private);
+            _ => {}
         }
-        writer.write(&line)?;
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        match &self.private {
+            None => writer.write(line)?,
+            Some(private) => {
+                let mut line = line.clone();
+                redact::line(&mut line, private);
+                writer.write(&line)?;
+            }
+        }
         if matches!(line, Line::End(_)) { writer.get_mut().make_durable() } else { Ok(()) }
     }
 }

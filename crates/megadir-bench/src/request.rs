@@ -1,5 +1,7 @@
 //! Plain data of planning: the user's request, the facts of the machine, and the result.
 
+use std::fmt::Display;
+
 use megadir::nearest::choices;
 use megadir_record::{CacheState, Note, Plan, Preset};
 
@@ -192,6 +194,25 @@ pub enum PlanError {
     Nothing { reason: String },
 }
 
+impl PlanError {
+    pub(crate) fn value(what: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
+        Self::Value { what, value: value.to_string(), allowed: allowed.into() }
+    }
+}
+
+/// Refuses a number outside of 1 to `most`.
+pub(crate) fn check_numbers(
+    what: &'static str,
+    numbers: impl IntoIterator<Item = impl Into<u64>>,
+    most: impl Into<u64>,
+) -> Result<(), PlanError> {
+    let most = most.into();
+    match numbers.into_iter().map(Into::<u64>::into).find(|number| !(1..=most).contains(number)) {
+        Some(number) => Err(PlanError::value(what, number, format!("expected 1 to {most}"))),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
     facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
         let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
@@ -201,22 +222,13 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
 
 /// Refuses a buffer or thread count that no backend takes: the only range check before the backend's own. If
 /// only the arm's backend refuses it, the arm is omitted with a note.
-pub(crate) fn check_reading(
-    facts: &[BackendFact],
-    buffer_bytes: Option<u64>,
-    threads: u32,
-) -> Result<(), PlanError> {
-    let refuse = |what, value, allowed| Err(PlanError::Value { what, value, allowed });
+pub(crate) fn check_reading(facts: &[BackendFact], buffer_bytes: u64, threads: u32) -> Result<(), PlanError> {
     let low = facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
     let high = facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);
-    if let Some(bytes) = buffer_bytes.filter(|bytes| !(low..=high).contains(bytes)) {
+    if !(low..=high).contains(&buffer_bytes) {
         let allowed = format!("expected {low} to {high} bytes");
-        return refuse("the buffer", format!("{bytes} bytes"), allowed);
+        return Err(PlanError::value("the buffer", format!("{buffer_bytes} bytes"), allowed));
     }
     let threads_max = facts.iter().map(|fact| fact.threads_max).max().unwrap_or(u32::MAX);
-    if !(1..=threads_max).contains(&threads) {
-        let allowed = format!("expected 1 to {threads_max}");
-        return refuse("the number of threads", threads.to_string(), allowed);
-    }
-    Ok(())
+    check_numbers("the number of threads", [threads], threads_max)
 }

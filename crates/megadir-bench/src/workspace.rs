@@ -5,6 +5,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 #[cfg(windows)]
 use in_place as protocol;
@@ -54,13 +55,13 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    pub(crate) fn create(parent: &Path, started_unix_s: u64, seed: u64) -> io::Result<Self> {
+    pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         let parent_at = os::open_directory(parent)?;
-        let mut random =
-            SplitMix64::new(seed ^ u64::from(std::process::id()) ^ started_unix_s.rotate_left(32));
+        let now_ns = since_1970().as_nanos() as u64;
+        let mut random = SplitMix64::new(now_ns ^ u64::from(std::process::id()).rotate_left(32));
         for _ in 0..64 {
             let name = format!("{PREFIX}{}", random_characters(&mut random));
-            match protocol::make(parent_at.at(), &name, started_unix_s) {
+            match protocol::make(parent_at.at(), &name) {
                 Ok((directory, marker)) => {
                     let path = parent.join(&name);
                     return Ok(Self { parent: parent_at, name, path, directory, marker });
@@ -140,7 +141,7 @@ impl Unfinished {
     }
 }
 
-fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
+fn mark(directory: Borrowed<'_>, name: &str) -> Result<File, Unfinished> {
     let mut marker = match os::create(directory, MARKER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
         opened => opened.map_err(Unfinished::Ours)?,
@@ -161,7 +162,7 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
         program: PROGRAM.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
-        started_unix_s,
+        started_unix_s: since_1970().as_secs(),
         run: name.to_owned(),
     };
     let text = serde_json::to_vec(&text).map_err(|error| Unfinished::Ours(error.into()))?;
@@ -306,6 +307,10 @@ fn read_marker(marker: &mut File, name: &str, unfinished: bool) -> Option<bool> 
     }
 }
 
+pub(crate) fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
 fn random_characters(random: &mut SplitMix64) -> String {
     const CHARACTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let character = |_| char::from(CHARACTERS[(random.next_u64() % 36) as usize]);
@@ -337,8 +342,8 @@ impl Closed {
     }
 
     /// Creates it again, empty, in a parent that no longer has it.
-    pub(crate) fn make(self, parent: Owned, started_unix_s: u64) -> io::Result<Workspace> {
-        let (directory, marker) = protocol::make(parent.at(), &self.name, started_unix_s)?;
+    pub(crate) fn make(self, parent: Owned) -> io::Result<Workspace> {
+        let (directory, marker) = protocol::make(parent.at(), &self.name)?;
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
     }
 }
@@ -357,10 +362,10 @@ mod in_place {
     use crate::os::removal::{Beat, remove_content, remove_emptied};
     use crate::os::{self, At, Borrowed, Owned};
 
-    pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
+    pub(super) fn make(parent: Borrowed<'_>, name: &str) -> io::Result<(Owned, File)> {
         os::make_private_directory(parent, name)?;
         let directory = os::open_below(parent, name)?;
-        let failed = match mark(directory.at(), name, started_unix_s) {
+        let failed = match mark(directory.at(), name) {
             Ok(marker) => return Ok((directory, marker)),
             Err(failed) => failed,
         };
@@ -421,7 +426,7 @@ mod renamed {
     use crate::os::removal::{Beat, remove_content};
     use crate::os::{self, At, Borrowed, Owned};
 
-    pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
+    pub(super) fn make(parent: Borrowed<'_>, name: &str) -> io::Result<(Owned, File)> {
         let unfinished = format!("{name}{UNFINISHED}");
         match os::status(parent, name) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -430,7 +435,7 @@ mod renamed {
         os::make_private_directory(parent, &unfinished)?;
         let finished =
             os::open_below(parent, unfinished.as_str()).map_err(Unfinished::Ours).and_then(|directory| {
-                let marked = mark(directory.at(), name, started_unix_s);
+                let marked = mark(directory.at(), name);
                 let marker = marked.inspect_err(|failed| failed.remove_marker(directory.at()))?;
                 let renamed = os::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
                 renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;

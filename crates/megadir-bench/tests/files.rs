@@ -11,8 +11,9 @@ use megadir_bench::{
 };
 use megadir_record::{
     Access, Arm, ArmId, Axes, CacheState, ContentKind, Data, DataId, DataSource, End, FileOperation,
-    FileOrder, FileWork, Made, MakeDirectories, NAME_LENGTHS, NameScheme, Order, Plan, Preset, Record, Role,
-    Rules, Sample, Sharing, SizeLaw, Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
+    FileOrder, FileWork, Line, Made, MakeDirectories, NAME_LENGTHS, NameScheme, Order, Plan, Preset, Record,
+    Role, Rules, Sample, Sharing, SizeLaw, Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind,
+    Workers,
 };
 use megadir_testkit::mount::{EXT4, EXT4_1K, Mount, Recipe};
 use megadir_testkit::require;
@@ -121,8 +122,8 @@ struct Heard {
 impl Listener for Heard {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::Measured(sample) => {
-                self.samples.push((*sample).clone());
+            Event::Recorded(Line::Sample(sample)) => {
+                self.samples.push(sample.clone());
                 if let Some((_, act)) =
                     self.after.as_ref().filter(|(blocks, _)| *blocks == self.samples.len())
                 {
@@ -132,9 +133,9 @@ impl Listener for Heard {
                     return Err(io::Error::other("as asked for"));
                 }
             }
-            Event::Ended(end) => self.ended = Some((*end).clone()),
-            Event::Used(used) => self.used.push(**used),
-            Event::Noted(note) => self.notes.push(note.text.clone()),
+            Event::Recorded(Line::End(end)) => self.ended = Some(end.clone()),
+            Event::Recorded(Line::Used(used)) => self.used.push(*used),
+            Event::Recorded(Line::Note(note)) => self.notes.push(note.text.clone()),
             _ => {}
         }
         Ok(())

@@ -85,24 +85,26 @@ impl Disk {
         rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
     }
 
-    /// Drops the cached pages of device and image; returns how many of each are left.
-    pub fn cool(&self) -> io::Result<Left> {
-        let mut left = Left::default();
+    /// Drops the cached pages of device and image.
+    pub fn cool(&self) -> io::Result<Cold> {
+        let mut cold = Cold::default();
         rustix::fs::fsync(&self.device)?;
         rustix::fs::fadvise(&self.device, 0, None, Advice::DontNeed)?;
-        left.device_pages = resident(self.device.as_fd())?.cached;
+        cold.device_pages = resident(self.device.as_fd())?.cached;
         if let Some(image) = &self.image {
             rustix::fs::fdatasync(&**image)?;
             rustix::fs::fadvise(&**image, 0, None, Advice::DontNeed)?;
-            left.image_pages = resident(image.as_fd())?.cached;
+            cold.image_pages = resident(image.as_fd())?.cached;
         }
-        Ok(left)
+        Ok(cold)
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Cold {
+    /// Still cached after unmounting.
     pub device_pages: u64,
+    /// Still in this machine's page cache; 0 for devices.
     pub image_pages: u64,
 }
 

@@ -21,10 +21,10 @@ mod table;
 
 pub use control::RunControl;
 #[cfg(target_os = "linux")]
-pub use disk::{Disk, make_image};
+pub use disk::{Cold, Disk, make_image};
 pub use error::LabError;
 #[cfg(target_os = "linux")]
-pub use mounted::{Cold, Mounted};
+pub use mounted::Mounted;
 #[cfg(target_os = "linux")]
 pub use program::{missing, tool};
 pub use spec::Backing;

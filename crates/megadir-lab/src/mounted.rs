@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::control::{RunControl, WRITING_BACK, marked, words};
-use crate::disk::Disk;
+use crate::disk::{Cold, Disk};
 use crate::mount::{self, is_mounted};
 use crate::program::{self, Running};
 use crate::{Backing, LabError, Spec};
@@ -33,14 +33,6 @@ pub struct Mounted {
     name: String,
     path: PathBuf,
     mounted: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cold {
-    /// Still cached after unmounting.
-    pub device_pages: u64,
-    /// Still in this machine's page cache; 0 for devices.
-    pub image_pages: u64,
 }
 
 impl Mounted {
@@ -120,9 +112,7 @@ impl Mounted {
     /// device can be claimed exclusively. Errors: `EBUSY` while a descriptor is open on it,
     /// [`LabError::NotCold`] if anything stayed; it may stay unmounted.
     pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
-        self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
-        self.detach(control)?;
-        let cold = self.prove_gone(control)?;
+        let cold = self.take_away(control)?;
         self.attach(control)?;
         Ok(cold)
     }
@@ -130,9 +120,7 @@ impl Mounted {
     /// Unmounts, runs the same mkfs again, and mounts. A user's device is checked first
     /// ([`LabError::Device`]).
     pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
-        self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
-        self.detach(control)?;
-        self.prove_gone(control)?;
+        self.take_away(control)?;
         self.format(control)?;
         self.attach(control)
     }
@@ -199,8 +187,14 @@ impl Mounted {
         }
     }
 
-    fn prove_gone(&self, control: RunControl<'_>) -> Result<Cold, LabError> {
-        let not_cold = |left: String| LabError::NotCold { name: self.spec.to_string(), left };
+    /// Unmounts it if its content is kept, and verifies that it is gone from memory.
+    fn take_away(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
+        let name = self.spec.to_string();
+        let not_cold = |left: String| LabError::NotCold { name, left };
+        if let Err(left) = self.keeps_content() {
+            return Err(not_cold(left));
+        }
+        self.detach(control)?;
         let Some(disk) = &self.disk else { return Err(not_cold("it has no device".into())) };
         if is_mounted(&self.parent, &self.name) {
             return Err(not_cold("another file system is still mounted there".into()));
@@ -209,8 +203,7 @@ impl Mounted {
             return Err(not_cold(format!("its device {} is still in use", disk.path.display())));
         }
         let cool = || disk.cool().map_err(LabError::failed(format!("drop the cache of {}", self.spec)));
-        let left = marked(control.heartbeat, WRITING_BACK, cool)?;
-        Ok(Cold { device_pages: left.device_pages, image_pages: left.image_pages })
+        marked(control.heartbeat, WRITING_BACK, cool)
     }
 
     /// On most kernels ext4 serves ext2 and ext3 too, visible as a directory in /sys.

@@ -1,6 +1,8 @@
 //! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no
 //! memory.
 
+#[cfg(unix)]
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use megadir::FileType;
@@ -110,10 +112,7 @@ impl Flat {
     /// The directory must not exist. Names that the file system rejects are left out (NTFS wants UTF-8).
     pub fn build(&self, directory: &Path) {
         std::fs::create_dir(directory).unwrap();
-        let maker = Maker::open(directory);
-        for index in 0..self.entries {
-            maker.make_if_named(&self.name(index), self.kind(index));
-        }
+        self.fill(directory);
     }
 
     /// Tests must not change it. On Windows it is taken from `MEGADIR_TREES` if it exists there
@@ -124,15 +123,28 @@ impl Flat {
         if let Some(ready) = ready.map(|ready| Path::new(&ready).join(&name)).filter(|ready| ready.is_dir()) {
             return ready;
         }
-        let path = parent.join(&name);
-        if !path.exists() {
-            // A partial tree must never pass for a whole one.
-            let partial = parent.join(name + ".partial");
-            self.build(&partial);
-            std::fs::rename(&partial, &path).unwrap();
-        }
-        path
+        ensure(parent, &name, |path| self.fill(path))
     }
+
+    fn fill(&self, directory: &Path) {
+        let maker = Maker::open(directory);
+        for index in 0..self.entries {
+            maker.make_if_named(&self.name(index), self.kind(index));
+        }
+    }
+}
+
+/// `fill` gets a new directory.
+pub fn ensure(parent: &Path, name: &str, fill: impl FnOnce(&Path)) -> PathBuf {
+    let path = parent.join(name);
+    if !path.exists() {
+        // A partial tree must never pass for a whole one.
+        let partial = parent.join(format!("{name}.partial"));
+        std::fs::create_dir(&partial).unwrap();
+        fill(&partial);
+        std::fs::rename(&partial, &path).unwrap();
+    }
+    path
 }
 
 /// Created in advance: Wine reads a whole directory to create one file in it.
@@ -157,20 +169,21 @@ pub struct Maker {
     directory: PathBuf,
 }
 
+impl Maker {
+    pub fn make(&self, name: &[u8], kind: FileType) {
+        assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
+    }
+}
+
 #[cfg(unix)]
 impl Maker {
     pub fn open(directory: &Path) -> Self {
         Self { directory: std::fs::File::open(directory).unwrap() }
     }
 
-    pub fn make(&self, name: &[u8], kind: FileType) {
-        assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
-    }
-
     /// `false` if the file system rejects the name; the entry must not exist.
     pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
         use rustix::fs::{FileType as Kind, Mode, mkdirat, mknodat, symlinkat};
-        use std::os::unix::ffi::OsStrExt;
         let (directory, path) = (&self.directory, std::ffi::OsStr::from_bytes(name));
         let mode = Mode::from_raw_mode(0o644);
         let made = match kind {
@@ -188,19 +201,16 @@ impl Maker {
     }
 
     pub fn has(&self, name: &[u8]) -> bool {
-        use std::os::unix::ffi::OsStrExt;
         let path = std::ffi::OsStr::from_bytes(name);
         rustix::fs::statat(&self.directory, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     pub fn remove(&self, name: &[u8]) {
-        use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes(name);
         rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).unwrap();
     }
 
     pub fn rename(&self, from: &[u8], to: &[u8]) {
-        use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes;
         rustix::fs::renameat(&self.directory, name(from), &self.directory, name(to)).unwrap();
     }
@@ -210,10 +220,6 @@ impl Maker {
 impl Maker {
     pub fn open(directory: &Path) -> Self {
         Self { directory: directory.to_owned() }
-    }
-
-    pub fn make(&self, name: &[u8], kind: FileType) {
-        assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
 
     /// `false` if the system rejects the name; the entry must not exist.

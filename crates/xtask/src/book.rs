@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::process::{self, CratesIo};
 use crate::workspace::Workspace;
 
@@ -50,17 +51,14 @@ pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
 pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
     let source = workspace.target.join("book-source");
     let book = workspace.target.join("book");
-    let failed = |error: io::Error| format!("cannot copy the pages to {}: {error}", source.display());
     for old in [&source, &book] {
-        if old.exists() {
-            fs::remove_dir_all(old).map_err(|error| format!("cannot remove {}: {error}", old.display()))?;
-        }
+        files::remove_folder(old)?;
     }
-    copy_pages(&workspace.root, &source).map_err(failed)?;
+    copy_pages(&workspace.root, &source).map_err(files::cannot("copy the pages to", &source))?;
     let mut command = Command::new(tools(workspace).join("bin/mdbook"));
     let (_, said) = process::outputs(command.arg("build").arg(&source).arg("--dest-dir").arg(&book))?;
     // mdBook copies the first page there, whose links begin in docs/.
-    fs::write(book.join("index.html"), FIRST).map_err(failed)?;
+    files::write(&book.join("index.html"), FIRST)?;
     if let Some(line) = said.lines().find(|line| line.contains("WARN") || line.contains("ERROR")) {
         return Err(format!("mdbook: {line}"));
     }
@@ -124,7 +122,7 @@ struct Page {
 
 fn check_links(book: &Path) -> Result<String, String> {
     let mut pages = BTreeMap::new();
-    read_pages(book, &mut pages).map_err(|error| format!("cannot read {}: {error}", book.display()))?;
+    read_pages(book, &mut pages).map_err(files::cannot("read", book))?;
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (path, page) in &pages {
         for link in page.links.iter().filter(|link| !link.contains(':')) {

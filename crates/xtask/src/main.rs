@@ -5,6 +5,7 @@
 
 mod book;
 mod ci;
+mod files;
 #[cfg(target_os = "linux")]
 mod package;
 mod process;

@@ -99,6 +99,13 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// Whether the toolchain has the standard library for a target.
+pub(crate) fn has_library(target: &str) -> bool {
+    let words = ["--print", "target-libdir", "--target", target];
+    let folder = output(Command::new("rustc").args(words));
+    folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+}
+
 pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

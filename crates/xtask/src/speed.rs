@@ -4,6 +4,7 @@
 //! The study is megadir's own: `megadir bench run peers` needs nothing of this. A missing program is left out
 //! of the study, with a note. `--published` makes the records and pages of the repository again.
 
+use crate::files;
 use crate::process::{self, CratesIo};
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
@@ -78,14 +79,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
-    let mut build = Command::new(process::cargo());
-    process::run(build.current_dir(&workspace.root).args([
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "megadir-cli",
-    ]))?;
+    process::run(&mut workspace.cargo(&["build", "--release", "--locked", "--package", "megadir-cli"]))?;
     let tools = workspace.target.join("tools");
     if !args.installed {
         for peer in PEERS {
@@ -119,11 +113,7 @@ fn publish(
     size: &dyn Fn(&str) -> Vec<String>,
 ) -> Result<(), String> {
     let folder = workspace.target.join("speed");
-    let failed = |error: std::io::Error| format!("cannot write the records: {error}");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(failed)?;
-    }
-    std::fs::create_dir_all(&folder).map_err(failed)?;
+    files::recreate_folder(&folder)?;
     let record = |place: usize| folder.join(format!("record{place}.jsonl"));
     for (place, publication) in PUBLICATIONS.iter().enumerate() {
         let mut run = study();
@@ -133,13 +123,9 @@ fn publish(
     }
     for (place, publication) in PUBLICATIONS.iter().enumerate() {
         let published = workspace.root.join(publication.folder);
-        let copied = std::fs::create_dir_all(&published)
-            .and_then(|()| std::fs::copy(record(place), published.join("record.jsonl")));
-        copied.map_err(failed)?;
+        files::copy(&record(place), &published.join("record.jsonl"))?;
     }
-    process::run(
-        Command::new(process::cargo()).current_dir(&workspace.root).args(PAGES).env("MEGADIR_BLESS", "1"),
-    )
+    process::run(workspace.cargo(&PAGES).env("MEGADIR_BLESS", "1"))
 }
 
 /// The `python3` on `PATH` may be a script that searches for the interpreter each time.
@@ -151,7 +137,7 @@ fn link_interpreter(folder: &Path) -> Result<(), String> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => std::os::unix::fs::symlink(printed.trim(), &link),
     });
-    made.map_err(|error| format!("cannot link {}: {error}", link.display()))
+    made.map_err(files::cannot("link", &link))
 }
 
 fn before_path(folder: PathBuf) -> Result<std::ffi::OsString, String> {

@@ -3,12 +3,11 @@
 //! maturin is installed by pip into `target/python-tools`. `pip3 --python` needs no pip in the environment,
 //! and so no `python3-venv`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{files, process};
 
 const MATURIN: &str = "maturin==1.16.0";
 
@@ -52,10 +51,7 @@ impl Environment {
     }
 
     pub(crate) fn bare(interpreter: &Path, folder: PathBuf) -> Result<Self, String> {
-        if folder.exists() {
-            fs::remove_dir_all(&folder)
-                .map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
-        }
+        files::remove_folder(&folder)?;
         Self::of(interpreter, folder)
     }
 
@@ -72,27 +68,14 @@ impl Environment {
 }
 
 pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, String> {
-    let mut program = Command::new(process::cargo());
-    program.current_dir(&workspace.root).args([
-        "build",
-        "--locked",
-        "--package",
-        "megadir-cli",
-        "--profile",
-        profile,
-    ]);
-    process::run(&mut program)?;
+    let words = ["build", "--locked", "--package", "megadir-cli", "--profile", profile];
+    process::run(&mut workspace.cargo(&words))?;
     let package = workspace.root.join("crates/megadir-python");
     let folder = if profile == "dev" { "debug" } else { profile };
-    let scripts = package.join("wheel-data/scripts");
-    let copied = fs::create_dir_all(&scripts)
-        .and_then(|()| fs::copy(workspace.target.join(folder).join("megadir"), scripts.join("megadir")));
-    copied.map_err(|error| format!("cannot write {}: {error}", scripts.display()))?;
+    let program = workspace.target.join(folder).join("megadir");
+    files::copy(&program, &package.join("wheel-data/scripts/megadir"))?;
     let wheels = workspace.target.join("wheel");
-    if wheels.exists() {
-        fs::remove_dir_all(&wheels)
-            .map_err(|error| format!("cannot remove {}: {error}", wheels.display()))?;
-    }
+    files::remove_folder(&wheels)?;
     let tools = Environment::at(tools(workspace))?;
     tools.install(&[MATURIN])?;
     let mut maturin = Command::new(tools.program("maturin"));
@@ -104,14 +87,6 @@ pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, Str
         maturin.args(["--auditwheel", "skip"]);
     }
     process::run(&mut maturin)?;
-    only_file(&wheels)
-}
-
-fn only_file(folder: &Path) -> Result<PathBuf, String> {
-    let mut entries =
-        fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
-    match entries.next() {
-        Some(Ok(entry)) => Ok(entry.path()),
-        _ => Err(format!("no wheel in {}", folder.display())),
-    }
+    let made = files::list(&wheels)?.into_iter().next();
+    made.ok_or_else(|| format!("no wheel in {}", wheels.display()))
 }

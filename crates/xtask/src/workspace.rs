@@ -21,6 +21,12 @@ impl Workspace {
         let (root, target) = (folder("workspace_root")?, folder("target_directory")?);
         Ok(Self { root, target, metadata })
     }
+
+    pub(crate) fn cargo(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(process::cargo());
+        command.current_dir(&self.root).args(words);
+        command
+    }
 }
 
 pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {

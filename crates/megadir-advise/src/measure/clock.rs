@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use megadir_bench::{Event, Listener};
-use megadir_record::{FileOperation, Work};
+use megadir_record::{FileOperation, Line, Work};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Removal writes less than creation.
@@ -139,7 +139,7 @@ impl Listener for Watch<'_> {
                     self.clock.since_ns.store(since, Ordering::Relaxed);
                 }
             }
-            Event::Measured(sample) => {
+            Event::Recorded(Line::Sample(sample)) => {
                 self.last = Some(Instant::now());
                 self.blocks += 1;
                 if self.makes {

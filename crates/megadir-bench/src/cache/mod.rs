@@ -17,7 +17,6 @@ mod tree;
 mod windows;
 
 use std::collections::HashSet;
-use std::io;
 
 use megadir::Dir;
 use megadir_record::{Arm, ArmId, CacheState, DataId, DataSource, Note, Plan, Sample, When};
@@ -27,7 +26,7 @@ use system::System;
 use self::tree::Sampled;
 use crate::control::{RunControl, WorkError};
 use crate::host;
-use crate::kind::{BlockKey, Workload};
+use crate::kind::{BlockKey, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::At;
@@ -73,7 +72,8 @@ pub(crate) trait Directories {
 }
 
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
-    WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
+    let reason: String = reason.into();
+    WorkError::other(state.name(), reason)
 }
 
 #[derive(Clone, Debug)]
@@ -102,6 +102,12 @@ pub(crate) struct Before<'a> {
     pub(crate) key: BlockKey,
     pub(crate) operations: u64,
     pub(crate) control: RunControl<'a>,
+}
+
+impl Before<'_> {
+    pub(crate) fn block_in<'b>(&'b self, directory: &'b Dir) -> WorkBlock<'b> {
+        WorkBlock { directory, key: self.key, operations: self.operations, control: self.control }
+    }
 }
 
 impl Caches {
@@ -170,13 +176,13 @@ impl Caches {
         before: &Before<'_>,
         directories: &mut dyn Directories,
     ) -> Result<(), WorkError> {
-        let Before { planned, key, operations, control, .. } = *before;
+        let Before { planned, control, .. } = *before;
         let directory = directories.of(planned.data);
         if self.evicts && !planned.cache.is_cold() {
             self.warm_names(planned.data, directory, control)?;
             self.warm_arm(work, stopwatch, before, directory)?;
         }
-        work.setup(directory, key, operations, control)?;
+        work.setup(&before.block_in(directory))?;
         if planned.cache.is_cold() {
             let evicted = self.evict(planned.cache, planned.data, directories, control);
             self.forget(planned.cache, before);
@@ -228,16 +234,17 @@ impl Caches {
         before: &Before<'_>,
         directory: &Dir,
     ) -> Result<(), WorkError> {
-        let Before { planned, key, operations, control, .. } = *before;
+        let planned = before.planned;
         if !self.warm_arms.insert(planned.id) || !planned.work.leaves_all() {
             return Ok(());
         }
         // Other names: the block's own would be warmer than in normal operation.
-        let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
+        let key = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..before.key };
+        let other = WorkBlock { key, ..before.block_in(directory) };
         stopwatch.set_rate(None);
-        work.setup(directory, other, operations, control)?;
-        work.run(directory, operations, stopwatch, control)?;
-        work.teardown(directory, control)?;
+        work.setup(&other)?;
+        work.run(&other, stopwatch)?;
+        work.teardown(&other)?;
         stopwatch.clear();
         Ok(())
     }

@@ -2,8 +2,8 @@
 //! once a round and belongs to all of them.
 
 use megadir_record::{
-    Arm, ArmId, Axes, CacheState, Data, DataId, Group, GroupRule, Note, Operation, Pair, Role, Stage, Work,
-    WorkerKind,
+    Arm, ArmId, Axes, CacheState, Data, DataId, DataSource, Group, GroupRule, Made, Note, Operation, Pair,
+    Role, Stage, Work, WorkerKind,
 };
 
 use crate::note::NoteKind;
@@ -14,6 +14,9 @@ pub(crate) struct CacheChoice {
     pub(crate) state: CacheState,
     pub(crate) name: String,
 }
+
+/// Name, and an arm for each size.
+pub(crate) type Series = (String, Vec<ArmId>);
 
 pub(crate) struct Arms<'a> {
     pub(crate) facts: &'a [BackendFact],
@@ -57,14 +60,59 @@ impl<'a> Arms<'a> {
     /// Data set of `entries` created files, added if necessary. `None` on the user's own directory, which has
     /// a single size.
     pub(crate) fn data_of(&mut self, entries: u64) -> Option<DataId> {
-        self.data[0].source.made()?;
+        let made = self.data[0].source.made()?.clone();
         if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
             return Some(found.id);
         }
+        Some(self.add_data(entries, made))
+    }
+
+    pub(crate) fn add_data(&mut self, entries: u64, made: Made) -> DataId {
         let id = DataId(self.data.len() as u32);
-        let source = self.data[0].source.clone();
-        self.data.push(Data { id, entries, hash: None, on: None, source });
-        Some(id)
+        self.data.push(Data { id, entries, hash: None, on: None, source: DataSource::Made(made) });
+        id
+    }
+
+    /// Data sets from the smallest to the largest.
+    pub(crate) fn ascending(&self) -> Vec<(u64, DataId)> {
+        let mut sets: Vec<(u64, DataId)> = self.data.iter().map(|data| (data.entries, data.id)).collect();
+        sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
+        sets
+    }
+
+    /// The A/A arm in each comparison shows its resolution.
+    pub(crate) fn join_baseline(&mut self, baseline: ArmId, group: &str) {
+        self.join(baseline, group);
+        self.join(ArmId(baseline.0 + 1), group);
+    }
+
+    /// Group whose other arms have joined it.
+    pub(crate) fn compare(&mut self, name: &str, title: &str, answers: bool, baseline: ArmId) {
+        self.join_baseline(baseline, name);
+        self.groups.push(Group::new(name, title, answers, GroupRule::Compare { baseline }));
+    }
+
+    pub(crate) fn grow(&mut self, name: &str, title: &str, answers: bool, series: Vec<Series>) {
+        for arm in series.iter().flat_map(|(_, arms)| arms) {
+            self.join(*arm, name);
+        }
+        self.groups.push(Group::new(name, title, answers, GroupRule::Grow { series }));
+    }
+
+    /// Growth of the series with several sizes; a note if there is only one size.
+    pub(crate) fn growth(&mut self, answers: bool, mut series: Vec<Series>) {
+        series.retain(|(_, arms)| arms.len() > 1);
+        if !series.is_empty() {
+            let title = "How does the time grow with the number of files?";
+            return self.grow("growth", title, answers, series);
+        }
+        if self.data.len() == 1 {
+            let why = match self.data[0].source {
+                DataSource::Existing { .. } => "an existing directory has only one size",
+                DataSource::Made { .. } => "only one size was requested",
+            };
+            self.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
+        }
     }
 
     pub(crate) fn pairs(&mut self, name: &str, title: &str, pairs: Vec<Pair>) {

@@ -11,16 +11,16 @@ use megadir_record::{
 };
 use serde::Deserialize;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::WorkError;
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{MAKE_NS, REMOVE_NS};
 use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
-use crate::kind::{BlockKey, Traits, Workload};
+use crate::kind::{Traits, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
 use crate::os::{self, At, Owned};
-use crate::request::PlanError;
+use crate::request::{PlanError, check_numbers};
 
 /// `[fill]` of a study. A size's `smaller` are further populations at which create and unlink are measured.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -51,13 +51,10 @@ pub(crate) fn fills(
     let count = u64::from(spec.workers.count.max(1));
     let entries = sizes.last().unwrap_or(&1).div_ceil(count);
     let buckets = u64::from(spec.buckets);
-    if !(1..=u64::from(WORKERS_MAX)).contains(&count) {
-        let allowed = format!("expected 1 to {WORKERS_MAX}");
-        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
-    }
+    check_numbers("the number of workers", [count], WORKERS_MAX)?;
     if !(2..=100).contains(&buckets) || entries < buckets {
         let allowed = format!("expected 2 to 100, and at most {entries}, the files of a worker");
-        return Err(PlanError::Value { what: "the number of buckets", value: buckets.to_string(), allowed });
+        return Err(PlanError::value("the number of buckets", buckets, allowed));
     }
     let create = |from, to| {
         let work = by_name(FileOperation::Create, FileOrder::AsWritten, (from, to));
@@ -159,24 +156,13 @@ impl Workload for FillUntilFull {
             .then(|| "no file system of Windows has an index that is full before the volume is".to_owned())
     }
 
-    fn setup(
-        &mut self,
-        _directory: &Dir,
-        block: BlockKey,
-        _operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        self.block_seed = self.seed ^ block.number();
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        self.block_seed = self.seed ^ block.key.number();
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        parent: &Dir,
-        _operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let parent = block.directory;
         let making = WorkError::at("creating a directory");
         os::make_directory(parent.at(), FILLED).map_err(&making)?;
         let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
@@ -184,7 +170,7 @@ impl Workload for FillUntilFull {
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0.. {
             if index % STEP == 0 {
-                control.check()?;
+                block.control.check()?;
             }
             match os::create(directory.at(), names.write(index, &mut buffer)) {
                 Ok(file) => drop(file),
@@ -197,10 +183,11 @@ impl Workload for FillUntilFull {
         unreachable!("the directory never refused a file")
     }
 
-    fn teardown(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let parent = block.directory;
         let directory =
             os::open_below(parent.at(), FILLED).map_err(WorkError::at("opening the directory"))?;
-        remove_content(directory.at(), b"", control.heartbeat)
+        remove_content(directory.at(), b"", block.control.heartbeat)
             .map_err(WorkError::at("removing the files"))?;
         drop(directory);
         os::remove_directory(parent.at(), FILLED).map_err(WorkError::at("removing the directory"))
@@ -214,7 +201,7 @@ fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Resul
         Some(explanation) => {
             let reason =
                 format!("after {made} files a limit other than the index was reached: {explanation}");
-            Err(WorkError::Stage { stage: "filling", source: io::Error::other(reason) })
+            Err(WorkError::other("filling", reason))
         }
         None => Err(WorkError::Stage { stage: "creating a file", source }),
     }

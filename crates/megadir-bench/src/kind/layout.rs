@@ -11,7 +11,7 @@ use crate::dataset::{Files, parse_spread};
 use crate::kind::arms::Arms;
 use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
 use crate::note::NoteKind;
-use crate::request::PlanError;
+use crate::request::{PlanError, check_numbers};
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,11 +86,8 @@ pub(crate) fn layouts(
         }
     }
     let Some(((flat, base), others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Err(PlanError::Value {
-            what: "the layouts",
-            value: spec.layouts.join(","),
-            allowed: "name at least two different layouts; all are compared with the first".into(),
-        });
+        let allowed = "name at least two different layouts; all are compared with the first";
+        return Err(PlanError::value("the layouts", spec.layouts.join(","), allowed));
     };
     let pair = |variant: &Variant, at: &str, arm, to| Pair {
         what: variant.name.clone(),
@@ -116,12 +113,9 @@ pub(crate) fn layouts(
     let walked = others.iter().filter_map(|(variant, arm)| {
         Some(pair(variant, "listing and looking at all files", arm.walk?, base.walk?))
     });
-    let walked: Vec<Pair> = walked.collect();
-    if !walked.is_empty() {
-        arms.pairs("walk", "Does the layout affect walking all files?", walked);
-    }
-    let before: Vec<ArmId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
-    for arm in before {
+    let walked = walked.collect();
+    arms.pairs("walk", "Does the layout affect walking all files?", walked);
+    for arm in all.iter().filter_map(|(_, arm)| arm.make_directories) {
         arms.join(arm, "write");
     }
     Ok(Order::Phases)
@@ -133,14 +127,7 @@ fn possible(
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Vec<Variant>, PlanError> {
-    if !(1..=WORKERS_MAX).contains(&spec.writers) {
-        let allowed = format!("expected 1 to {WORKERS_MAX}");
-        return Err(PlanError::Value {
-            what: "the number of writers",
-            value: spec.writers.to_string(),
-            allowed,
-        });
-    }
+    check_numbers("the number of writers", [spec.writers], WORKERS_MAX)?;
     let mut variants = variants(spec)?;
     variants.retain(|variant| match impossible(made, entries, variant) {
         None => true,

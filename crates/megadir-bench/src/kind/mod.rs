@@ -150,24 +150,12 @@ pub(crate) trait Workload {
         None
     }
 
-    fn setup(
-        &mut self,
-        _directory: &Dir,
-        _block: BlockKey,
-        _operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, _block: &WorkBlock<'_>) -> Result<(), WorkError> {
         Ok(())
     }
 
     /// Work that times single operations uses the stopwatch, which is empty at the start.
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError>;
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError>;
 
     /// Resources of the last block, if the caller cannot measure them: the work paused, or ran in other
     /// processes.
@@ -175,9 +163,18 @@ pub(crate) trait Workload {
         None
     }
 
-    fn teardown(&mut self, _directory: &Dir, _signals: RunControl<'_>) -> Result<(), WorkError> {
+    fn teardown(&mut self, _block: &WorkBlock<'_>) -> Result<(), WorkError> {
         Ok(())
     }
+}
+
+/// A block, as its work sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkBlock<'a> {
+    pub(crate) directory: &'a Dir,
+    pub(crate) key: BlockKey,
+    pub(crate) operations: u64,
+    pub(crate) control: RunControl<'a>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,13 +199,21 @@ pub(crate) struct BlockKey {
 }
 
 impl BlockKey {
+    /// For trials.
+    pub(crate) const FIRST: Self =
+        Self { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false, salt: 0 };
+
     fn number(self) -> u64 {
+        SplitMix64::new(self.place()).next_u64() ^ self.salt
+    }
+
+    /// Without the salt.
+    fn place(self) -> u64 {
         let phase = match self.phase {
             Phase::WarmUp => 1,
             Phase::Measure => 2,
         };
-        let of_block = (u64::from(self.round) << 32) | (u64::from(self.attempt) << 8) | phase;
-        SplitMix64::new(of_block).next_u64() ^ self.salt
+        (u64::from(self.round) << 32) | (u64::from(self.attempt) << 8) | phase
     }
 }
 

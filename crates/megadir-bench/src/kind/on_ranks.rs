@@ -10,11 +10,11 @@ use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
 use crate::control::{RunControl, WorkError};
-use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed, said};
+use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed};
 use crate::kind::files::transport::{Said, Whole};
 use crate::kind::{
-    BlockKey, BlockUsage, NameSource, RankWorkers, WorkerCommand, WorkerSource, Workload, name_source,
-    names_needed, own_workload,
+    BlockKey, BlockUsage, NameSource, RankWorkers, WorkBlock, WorkerCommand, WorkerSource, Workload,
+    name_source, names_needed, own_workload,
 };
 use crate::measure::{Calibration, Stopwatch};
 
@@ -84,40 +84,30 @@ impl Workload for OnRanks<'_> {
         self.own.remark()
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        key: BlockKey,
-        operations: u64,
-        control: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
         let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
         self.ranks.instruct(&Instruction::Setup { path, arm, key, operations }, control)?;
-        let own = self.own.setup(directory, key, operations, control);
-        self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), control).map(drop)
+        let own = self.own.setup(block);
+        self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), control).map(drop)
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
         let (path, rate_per_s) = (self.ranks.below(directory)?, stopwatch.rate_per_s());
-        self.ranks.instruct(&Instruction::Run { path, operations, rate_per_s }, control)?;
+        self.ranks.instruct(&Instruction::Run { path, rate_per_s }, control)?;
         let directory = directory.again().map_err(WorkError::from);
-        let done = run(self.ranks, &mut *self.own, directory, (operations, rate_per_s), control);
-        let own = done.map_or_else(said, |whole| Said::Whole(Box::new(whole)));
+        let done = run(self.ranks, &mut *self.own, directory, (key, operations, rate_per_s), control);
+        let own = done.map_or_else(Said::from, |whole| Said::Whole(Box::new(whole)));
         let is_shared = is_shared(&self.arm.plan.arms[0]);
         let (mut all, mut done) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.ranks.replies(&own, control)?) {
             if let Said::Whole(whole) = said
-                && !(is_shared && whole.entries == 0)
+                && !(is_shared && whole.counted.entries == 0)
             {
-                let entries = is_shared.then_some(whole.entries);
+                let entries = is_shared.then_some(whole.counted.entries);
                 done.push(RankWork { rank, done_ns: whole.elapsed_ns, entries });
                 all.push(*whole);
             }
@@ -126,12 +116,14 @@ impl Workload for OnRanks<'_> {
         let Some(last) = all.iter().max_by_key(|whole| whole.elapsed_ns) else {
             return Err(failed(io::Error::other("no rank did the work")));
         };
-        let are_equal = all.iter().all(|whole| (whole.entries, whole.hash) == (last.entries, last.hash));
+        let Counted { entries, hash, calls, .. } = last.counted;
+        let are_equal =
+            all.iter().all(|whole| (whole.counted.entries, whole.counted.hash) == (entries, hash));
         let (usage, entries, hash) = if is_shared {
-            let entries = all.iter().map(|whole| whole.entries).sum();
-            (all.iter().map(Whole::usage).sum(), entries, last.hash)
+            let entries = all.iter().map(|whole| whole.counted.entries).sum();
+            (all.iter().map(Whole::usage).sum(), entries, hash)
         } else {
-            (last.usage(), last.entries, if are_equal { last.hash } else { !last.hash })
+            (last.usage(), entries, if are_equal { hash } else { !hash })
         };
         if last.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
             return Err(failed(io::Error::other("the times of single operations are inconsistent")));
@@ -142,18 +134,18 @@ impl Workload for OnRanks<'_> {
             peak_bytes: last.peak_bytes,
             ranks: self.ranks.times_of(&done),
         });
-        Ok(Counted { entries, hash, calls: last.calls, written_bytes: 0 })
+        Ok(Counted { entries, hash, calls, written_bytes: 0 })
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {
         self.taken.take()
     }
 
-    fn teardown(&mut self, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
-        let path = self.ranks.below(directory)?;
-        self.ranks.instruct(&Instruction::Teardown { path }, control)?;
-        let own = self.own.teardown(directory, control);
-        self.ranks.replies(&own.map_or_else(said, |()| Said::Ready), control).map(drop)
+    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let path = self.ranks.below(block.directory)?;
+        self.ranks.instruct(&Instruction::Teardown { path }, block.control)?;
+        let own = self.own.teardown(block);
+        self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), block.control).map(drop)
     }
 }
 
@@ -161,7 +153,7 @@ fn run(
     ranks: &RankWorkers,
     work: &mut dyn Workload,
     directory: Result<Dir, WorkError>,
-    (operations, rate_per_s): (u64, Option<u64>),
+    (key, operations, rate_per_s): (BlockKey, u64, Option<u64>),
     control: RunControl<'_>,
 ) -> Result<Whole, WorkError> {
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
@@ -169,8 +161,9 @@ fn run(
     // Also if the directory cannot be opened: the others wait there.
     ranks.barrier().map_err(failed)?;
     let directory = directory?;
+    let block = WorkBlock { directory: &directory, key, operations, control };
     let (before, start_ns) = (process_usage(), monotonic_ns());
-    let counted = work.run(&directory, operations, &mut stopwatch, control)?;
+    let counted = work.run(&block, &mut stopwatch)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
     let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
     Ok(Whole {
@@ -179,9 +172,7 @@ fn run(
         system_ns: taken.usage.system_ns,
         read_bytes: taken.usage.read_bytes,
         peak_bytes: taken.peak_bytes,
-        entries: counted.entries,
-        hash: counted.hash,
-        calls: counted.calls,
+        counted,
         latency: stopwatch.latency(),
     })
 }
@@ -204,8 +195,8 @@ pub fn serve_rank(
                 let tasks = tasks.get_mut(ranks.rank() as usize).map(std::mem::take).unwrap_or_default();
                 ranks.prepare_own(&mut workers, tasks, &path, control)
             }
-            Instruction::Work { path, go } => {
-                ranks.work_own(std::mem::take(&mut workers), &path, &go, control)
+            Instruction::Work { path, rate_per_s } => {
+                ranks.work_own(std::mem::take(&mut workers), &path, rate_per_s, control)
             }
             Instruction::Check { path, arm } => blocks.check(&ranks, (&path, &arm), command, control),
             Instruction::Setup { path, arm, key, operations } => {
@@ -215,7 +206,7 @@ pub fn serve_rank(
             Instruction::Run { .. } => {
                 // The others wait there.
                 ranks.barrier()?;
-                said(failed(io::Error::other("the block was not set up")))
+                failed(io::Error::other("the block was not set up")).into()
             }
             Instruction::Teardown { .. } => Said::Ready,
             Instruction::End { code } => {
@@ -267,7 +258,7 @@ impl Blocks {
         control: RunControl<'_>,
     ) -> Said {
         let work = self.work(ranks, arm, command, control);
-        work.map_or_else(said, |(work, directory)| available(work.unavailable(&directory)))
+        work.map_or_else(Said::from, |(work, directory)| available(work.unavailable(&directory)))
     }
 
     /// Returns the first instruction that is not of this block.
@@ -282,26 +273,28 @@ impl Blocks {
         let key = BlockKey { salt: SplitMix64::new(ranks.rank().into()).next_u64(), ..key };
         let work = self.work(ranks, (path, arm), command, control);
         let ready = work.and_then(|(mut work, directory)| {
-            work.setup(&directory, key, operations, control).map(|()| work)
+            work.setup(&WorkBlock { directory: &directory, key, operations, control }).map(|()| work)
         });
         let mut work = match ready {
             Ok(work) => work,
             Err(error) => {
-                ranks.reply(&said(error), control)?;
+                ranks.reply(&error.into(), control)?;
                 return ranks.next(control);
             }
         };
         ranks.reply(&Said::Ready, control)?;
         loop {
             let said = match ranks.next(control)? {
-                Instruction::Run { path, operations, rate_per_s } => {
+                Instruction::Run { path, rate_per_s } => {
                     let directory = ranks.open(&path);
-                    let done = run(ranks, &mut *work, directory, (operations, rate_per_s), control);
-                    done.map_or_else(said, |whole| Said::Whole(Box::new(whole)))
+                    let done = run(ranks, &mut *work, directory, (key, operations, rate_per_s), control);
+                    done.map_or_else(Said::from, |whole| Said::Whole(Box::new(whole)))
                 }
                 Instruction::Teardown { path } => {
-                    let done = ranks.open(&path).and_then(|directory| work.teardown(&directory, control));
-                    done.map_or_else(said, |()| Said::Ready)
+                    let done = ranks.open(&path).and_then(|directory| {
+                        work.teardown(&WorkBlock { directory: &directory, key, operations, control })
+                    });
+                    done.map_or_else(Said::from, |()| Said::Ready)
                 }
                 other => return Ok(other),
             };

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::kind::arms::{Arms, CacheChoice};
 use crate::kind::files::{Place, WORKERS_MAX};
 use crate::kind::named_kind;
-use crate::request::PlanError;
+use crate::request::{PlanError, check_numbers};
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,9 +20,9 @@ pub struct SmallFilesSpec {
     pub sharing: Sharing,
     /// The first policy is measured with all operations, the rest with writing operations only.
     pub sync: Vec<SyncPolicy>,
-    /// The first is measured with all worker counts, the rest with the fewest workers in the first cache
-    /// state.
-    pub access: Vec<AccessSpec>,
+    /// Directory by directory, each listed and its entries processed, or by known names in order of creation. The
+    /// first is measured with all worker counts, the rest with the fewest workers in the first cache state.
+    pub access: Vec<AccessBy>,
     /// Operations on each file, in the order of its life: from create to unlink.
     #[serde(default = "life")]
     pub operations: Vec<FileOperation>,
@@ -35,15 +35,6 @@ pub struct SmallFilesSpec {
     /// Ranks, if they are the workers. More workers are threads of these.
     #[serde(skip)]
     pub ranks: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccessSpec {
-    /// Each directory is opened and listed, and each entry processed: compound operations.
-    Directory,
-    /// By known names, in order of creation: discrete operations.
-    Name,
 }
 
 impl SmallFilesSpec {
@@ -88,7 +79,7 @@ struct One {
     workers: u32,
     sync: SyncPolicy,
     cold: Option<String>,
-    access: AccessSpec,
+    access: AccessBy,
     arm: ArmId,
 }
 
@@ -106,14 +97,10 @@ pub(crate) fn small_files(
     states: &[CacheChoice],
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
-        let allowed = format!("expected 1 to {WORKERS_MAX}");
-        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
-    }
+    check_numbers("the number of workers", spec.workers.iter().copied(), WORKERS_MAX)?;
     if !are_in_order(&spec.operations) {
         let value = serde_json::to_string(&spec.operations).unwrap_or_default().replace('"', "");
-        let (what, allowed) = ("the operations", format!("expected {IN_ORDER}"));
-        return Err(PlanError::Value { what, value, allowed });
+        return Err(PlanError::value("the operations", value, format!("expected {IN_ORDER}")));
     }
     let (Some(&fewest), Some(_), Some(_)) = (spec.workers.first(), spec.sync.first(), spec.access.first())
     else {
@@ -153,7 +140,7 @@ struct Host<'a> {
     place: usize,
     sync: SyncPolicy,
     state: Option<&'a CacheChoice>,
-    access: AccessSpec,
+    access: AccessBy,
 }
 
 fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
@@ -214,9 +201,9 @@ impl Chains<'_> {
             from: 0,
             to: self.entries,
             access: match (self.spec.sharing, host.access) {
-                (Sharing::Own, AccessSpec::Directory) => Access::Directory,
+                (Sharing::Own, AccessBy::Directory) => Access::Directory,
                 // In a shared directory a single worker has no listing order of its own.
-                (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
+                (Sharing::Same, _) | (_, AccessBy::Name) => Access::Name { order: FileOrder::AsWritten },
             },
             sync: if writes { host.sync } else { SyncPolicy::Never },
             owner_and_mode: writes && self.spec.owner_and_mode && !cfg!(windows),
@@ -228,7 +215,7 @@ impl Chains<'_> {
         let for_state = cold.is_none() && host.place >= self.spec.sync.len();
         let state = || host.state.map_or_else(String::new, |had| had.name.clone());
         Axes {
-            access: Some(access(host.access)).filter(|_| host.access != self.spec.access[0]),
+            access: Some(host.access).filter(|access| *access != self.spec.access[0]),
             sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
             workers: Some(work.workers.count),
             worker_kind: named_kind(self.spec.worker_kind, work.workers.count, self.spec.ranks),
@@ -247,13 +234,6 @@ fn operation(operation: FileOperation) -> Operation {
         FileOperation::Rewrite => Operation::Rewrite,
         FileOperation::Stat => Operation::Stat,
         FileOperation::Unlink => Operation::Unlink,
-    }
-}
-
-fn access(access: AccessSpec) -> AccessBy {
-    match access {
-        AccessSpec::Directory => AccessBy::Directory,
-        AccessSpec::Name => AccessBy::Name,
     }
 }
 

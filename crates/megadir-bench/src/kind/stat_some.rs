@@ -9,8 +9,8 @@ use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
-use crate::kind::stat_all::{ascending, baseline, work_of};
-use crate::kind::{BlockKey, Traits, Workload};
+use crate::kind::stat_all::{baseline, work_of};
+use crate::kind::{Traits, WorkBlock, Workload, repeat};
 use crate::measure::Stopwatch;
 use crate::method::method_named;
 use crate::note::NoteKind;
@@ -63,7 +63,7 @@ pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'
             Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
         }
     }
-    let sets = ascending(arms);
+    let sets = arms.ascending();
     let mut series = Vec::new();
     for &(entries, data) in &sets {
         let asks: Vec<ArmId> = counts(&spec.shares, entries)
@@ -86,8 +86,7 @@ fn list(arms: &mut Arms<'_>, data: DataId, work: &Work, baseline: bool) -> ArmId
         return arms.arm(GROUP, data, work);
     }
     let id = arms.baseline(data, work.clone());
-    arms.join(id, GROUP);
-    arms.join(ArmId(id.0 + 1), GROUP);
+    arms.join_baseline(id, GROUP);
     id
 }
 
@@ -153,17 +152,11 @@ impl Workload for Ask<'_> {
         (self.files > known).then(|| format!("only {known} names in the directory are known"))
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        block: BlockKey,
-        operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        let mut random = SplitMix64::new(self.seed ^ block.number());
-        let operations = operations.min((NAMES_MAX / self.files.max(1)).max(1));
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let mut random = SplitMix64::new(self.seed ^ block.key.number());
+        let operations = block.operations.min((NAMES_MAX / self.files.max(1)).max(1));
         self.names.clear();
-        self.ground = system::ground(directory)?;
+        self.ground = system::ground(block.directory)?;
         for _ in 0..operations {
             let drawn = Permutation::new(self.source.entries(), random.next_u64());
             for index in (0..self.files).filter_map(|rank| drawn.get(rank)) {
@@ -174,20 +167,14 @@ impl Workload for Ask<'_> {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
         let Self { files, ground, names: all, .. } = self;
         let mut names: &[system::Unit] = all;
-        crate::kind::repeat(operations, || {
+        repeat(block.operations, || {
             if names.is_empty() {
                 names = all;
             }
-            let (found, rest) = once(*files, directory, ground, names, control)?;
+            let (found, rest) = once(*files, block.directory, ground, names, block.control)?;
             names = rest;
             Ok(Counted { entries: found, hash: 0, calls: Some(found), written_bytes: 0 })
         })
@@ -324,6 +311,7 @@ mod tests {
 
     use super::*;
     use crate::dataset::{NAME_BYTES_MAX, Names};
+    use crate::kind::BlockKey;
     use crate::measure::Calibration;
 
     #[test]
@@ -360,16 +348,18 @@ mod tests {
             for (files, operations) in [(1, 1), (7, 9000), (500, 3)] {
                 let mut ask = Ask::new(files, &source, 9);
                 assert_eq!(ask.unavailable(&directory), None);
-                ask.setup(&directory, key(1), operations, control).unwrap();
-                let counted = ask.run(&directory, operations, &mut stopwatch(), control).unwrap();
+                let block = WorkBlock { directory: &directory, key: key(1), operations, control };
+                ask.setup(&block).unwrap();
+                let counted = ask.run(&block, &mut stopwatch()).unwrap();
                 assert_eq!((counted.entries, counted.hash), (files, 0), "{files} {operations}");
             }
             assert!(Ask::new(501, &source, 9).unavailable(&directory).unwrap().starts_with("only 500 names"));
         }
         let source = NameSource::Made { names: NAMES, entries: 501 };
         let mut ask = Ask::new(501, &source, 9);
-        ask.setup(&directory, key(1), 1, control).unwrap();
-        assert_eq!(ask.run(&directory, 1, &mut stopwatch(), control).unwrap().entries, 500);
+        let block = WorkBlock { directory: &directory, key: key(1), operations: 1, control };
+        ask.setup(&block).unwrap();
+        assert_eq!(ask.run(&block, &mut stopwatch()).unwrap().entries, 500);
     }
 
     #[test]
@@ -380,7 +370,7 @@ mod tests {
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let directory = Dir::open(".").unwrap();
         let names = |ask: &mut Ask<'_>, round, operations| -> Vec<Vec<system::Unit>> {
-            ask.setup(&directory, key(round), operations, control).unwrap();
+            ask.setup(&WorkBlock { directory: &directory, key: key(round), operations, control }).unwrap();
             ask.names.split(|unit| *unit == 0).filter(|name| !name.is_empty()).map(<[_]>::to_vec).collect()
         };
         let first = names(&mut ask, 1, 3);

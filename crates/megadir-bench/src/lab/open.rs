@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, make_image, missing, mount, tool};
 use megadir_record::FsId;
@@ -36,9 +35,7 @@ impl Lab {
         let doing = || format!("use '{}'", directory.display());
         let path = directory.canonicalize().map_err(LabError::failed(doing()))?;
         let leftovers = remove_leftovers(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let workspace = Workspace::create(&path, now.as_secs(), u64::from(now.subsec_nanos()));
-        let workspace = workspace.map_err(LabError::failed(doing()))?;
+        let workspace = Workspace::create(&path).map_err(LabError::failed(doing()))?;
         Ok(Self {
             workspace: Some(workspace),
             path,

@@ -8,8 +8,7 @@ use megadir_record::{Delay, SelfCheck};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::clock::monotonic_ns;
 
-use crate::measure::{Calibration, Operation, Stopwatch, untimed_loop};
-use crate::measure::{Clock, CycleCounter, Ticks};
+use crate::measure::{Calibration, Clock, CycleCounter, Stopwatch, Ticks};
 
 const NULL_OPERATIONS: u64 = 2_000_000;
 const READS: u64 = 200_000;
@@ -23,15 +22,16 @@ const ROUNDS_NS_MAX: u64 = 800_000_000;
 const DELAYED_OPERATIONS: u64 = 20_000;
 const DELAYS: [(u64, u64); 3] = [(10, 2_000), (100, 20_000), (400, 200_000)];
 
-/// `operation` must be short and without lasting effects.
-pub fn self_check<O: Operation>(
+/// `operation` must be short and without lasting effects. An error of `between` ends the check.
+pub fn self_check<E>(
     calibration: Calibration,
-    operation: &mut O,
+    operation: impl FnMut(u64) -> Result<u64, E>,
+    between: impl FnMut() -> Result<(), E>,
     seed: u64,
-) -> Result<SelfCheck, O::Error> {
+) -> Result<SelfCheck, E> {
     let mut stopwatch = Stopwatch::new(calibration);
     let delays = delays(&mut stopwatch);
-    let pairs = pairs(&mut stopwatch, operation, seed)?;
+    let pairs = pairs(&mut stopwatch, operation, between, seed)?;
     Ok(SelfCheck {
         cycle_counter: calibration.ns_per_tick.is_some(),
         ns_per_tick: stopwatch.ns_per_tick(),
@@ -63,12 +63,17 @@ struct Pairs {
     accounted: f64,
 }
 
-fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) -> Result<Pairs, O::Error> {
+fn pairs<E>(
+    stopwatch: &mut Stopwatch,
+    mut operation: impl FnMut(u64) -> Result<u64, E>,
+    mut between: impl FnMut() -> Result<(), E>,
+    seed: u64,
+) -> Result<Pairs, E> {
     // The first pass warms caches; the shortest pass gives the duration of one operation.
     let mut one_ns = u64::MAX;
     for _ in 0..PILOTS {
         let start = monotonic_ns();
-        untimed_loop(operation, PILOT_OPERATIONS)?;
+        untimed(PILOT_OPERATIONS, &mut operation)?;
         one_ns = one_ns.min((monotonic_ns() - start) / PILOT_OPERATIONS);
     }
     let one_ns = one_ns.max(1);
@@ -78,13 +83,13 @@ fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) 
     stopwatch.clear();
     let begin = monotonic_ns();
     while untimed_ns.len() < ROUNDS && monotonic_ns() - begin < ROUNDS_NS_MAX {
-        operation.between()?;
+        between()?;
         let timed_first = random.next_u64() >> 63 == 0;
         for timed in [timed_first, !timed_first] {
             let start = monotonic_ns();
             black_box(match timed {
-                true => stopwatch.time(operation, operations)?,
-                false => untimed_loop(operation, operations)?,
+                true => stopwatch.time(operations, &mut operation, &mut between)?,
+                false => untimed(operations, &mut operation)?,
             });
             let elapsed_ns = monotonic_ns() - start;
             if timed { &mut timed_ns } else { &mut untimed_ns }.push(elapsed_ns);
@@ -95,20 +100,19 @@ fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) 
     Ok(Pairs { operations, untimed_ns, timed_ns, accounted: told_ns / wall_ns.max(1) as f64 })
 }
 
-struct Delayed;
+#[inline]
+fn untimed<E>(operations: u64, mut operation: impl FnMut(u64) -> Result<u64, E>) -> Result<u64, E> {
+    (0..operations).try_fold(0_u64, |sum, index| Ok(sum.wrapping_add(operation(index)?)))
+}
 
-impl Operation for Delayed {
-    type Error = Infallible;
-
-    #[inline]
-    fn run(&mut self, index: u64) -> Result<u64, Infallible> {
-        if let Some(delay_ns) = delay_of(index) {
-            // The monotonic clock differs from the counter under test where there is a cycle counter.
-            let start = monotonic_ns();
-            while monotonic_ns() - start < delay_ns {}
-        }
-        Ok(black_box(index))
+#[inline]
+fn delayed(index: u64) -> Result<u64, Infallible> {
+    if let Some(delay_ns) = delay_of(index) {
+        // The monotonic clock differs from the counter under test where there is a cycle counter.
+        let start = monotonic_ns();
+        while monotonic_ns() - start < delay_ns {}
     }
+    Ok(black_box(index))
 }
 
 fn delay_of(index: u64) -> Option<u64> {
@@ -118,7 +122,7 @@ fn delay_of(index: u64) -> Option<u64> {
 
 fn delays(stopwatch: &mut Stopwatch) -> Vec<Delay> {
     stopwatch.clear();
-    let Ok(sum) = stopwatch.time(&mut Delayed, DELAYED_OPERATIONS);
+    let Ok(sum) = stopwatch.time(DELAYED_OPERATIONS, delayed, || Ok(()));
     black_box(sum);
     DELAYS.map(|(_, delay_ns)| found(stopwatch, delay_ns)).into()
 }
@@ -147,16 +151,9 @@ fn found(stopwatch: &Stopwatch, delay_ns: u64) -> Delay {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Null;
-
-impl Operation for Null {
-    type Error = Infallible;
-
-    #[inline]
-    fn run(&mut self, index: u64) -> Result<u64, Infallible> {
-        Ok(black_box(index))
-    }
+#[inline]
+fn null(index: u64) -> Result<u64, Infallible> {
+    Ok(black_box(index))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -172,7 +169,7 @@ pub struct NullCost {
 pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
     let mut stopwatch = Stopwatch::new(calibration);
     let start = monotonic_ns();
-    let Ok(sum) = stopwatch.time(&mut Null, operations);
+    let Ok(sum) = stopwatch.time(operations, null, || Ok(()));
     let elapsed_ns = (monotonic_ns() - start).max(1) as f64;
     black_box(sum);
     let histogram = stopwatch.histogram();
@@ -188,7 +185,7 @@ pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
 /// Nanoseconds per operation of the same loop without timing.
 pub fn null_loop_untimed(operations: u64) -> f64 {
     let start = monotonic_ns();
-    let Ok(sum) = untimed_loop(&mut Null, operations);
+    let Ok(sum) = untimed(operations, null);
     black_box(sum);
     (monotonic_ns() - start) as f64 / operations.max(1) as f64
 }
@@ -199,16 +196,10 @@ mod tests {
     use std::time::Duration;
 
     /// Takes about a microsecond.
-    struct Spin;
-
-    impl Operation for Spin {
-        type Error = Infallible;
-
-        fn run(&mut self, index: u64) -> Result<u64, Infallible> {
-            let start = monotonic_ns();
-            while monotonic_ns() - start < 1000 {}
-            Ok(index)
-        }
+    fn spin(index: u64) -> Result<u64, Infallible> {
+        let start = monotonic_ns();
+        while monotonic_ns() - start < 1000 {}
+        Ok(index)
     }
 
     const TRIES: usize = 5;
@@ -219,7 +210,7 @@ mod tests {
         // A burst of noise hides delays.
         let is_quiet = |check: &SelfCheck| check.delays.iter().all(|delay| delay.found * 2 > delay.injected);
         let checked = || {
-            let Ok(check) = self_check(calibration, &mut Spin, 3);
+            let Ok(check) = self_check(calibration, spin, || Ok(()), 3);
             check
         };
         let check = (0..TRIES).map(|_| checked()).find(is_quiet);
@@ -239,7 +230,7 @@ mod tests {
 
 #[cfg(test)]
 mod tests_of_null {
-    use crate::measure::self_check::{Calibration, Null, Stopwatch, black_box, null_loop, null_loop_untimed};
+    use crate::measure::self_check::{Calibration, Stopwatch, black_box, null, null_loop, null_loop_untimed};
     use std::time::Duration;
 
     #[test]
@@ -250,7 +241,7 @@ mod tests_of_null {
         assert!((0.98..1.02).contains(&accounted), "{accounted}");
         let mut stopwatch = Stopwatch::new(calibration);
         let counted = allocation_counter::measure(|| {
-            let Ok(sum) = stopwatch.time(&mut Null, 200_000);
+            let Ok(sum) = stopwatch.time(200_000, null, || Ok(()));
             black_box(sum);
         });
         assert_eq!(counted.count_total, 0);

@@ -18,9 +18,8 @@ fn looks(work: &Work) -> bool {
 /// Adds the twins and their group. Errors: [`PlanError::Value`] if the study's arms make files themselves, if
 /// the directory is the user's own, or if there would be too many files.
 pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    let refuse = |value: String, allowed: String| {
-        Err(PlanError::Value { what: "the age of directories", value, allowed })
-    };
+    let refuse =
+        |value: &str, allowed: String| Err(PlanError::value("the age of directories", value, allowed));
     let planned_arms: Vec<Arm> =
         arms.planned.iter().filter(|planned| planned.role != Role::AgainstItself).cloned().collect();
     if let Some(planned) = planned_arms.iter().find(|planned| !looks(&planned.work)) {
@@ -28,18 +27,18 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
             "study `{}` creates its files itself ({}); only listing, lookup, attributes and stat-or-list support it",
             study.meta.name, planned.name
         );
-        return refuse("given".into(), allowed);
+        return refuse("given", allowed);
     }
     let mut aged: Vec<(DataId, DataId)> = Vec::new();
     for data in arms.data.clone() {
         let DataSource::Made(made) = &data.source else {
             let allowed = "the age of an existing directory cannot be changed; give --entries to create directories below it";
-            return refuse("given".into(), allowed.into());
+            return refuse("given", allowed.into());
         };
         let files = by.files(data.entries);
         if files == 0 || files.saturating_add(data.entries) > ENTRIES_MAX {
             let allowed = format!("expected 1 to {ENTRIES_MAX} together with the files that stay");
-            return refuse(format!("{files} files"), allowed);
+            return refuse(&format!("{files} files"), allowed);
         }
         if made.when == When::BeforeRun {
             let id = DataId(arms.data.len() as u32);

@@ -22,16 +22,16 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
     let asked = [&request.caches[..], of_study, &[CacheState::Warm]];
     let asked = asked.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
     let states: Vec<CacheState> = CacheState::ALL.into_iter().filter(|state| asked.contains(state)).collect();
-    let refuse = |what, value: &str, allowed: &str| {
-        Err(PlanError::Value { what, value: value.to_owned(), allowed: allowed.to_owned() })
-    };
     match (states.contains(&CacheState::VfsCold), request.drop_caches) {
-        (true, false) => refuse(
+        (true, false) => Err(PlanError::value(
             "the cache",
             "vfs-cold",
             "it drops the caches of the whole machine before every block; allow that with --drop-caches",
-        ),
-        (false, true) => refuse("--drop-caches", "given", "no cache state needs it; add --cache vfs-cold"),
+        )),
+        (false, true) => {
+            let allowed = "no cache state needs it; add --cache vfs-cold";
+            Err(PlanError::value("--drop-caches", "given", allowed))
+        }
         _ => Ok(states),
     }
 }
@@ -91,13 +91,11 @@ fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
 pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32) -> Result<u32, PlanError> {
     let cold = states.iter().any(|state| state.is_cold());
     match request.rounds {
-        Some(rounds) if cold && rounds < COLD_ROUNDS_MIN => Err(PlanError::Value {
-            what: "the number of rounds",
-            value: rounds.to_string(),
-            allowed: format!(
-                "a cold cache needs at least {COLD_ROUNDS_MIN}, because each drop gives one sample"
-            ),
-        }),
+        Some(rounds) if cold && rounds < COLD_ROUNDS_MIN => {
+            let allowed =
+                format!("a cold cache needs at least {COLD_ROUNDS_MIN}, because each drop gives one sample");
+            Err(PlanError::value("the number of rounds", rounds, allowed))
+        }
         Some(rounds) => Ok(rounds),
         None if cold && request.preset == Preset::Quick => Ok(COLD_ROUNDS_MIN),
         None if cold => Ok(COLD_ROUNDS),

@@ -87,13 +87,10 @@ pub(super) fn plan(
 }
 
 fn check(request: &Request<'_>) -> Result<(), PlanError> {
-    let refuse = |value: &str, allowed: &str| {
-        let (value, allowed) = (value.to_owned(), allowed.to_owned());
-        Err(PlanError::Value { what: "--fs", value, allowed })
-    };
+    let refuse = |value: String, allowed: &str| Err(PlanError::value("--fs", value, allowed));
     if let Target::Existing { path, .. } = &request.target {
         return refuse(
-            &format!("combined with '{path}' itself"),
+            format!("combined with '{path}' itself"),
             "the data are created on file systems created for the run; give --entries, or an empty \
              directory for the images with --dir",
         );
@@ -102,7 +99,7 @@ fn check(request: &Request<'_>) -> Result<(), PlanError> {
     let twice =
         all.iter().enumerate().find(|(place, one)| all[..*place].iter().any(|old| old.name == one.name));
     match twice {
-        Some((_, one)) => refuse(&format!("'{}' twice", one.name), "name each file system once"),
+        Some((_, one)) => refuse(format!("'{}' twice", one.name), "name each file system once"),
         None => Ok(()),
     }
 }

@@ -16,7 +16,7 @@ use crate::dataset::{Files, FilesError, write_spread};
 use crate::kind::arms::Arms;
 use crate::kind::files::workers_max;
 use crate::kind::{Kind, command, fill, layout, list, lookup, remove, small_files, stat_all, stat_some};
-use crate::request::backend_fact;
+use crate::request::{backend_fact, check_numbers};
 use crate::study::{SizeSpec, Study};
 use stopping::{check_epochs, check_until, set_rate, stopping};
 
@@ -55,94 +55,75 @@ fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
 
 fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     let size = study.sizes.of(request.preset);
-    let looks = |refused| -> Result<Arms<'_>, PlanError> {
-        refuse_chosen(study, request, refused)?;
-        Ok(Arms::new(request.facts, data_sets(study, request, size)))
-    };
+    let made = &study.data;
+    let sizes = || sizes(study, request, size);
+    let one_size = || one_size(&sizes()?);
+    let (mut arms, mut rounds) = (Arms::new(request.facts, Vec::new()), size.rounds);
+    // With independent orders the signs of the A/A differences are independent, whatever the noise.
+    let mut order = Order::SeededPermutation;
     match &study.kind {
         Kind::List(spec) => {
-            let mut arms = looks(Refused::Nothing)?;
+            arms.data = data_sets(study, request, size);
             let base = arms.listing_baseline(&spec.baseline)?;
-            match is_chosen(request, Refused::Readings) {
+            match is_chosen(request, Chosen::Readings) {
                 true => list::chosen(request, &base, &mut arms)?,
                 false => list::of_study(spec, &base, &mut arms)?,
             }
-            ordered(study, request, size, arms, None)
         }
         Kind::Lookup(spec) => {
-            let mut arms = looks(Refused::Readings)?;
+            refuse_chosen(study, request, Chosen::Readings)?;
+            arms.data = data_sets(study, request, size);
             lookup::lookups(spec, &mut arms);
-            ordered(study, request, size, arms, None)
         }
         Kind::StatAll(spec) => {
-            let mut arms = looks(Refused::BackendsAndBuffers)?;
+            refuse_chosen(study, request, Chosen::BackendsAndBuffers)?;
+            arms.data = data_sets(study, request, size);
             stat_all::attributes(spec, request, &mut arms)?;
-            ordered(study, request, size, arms, None)
         }
         Kind::StatSome(spec) => {
-            let mut arms = looks(Refused::Readings)?;
+            refuse_chosen(study, request, Chosen::Readings)?;
+            arms.data = data_sets(study, request, size);
             stat_some::asks(spec, request, &mut arms)?;
-            ordered(study, request, size, arms, None)
         }
         Kind::FillUntilFull(spec) => {
-            let entries_about = one_size(&sizes(study, request, size)?)?;
-            let source = DataSource::Made(study.data.clone());
-            let empty = Data { id: DataId(0), entries: 0, hash: None, on: None, source };
-            let mut arms = Arms::new(request.facts, vec![empty]);
+            let entries_about = one_size()?;
+            arms.add_data(0, made.clone());
             fill::refusals(spec, entries_about, &mut arms);
-            ordered(study, request, size, arms, None)
         }
         Kind::Command(spec) => {
-            refuse_chosen(study, request, Refused::Readings)?;
-            let sets = data_sets(study, request, size);
-            let mut arms = Arms::new(request.facts, Vec::new());
-            command::commands(spec, request, &sets, &mut arms)?;
-            ordered(study, request, size, arms, None)
+            refuse_chosen(study, request, Chosen::Readings)?;
+            command::commands(spec, request, &data_sets(study, request, size), &mut arms)?;
         }
-        Kind::Fill(_) | Kind::Layout(_) | Kind::SmallFiles(_) | Kind::Remove(_) => {
-            of_files(study, request, size)
-        }
-    }
-}
-
-fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Planned, PlanError> {
-    let sizes = sizes(study, request, size)?;
-    let mut arms = Arms::new(request.facts, Vec::new());
-    let (made, mut rounds) = (&study.data, size.rounds);
-    let order = match &study.kind {
-        Kind::Fill(spec) => fill::fills(spec, made, &sizes, &mut arms)?,
-        Kind::Layout(spec) => layout::layouts(spec, made, one_size(&sizes)?, &mut arms)?,
-        Kind::Remove(spec) => remove::removals(spec, made, one_size(&sizes)?, &mut arms)?,
+        Kind::Fill(spec) => order = fill::fills(spec, made, &sizes()?, &mut arms)?,
+        Kind::Layout(spec) => order = layout::layouts(spec, made, one_size()?, &mut arms)?,
+        Kind::Remove(spec) => order = remove::removals(spec, made, one_size()?, &mut arms)?,
         Kind::SmallFiles(spec) => {
+            let entries = one_size()?;
             let (states, notes) = caches::of_chains(request, &size.cache, &spec.cold)?;
             arms.notes.extend(notes);
             rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
-            small_files::small_files(spec, made, one_size(&sizes)?, &states, &mut arms)?
+            order = small_files::small_files(spec, made, entries, &states, &mut arms)?;
         }
-        _ => {
-            return Err(PlanError::Nothing { reason: "the study has no work".into() });
-        }
-    };
-    ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order))
+    }
+    ordered(study, request, (size, rounds), arms, order)
 }
 
+/// Options for reading directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Refused {
-    Nothing,
+enum Chosen {
     BackendsAndBuffers,
     Readings,
 }
 
-fn is_chosen(request: &Request<'_>, what: Refused) -> bool {
+fn is_chosen(request: &Request<'_>, what: Chosen) -> bool {
     let reads = !(request.backends.is_empty() && request.buffers_bytes.is_empty());
     match what {
-        Refused::Nothing => false,
-        Refused::BackendsAndBuffers => reads,
-        Refused::Readings => reads || !request.threads.is_empty(),
+        Chosen::BackendsAndBuffers => reads,
+        Chosen::Readings => reads || !request.threads.is_empty(),
     }
 }
 
-fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Result<(), PlanError> {
+fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Chosen) -> Result<(), PlanError> {
     if !is_chosen(request, refused) {
         return Ok(());
     }
@@ -152,68 +133,62 @@ fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Resu
         _ => format!("study `{name}` lists no directory, so it uses none"),
     };
     let what = match refused {
-        Refused::BackendsAndBuffers => "backends or buffers",
-        Refused::Nothing | Refused::Readings => "backends, buffers or threads",
+        Chosen::BackendsAndBuffers => "backends or buffers",
+        Chosen::Readings => "backends, buffers or threads",
     };
-    Err(PlanError::Value { what, value: "chosen".into(), allowed })
+    Err(PlanError::value(what, "chosen", allowed))
 }
 
 /// Ascending sizes; refuses options of listing and look-up studies.
 fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u64>, PlanError> {
-    let refuse = |what, value: String, allowed| Err(PlanError::Value { what, value, allowed });
-    refuse_chosen(study, request, Refused::Readings)?;
+    refuse_chosen(study, request, Chosen::Readings)?;
     match &request.target {
         Target::Existing { path, .. } => {
             let allowed = "files are created, changed and removed only in a private directory; give \
                 --entries, or an empty directory";
-            refuse("the directory", path.clone(), allowed.into())
+            Err(PlanError::value("the directory", path, allowed))
         }
-        Target::Made { entries } if entries.is_empty() => {
-            Ok(size.smaller.iter().copied().chain([size.entries]).collect())
-        }
-        Target::Made { entries } => {
-            let mut entries = entries.clone();
-            entries.sort_unstable();
-            entries.dedup();
-            Ok(entries)
-        }
+        Target::Made { entries } => Ok(sizes_of(entries, size)),
     }
+}
+
+/// The requested sizes, else the study's, ascending.
+fn sizes_of(requested: &[u64], size: &SizeSpec) -> Vec<u64> {
+    let mut sizes = match requested {
+        [] => size.smaller.iter().copied().chain([size.entries]).collect(),
+        requested => requested.to_vec(),
+    };
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
 }
 
 fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
     match sizes {
         [entries] => Ok(*entries),
-        _ => Err(PlanError::Value {
-            what: "the number of entries",
-            value: "several".into(),
-            allowed: "expected one number".into(),
-        }),
+        _ => Err(PlanError::value("the number of entries", "several", "expected one number")),
     }
 }
 
-/// Without `order`, arms do not depend on each other.
 fn ordered(
     study: &Study,
     request: &Request<'_>,
-    size: &SizeSpec,
+    (size, rounds): (&SizeSpec, u32),
     mut arms: Arms<'_>,
-    order: Option<Order>,
+    order: Order,
 ) -> Result<Planned, PlanError> {
     if let Some(by) = request.aged {
         aged::cross(study, by, &mut arms)?;
     }
-    let states = match &study.kind {
-        Kind::SmallFiles(_) => Vec::new(),
-        _ => caches::states(request, &size.cache)?,
-    };
     let rounds = match &study.kind {
-        Kind::SmallFiles(_) => size.rounds,
-        _ => caches::rounds(request, &states, size.rounds)?,
+        Kind::SmallFiles(_) => rounds,
+        _ => {
+            let states = caches::states(request, &size.cache)?;
+            let rounds = caches::rounds(request, &states, rounds)?;
+            caches::cross(&states, request.cache_facts, &mut arms);
+            rounds
+        }
     };
-    let size = &SizeSpec { rounds, ..size.clone() };
-    caches::cross(&states, request.cache_facts, &mut arms);
-    // With independent orders the signs of the A/A differences are independent, whatever the noise.
-    let order = order.unwrap_or(Order::SeededPermutation);
     let Arms { planned: mut planned_arms, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
         set_rate(study, rate_per_s, &mut planned_arms)?;
@@ -235,7 +210,7 @@ fn ordered(
         claims: study.meta.claims.clone(),
         preset: request.preset,
         seed: request.seed,
-        rules: rules(study, request, size, order),
+        rules: rules(study, request, rounds, order),
         file_systems: Vec::new(),
         unavailable: Vec::new(),
         data,
@@ -246,11 +221,8 @@ fn ordered(
     check_data(&plan)?;
     check_epochs(&plan)?;
     if request.until.is_some() && !crate::schedule::compares(&plan) {
-        return Err(PlanError::Value {
-            what: "the target width",
-            value: "given".into(),
-            allowed: format!("study `{}` compares no arms here; give only --rounds", study.meta.name),
-        });
+        let allowed = format!("study `{}` compares no arms here; give only --rounds", study.meta.name);
+        return Err(PlanError::value("the target width", "given", allowed));
     }
     Ok(Planned { plan, notes })
 }
@@ -282,38 +254,19 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// From the largest to the smallest.
 fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data> {
-    match &request.target {
-        Target::Existing { path, entries } => {
-            vec![Data {
-                id: DataId(0),
-                entries: *entries,
-                hash: None,
-                on: None,
-                source: DataSource::Existing { path: path.clone() },
-            }]
-        }
-        Target::Made { entries } => {
-            let own = || size.smaller.iter().copied().chain([size.entries]).collect();
-            let mut sizes: Vec<u64> = if entries.is_empty() { own() } else { entries.clone() };
-            sizes.sort_unstable_by(|a, b| b.cmp(a));
-            sizes.dedup();
-            let source = DataSource::Made(study.data.clone());
-            let made = |(index, entries)| Data {
-                id: DataId(index),
-                entries,
-                hash: None,
-                on: None,
-                source: source.clone(),
-            };
-            (0..).zip(sizes).map(made).collect()
-        }
-    }
+    let (sizes, source) = match &request.target {
+        Target::Existing { path, entries } => (vec![*entries], DataSource::Existing { path: path.clone() }),
+        Target::Made { entries } => (sizes_of(entries, size), DataSource::Made(study.data.clone())),
+    };
+    let set = |(id, entries)| Data { id: DataId(id), entries, hash: None, on: None, source: source.clone() };
+    (0..).zip(sizes.into_iter().rev()).map(set).collect()
 }
 
-fn rules(study: &Study, request: &Request<'_>, size: &SizeSpec, order: Order) -> Rules {
+fn rules(study: &Study, request: &Request<'_>, rounds_of_study: u32, order: Order) -> Rules {
     let rules = &study.rules;
-    let (rounds, stop) = stopping(request, size);
+    let (rounds, stop) = stopping(request, rounds_of_study);
     Rules {
         rounds,
         stop,
@@ -330,15 +283,10 @@ fn rules(study: &Study, request: &Request<'_>, size: &SizeSpec, order: Order) ->
 }
 
 fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
-    let refuse = |what, value: String, allowed: String| Err(PlanError::Value { what, value, allowed });
-    if let Some(rounds) = request.rounds.filter(|rounds| !(1..=ROUNDS_MAX).contains(rounds)) {
-        return refuse("the number of rounds", rounds.to_string(), format!("expected 1 to {ROUNDS_MAX}"));
-    }
+    check_numbers("the number of rounds", request.rounds, ROUNDS_MAX)?;
     check_until(request)?;
-    if let Target::Made { entries } = &request.target
-        && let Some(entries) = entries.iter().find(|entries| !(1..=ENTRIES_MAX).contains(*entries))
-    {
-        return refuse("the number of entries", entries.to_string(), format!("expected 1 to {ENTRIES_MAX}"));
+    if let Target::Made { entries } = &request.target {
+        check_numbers("the number of entries", entries.iter().copied(), ENTRIES_MAX)?;
     }
     request.backends.iter().try_for_each(|name| backend_fact(request.facts, name).map(drop))
 }

@@ -4,7 +4,7 @@ use megadir_record::{Arm, Data, Plan, Rules, Stop, When, Work};
 use megadir_stats::{EPOCHS_MIN, HalfWidth};
 
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
-use crate::study::{SizeSpec, Study};
+use crate::study::Study;
 
 const ROUNDS_MIN: u32 = 30;
 const ROUNDS_OF_EPOCH: u32 = 2;
@@ -14,11 +14,11 @@ const ROUNDS_FEWEST: u32 = 6;
 /// Multiple of the study's rounds.
 const ROUNDS_FACTOR: u32 = 10;
 
-pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
+pub(super) fn stopping(request: &Request<'_>, rounds_of_study: u32) -> (u32, Stop) {
     let Some(until) = request.until else {
-        return (request.rounds.unwrap_or(size.rounds), Stop::Rounds);
+        return (request.rounds.unwrap_or(rounds_of_study), Stop::Rounds);
     };
-    let most = || size.rounds.saturating_mul(ROUNDS_FACTOR).clamp(ROUNDS_MIN, ROUNDS_MAX);
+    let most = || rounds_of_study.saturating_mul(ROUNDS_FACTOR).clamp(ROUNDS_MIN, ROUNDS_MAX);
     let rounds = request.rounds.unwrap_or_else(most);
     let rounds_min = ROUNDS_MIN.min(rounds);
     let stop = match until {
@@ -31,9 +31,7 @@ pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
 /// Refuses epochs if no data can be re-created, or if there are too few rounds.
 pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
     let Rules { epochs, rounds, stop, order, .. } = plan.rules;
-    let refuse = |allowed: String| {
-        Err(PlanError::Value { what: "the number of epochs", value: epochs.to_string(), allowed })
-    };
+    let refuse = |allowed: String| Err(PlanError::value("the number of epochs", epochs, allowed));
     let at_least = EPOCHS_MIN as u32;
     if epochs == 1 {
         return Ok(());
@@ -66,24 +64,22 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
 }
 
 pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
-    let refuse =
-        |what, value: String, allowed: &str| Err(PlanError::Value { what, value, allowed: allowed.into() });
+    let refuse = |value: String, allowed: &str| Err(PlanError::value("the target width", value, allowed));
     let usable = |value: f64, most: f64| value > 0.0 && value <= most;
     match request.until {
         None => return Ok(()),
         Some(HalfWidth::Fraction(value)) if !usable(value, 1.0) => {
-            let value = format!("{} %", 100.0 * value);
-            return refuse("the target width", value, "expected above 0 and up to 100 %");
+            return refuse(format!("{} %", 100.0 * value), "expected above 0 and up to 100 %");
         }
         Some(HalfWidth::Absolute(value)) if !usable(value, 1e12) => {
-            return refuse("the target width", format!("{value} ns"), "expected above 0 and up to 1000 s");
+            return refuse(format!("{value} ns"), "expected above 0 and up to 1000 s");
         }
         Some(_) => {}
     }
     match request.rounds {
         Some(rounds) if rounds < ROUNDS_FEWEST => {
             let allowed = "a target width needs at least 6, because fewer give no interval";
-            refuse("the number of rounds", rounds.to_string(), allowed)
+            Err(PlanError::value("the number of rounds", rounds, allowed))
         }
         _ => Ok(()),
     }
@@ -98,9 +94,7 @@ const OPERATIONS: std::ops::RangeInclusive<u64> = 10..=1 << 16;
 
 /// All arms must do single operations.
 pub(super) fn set_rate(study: &Study, rate_per_s: u64, arms: &mut [Arm]) -> Result<(), PlanError> {
-    let refuse = |allowed: String| {
-        Err(PlanError::Value { what: "the rate", value: format!("{rate_per_s}/s"), allowed })
-    };
+    let refuse = |allowed: String| Err(PlanError::value("the rate", format!("{rate_per_s}/s"), allowed));
     if !(1..=RATE_MAX).contains(&rate_per_s) {
         return refuse(format!("expected 1 to {RATE_MAX} operations per second"));
     }

@@ -8,13 +8,12 @@ use megadir_sys::usage::process_usage;
 
 use crate::cache::{Before, Caches};
 use crate::control::{RunControl, WorkError};
-use crate::dataset::LEVELS_MAX;
 use crate::kind::{BlockKey, BlockUsage, NameSource, WorkerSource, Workload, workload};
 use crate::measure::Stopwatch;
-use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
+use crate::os::{At, Borrowed};
 use crate::run::RunError;
 use crate::run::data_dirs::RoundDirs;
-use crate::run::data_sets::too_deep;
+use crate::run::data_sets::each_below;
 use crate::run::intact::Intact;
 use crate::schedule::Block;
 
@@ -36,8 +35,7 @@ impl<'a> ArmWorks<'a> {
     ) -> Result<Self, RunError> {
         let work = |arm: &Arm| workload(plan, arm, &names[arm.data.0 as usize], source);
         let works = plan.arms.iter().map(work).collect::<Result<Vec<_>, _>>();
-        let works =
-            works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
+        let works = works.map_err(|error| RunError::of_arm(&plan.study, error))?;
         Ok(Self { works, stopwatch, control, caches: caches.clone(), intact: Intact::new(plan) })
     }
 }
@@ -54,18 +52,19 @@ pub(crate) fn one(
     let arm = &plan.arms[block.arm.0 as usize];
     let distinct = arm.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct, salt: 0 };
-    works.intact.make_ready(plan.arms[block.arm.0 as usize].data, round_dirs.data_dirs())?;
+    works.intact.make_ready(arm.data, round_dirs.data_dirs())?;
     let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
     let before = Before { plan, planned: arm, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
     let directory = round_dirs.of(block.arm);
+    let work_block = before.block_in(directory);
     stopwatch.clear();
     stopwatch.set_rate(arm.rate_per_s);
-    let before = process_usage();
+    let used_before = process_usage();
     let start_ns = monotonic_ns();
-    let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, control));
+    let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
-    let usage = process_usage().since(before);
+    let usage = process_usage().since(used_before);
     let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
     let (counted, refused) = match (worked, &check) {
         (Ok(counted), None) => (counted, None),
@@ -81,7 +80,7 @@ pub(crate) fn one(
         }
         (Err(error), _) => return Err(error),
     };
-    work.teardown(directory, control)?;
+    work.teardown(&work_block)?;
     works.intact.after_block(arm);
     let done = if refused.is_some() { counted.entries.max(1) } else { operations };
     Ok(Sample {
@@ -122,7 +121,7 @@ impl EntryCountCheck {
         control: RunControl<'_>,
     ) -> Result<Option<Self>, WorkError> {
         let Some(change) = arm.work.change() else { return Ok(None) };
-        Ok(Some(Self { before: files_below(directory, control, 0)?, change }))
+        Ok(Some(Self { before: files_below(directory, control)?, change }))
     }
 
     /// A wrong number marks the block's work as unequal.
@@ -133,34 +132,23 @@ impl EntryCountCheck {
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
         let should = self.before.saturating_add_signed(self.change);
-        let off = files_below(directory, control, 0)?.abs_diff(should);
+        let off = files_below(directory, control)?.abs_diff(should);
         Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
     }
 
     /// Absolute change in the number of files, even of a block that failed.
     pub(crate) fn change(&self, directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
-        Ok(files_below(directory, control, 0)?.abs_diff(self.before))
+        Ok(files_below(directory, control)?.abs_diff(self.before))
     }
 }
 
-fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
-    let failed = WorkError::at("counting files");
-    if depth > LEVELS_MAX {
-        return Err(failed(too_deep()));
-    }
-    let (mut files, mut directories) = (0, Vec::new());
-    let listed = each_entry_of_run(directory, control, &mut |name, kind| {
-        match kind {
-            FileType::Directory => directories.push(name.to_vec()),
-            _ => files += 1,
-        }
-        Ok(())
+fn files_below(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
+    let mut files = 0;
+    each_below(directory, 0, ("counting files", control), &mut |_, _, kind| {
+        let is_directory = kind == FileType::Directory;
+        files += u64::from(!is_directory);
+        Ok(is_directory)
     })?;
-    listed.map_err(failed)?;
-    for name in directories {
-        let below = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
-        files += files_below(below.at(), control, depth + 1)?;
-    }
     Ok(files)
 }
 
@@ -179,7 +167,7 @@ mod tests_of_entry_count {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let directory = crate::os::open_directory(parent.path()).unwrap();
-        let before = files_below(directory.at(), control, 0).unwrap();
+        let before = files_below(directory.at(), control).unwrap();
         assert_eq!(before, 3);
         let said = Counted { entries: 2, hash: 0, calls: None, written_bytes: 0 };
         let off = |change| {

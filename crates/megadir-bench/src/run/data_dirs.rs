@@ -7,19 +7,16 @@
 //! reformatted file system, because ext4 without a journal reads deletion times from disk. Files for a later
 //! arm are written back first, so that no arm pays for another.
 
-use std::path::Path;
-
 use megadir::Dir;
 use megadir_record::{
     Arm, ArmId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
 };
 
-use super::{RunError, failed};
+use super::RunError;
 use crate::cache::Directories;
 use crate::control::{RunControl, WorkError};
 use crate::lab::LabError;
-use crate::os::write_back;
-use crate::os::{self, At};
+use crate::os::{self, At, write_back};
 use crate::run::data_sets::tree_usage;
 use crate::run::expected::recreate_files;
 use crate::run::volumes::{MountedAs, Volumes, data_name};
@@ -27,7 +24,7 @@ use crate::run::volumes::{MountedAs, Volumes, data_name};
 pub(crate) struct DataDirs<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) volumes: &'a mut Volumes,
-    pub(crate) directories: Vec<Dir>,
+    pub(crate) directories: &'a mut [Dir],
     pub(crate) control: RunControl<'a>,
 }
 
@@ -71,14 +68,12 @@ pub(crate) struct RoundDirs<'a> {
     data_dirs: DataDirs<'a>,
     keeps: bool,
     aside: u64,
-    control: RunControl<'a>,
     known: Vec<DataId>,
 }
 
 impl<'a> RoundDirs<'a> {
     pub(crate) fn new(data_dirs: DataDirs<'a>, keeps: bool) -> Self {
-        let (plan, control) = (data_dirs.plan, data_dirs.control);
-        Self { plan, data_dirs, keeps, aside: 0, control, known: Vec::new() }
+        Self { plan: data_dirs.plan, data_dirs, keeps, aside: 0, known: Vec::new() }
     }
 
     pub(crate) fn data_dirs(&mut self) -> &mut DataDirs<'a> {
@@ -89,7 +84,7 @@ impl<'a> RoundDirs<'a> {
         self.data_dirs.of(self.data_of(arm))
     }
 
-    pub(crate) fn enter(&mut self, order: &[ArmId], place: usize) -> Result<bool, RunError> {
+    pub(crate) fn enter(&mut self, order: &[ArmId], place: usize) -> Result<(), RunError> {
         let arm = |place: usize| &self.plan.arms[order[place].0 as usize];
         let goes_on = |before: &Arm, after: &Arm| match (&before.work, &after.work) {
             (Work::Files(one), Work::Files(other)) => {
@@ -99,17 +94,15 @@ impl<'a> RoundDirs<'a> {
             _ => false,
         };
         if !self.plan.rules.order.depends() || place > 0 && goes_on(arm(place - 1), arm(place)) {
-            return Ok(true);
+            return Ok(());
         }
-        self.data_dirs.volumes.write_back(self.control.heartbeat)?;
+        self.data_dirs.volumes.write_back(self.data_dirs.control.heartbeat)?;
         let begins = place == 0 || arm(place - 1).chain != arm(place).chain;
         if begins && self.plan.rules.fresh_mounts && self.can_be_mounted_again(arm(place).data) {
             let arm = arm(place);
-            if let Err(error) = self.data_dirs.begin_life(arm.data) {
-                return failed(self.plan, arm.id, error).map_or(Ok(false), Err);
-            }
+            self.data_dirs.begin_life(arm.data).map_err(|error| RunError::of_arm(&arm.name, error))?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// File systems in memory do not survive a remount.
@@ -132,17 +125,17 @@ impl<'a> RoundDirs<'a> {
         let path = workspace.path().join(&name);
         let directory = &mut self.data_dirs.directories[data.0 as usize];
         // On Windows an open directory could keep its name.
-        let own = os::again(workspace.at()).map_err(|error| unusable(&path, error))?;
+        let own = os::again(workspace.at()).map_err(RunError::unusable(&path))?;
         *directory = Dir::from_descriptor(own, workspace.path());
         let renewed = match self.keeps {
             true => {
                 self.aside += 1;
                 workspace.set_aside_data_directory(&name, &format!("used{}", self.aside))
             }
-            false => workspace.renew_data_directory(&name, self.control.heartbeat),
+            false => workspace.renew_data_directory(&name, self.data_dirs.control.heartbeat),
         };
         // Its path may lead elsewhere now.
-        *directory = Dir::from_descriptor(renewed.map_err(|error| unusable(&path, error))?, path);
+        *directory = Dir::from_descriptor(renewed.map_err(RunError::unusable(&path))?, path);
         Ok(())
     }
 
@@ -155,13 +148,14 @@ impl<'a> RoundDirs<'a> {
         if next.is_some_and(|next| !self.unlinks(*next)) {
             return Ok(None);
         }
-        let directory = self.data_dirs.of(data);
+        let (directory, control) = (self.data_dirs.of(data), self.data_dirs.control);
+        let unusable = RunError::unusable(directory.path());
         // Some file systems allocate blocks only at write-back.
-        write_back(directory, self.control.heartbeat).map_err(|error| unusable(directory.path(), error))?;
-        let found = match tree_usage(directory.at(), self.control) {
+        write_back(directory, control.heartbeat).map_err(&unusable)?;
+        let found = match tree_usage(directory.at(), control) {
             Ok(found) => found,
             Err(WorkError::Stopped) => return Ok(None),
-            Err(error) => return Err(unusable(directory.path(), std::io::Error::other(error.to_string()))),
+            Err(error) => return Err(unusable(std::io::Error::other(error.to_string()))),
         };
         self.known.push(data);
         Ok(Some(UsedByArms { data, used: found.used }))
@@ -179,8 +173,4 @@ impl<'a> RoundDirs<'a> {
     fn is_made_by_arms(&self, data: DataId) -> bool {
         self.plan.data[data.0 as usize].source.made().is_some_and(|made| made.when == When::ByArms)
     }
-}
-
-fn unusable(path: &Path, source: std::io::Error) -> RunError {
-    RunError::Directory { path: path.to_owned(), source }
 }

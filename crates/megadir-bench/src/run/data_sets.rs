@@ -19,8 +19,7 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, FillProgress, Filling, LEVELS_MAX, PlaceBuffer};
 use crate::event::Event;
 use crate::kind::{ABSENT_NAMES, name_hash};
-use crate::os::write_back;
-use crate::os::{self, At, Borrowed, Owned, Status};
+use crate::os::{self, At, Borrowed, Owned, Status, write_back};
 use crate::plan::{ENTRIES_MAX, trees};
 use crate::run::volumes::{Volumes, data_name};
 use crate::run::{Listeners, RunError};
@@ -65,19 +64,17 @@ pub(crate) fn build(
     let mut built = Built { sets: Vec::new(), file_system_inodes: None, file_system_bytes: 0 };
     let (mut usages, mut written) = (Vec::new(), true);
     for set_dir in &set_dirs {
-        let unusable = |source| RunError::Directory { path: set_dir.path.clone(), source };
-        written &= write_back(&set_dir.directory, control.heartbeat).map_err(unusable)?;
-        let found = tree_usage(set_dir.directory.at(), control).map_err(|error| match error {
-            WorkError::Stopped => RunError::Interrupted,
-            error => RunError::Arm { arm: set_dir.path.display().to_string(), reason: error.to_string() },
-        })?;
+        let unusable = RunError::unusable(&set_dir.path);
+        written &= write_back(&set_dir.directory, control.heartbeat).map_err(&unusable)?;
+        let found = tree_usage(set_dir.directory.at(), control)
+            .map_err(|error| RunError::of_arm(set_dir.path.display(), error))?;
         let (directories_ns, files_ns) = times(set_dir.data);
         if !set_dir.trees.is_empty() {
             let of_data = sets.iter().filter(|set| set.data.id == set_dir.data.id);
             let aged = of_data.filter_map(|set| set.aging.as_ref().map(Aging::built)).next();
             let flat = set_dir.trees.iter().all(|(files, _)| files.is_flat()) && set_dir.trees.len() == 1;
             let directory_bytes =
-                flat.then(|| size_of(set_dir.directory.at())).transpose().map_err(unusable)?;
+                flat.then(|| size_of(set_dir.directory.at())).transpose().map_err(&unusable)?;
             let (data, used) = (set_dir.data.id, found.used);
             built.sets.push(BuiltSet { data, used, directories_ns, files_ns, directory_bytes, aged });
         }
@@ -86,18 +83,8 @@ pub(crate) fn build(
     let after = free(volumes)?;
     built.file_system_inodes = before.0.zip(after.0).map(|(before, after)| before.wrapping_sub(after) as i64);
     built.file_system_bytes = before.1.wrapping_sub(after.1) as i64;
-    let again = |set_dir: DataSetDir<'_>| {
-        let unusable =
-            |error: megadir::Error| RunError::Directory { path: set_dir.path.clone(), source: error.into() };
-        // A new open file description: btrfs lists a directory as of its opening.
-        Dir::from_descriptor(set_dir.directory, &set_dir.path).again().map_err(unusable)
-    };
-    Ok(Made {
-        directories: set_dirs.into_iter().map(again).collect::<Result<_, _>>()?,
-        usages,
-        built,
-        written,
-    })
+    let directories = set_dirs.into_iter().map(DataSetDir::again).collect::<Result<_, _>>()?;
+    Ok(Made { directories, usages, built, written })
 }
 
 fn fill_sets(
@@ -124,7 +111,7 @@ pub(crate) fn rebuild(
 ) -> Result<Dir, RunError> {
     let name = data_name(data.id);
     let path = workspace.path().join(&name);
-    let unusable = |source| RunError::Directory { path: path.clone(), source };
+    let unusable = RunError::unusable(&path);
     match workspace.remove_data_directory(&name, control.heartbeat) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(error)),
         _ => {}
@@ -134,7 +121,7 @@ pub(crate) fn rebuild(
     fill_sets(&mut sets, plan.seed, control, &mut Listeners(&mut []))?;
     drop(sets);
     write_back(&set_dir.directory, control.heartbeat).map_err(unusable)?;
-    Dir::from_descriptor(set_dir.directory, &path).again().map_err(|error| unusable(error.into()))
+    set_dir.again()
 }
 
 struct DataSetDir<'a> {
@@ -148,12 +135,12 @@ impl<'a> DataSetDir<'a> {
     fn make(plan: &Plan, data: &'a Data, workspace: &Workspace) -> Result<Self, RunError> {
         let name = data_name(data.id);
         let path = workspace.path().join(&name);
-        let unusable = |source| RunError::Directory { path: path.clone(), source };
+        let unusable = RunError::unusable(&path);
         let DataSource::Made(made) = &data.source else {
             return Err(unusable(std::io::Error::other("created and existing directories in one plan")));
         };
         let sets = trees(plan, data).map_err(FillError::Files)?;
-        let directory = workspace.data_directory(&name).map_err(unusable)?;
+        let directory = workspace.data_directory(&name).map_err(&unusable)?;
         let mut set_dir = Self { data, path: path.clone(), directory, trees: Vec::new() };
         if made.when == When::ByArms {
             return Ok(set_dir);
@@ -166,7 +153,7 @@ impl<'a> DataSetDir<'a> {
                     made.and_then(|()| os::open_on_this_mount(set_dir.directory.at(), below.as_str()))
                 }
             };
-            set_dir.trees.push((files, tree.map_err(unusable)?));
+            set_dir.trees.push((files, tree.map_err(&unusable)?));
         }
         Ok(set_dir)
     }
@@ -174,14 +161,18 @@ impl<'a> DataSetDir<'a> {
     fn sets(&self) -> impl Iterator<Item = Set<'_>> {
         self.trees.iter().map(|(files, directory)| Set::new(self.data, files, directory))
     }
+
+    /// A new open file description: btrfs lists a directory as of its opening.
+    fn again(self) -> Result<Dir, RunError> {
+        Dir::from_descriptor(self.directory, &self.path).again().map_err(RunError::unusable(&self.path))
+    }
 }
 
 /// Inodes are `None` if one file system does not count them.
 fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
     for volume in volumes.all() {
-        let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
-        let space = os::space(volume.directory.at()).map_err(unusable)?;
+        let space = os::space(volume.directory.at()).map_err(RunError::unusable(&volume.path))?;
         let counted = (space.inodes > 0).then_some(space.all_free_inodes);
         inodes = inodes.zip(counted).map(|(sum, more)| sum.saturating_add(more));
         bytes = bytes.saturating_add(space.all_free_bytes);
@@ -245,10 +236,7 @@ impl<'a> Set<'a> {
     }
 
     fn make_directories(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
-        control.heartbeat.fetch_add(1, Ordering::Relaxed);
-        if control.stop.load(Ordering::Relaxed) {
-            return Err(RunError::Interrupted);
-        }
+        control.check()?;
         let (from, all) = self.directories;
         let to = all.min(from + TURN);
         let start_ns = monotonic_ns();
@@ -310,7 +298,7 @@ pub(crate) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
     Ok(os::status_of(&directory)?.size_bytes)
 }
 
-fn failed(error: &std::io::Error) -> RunError {
+fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Arm { arm: "aging a directory".into(), reason: error.to_string() }
 }
 
@@ -341,8 +329,8 @@ impl<'a> Aging<'a> {
     }
 
     pub(crate) fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
-        write_back(&self.directory, control.heartbeat).map_err(|error| failed(&error))?;
-        self.full_bytes = size_of(self.directory).map_err(|error| failed(&error))?;
+        write_back(&self.directory, control.heartbeat).map_err(failed)?;
+        self.full_bytes = size_of(self.directory).map_err(failed)?;
         Ok(())
     }
 
@@ -351,17 +339,14 @@ impl<'a> Aging<'a> {
     }
 
     pub(crate) fn remove(&mut self, files: u64, control: RunControl<'_>) -> Result<(), RunError> {
-        control.heartbeat.fetch_add(1, Ordering::Relaxed);
-        if control.stop.load(Ordering::Relaxed) {
-            return Err(RunError::Interrupted);
-        }
+        control.check()?;
         let start_ns = monotonic_ns();
         let end = self.files.min(self.removed + files);
         let mut buffer = PlaceBuffer::new();
         for index in FIRST + self.removed..FIRST + end {
             let place = self.of.place(index, &mut buffer);
             let place = place.map_err(|reason| FillError::Files(self.of.refused(index, reason)))?;
-            os::remove_file(self.directory, place.path()).map_err(|error| failed(&error))?;
+            os::remove_file(self.directory, place.path()).map_err(failed)?;
         }
         self.removed = end;
         self.removed_ns += monotonic_ns() - start_ns;
@@ -387,21 +372,28 @@ impl TreeUsage {
 
 pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<TreeUsage, WorkError> {
     let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
-    let mut counter =
-        UsageCounter { tree_usage: TreeUsage { used, hash: 0 }, linked: HashSet::new(), control };
-    counter.count(os::use_of(&directory).map_err(pass_failed)?);
-    counter.below(directory, 0)?;
+    let mut counter = UsageCounter { tree_usage: TreeUsage { used, hash: 0 }, linked: HashSet::new() };
+    let stage = "going through a data set";
+    counter.count(os::use_of(&directory).map_err(WorkError::at(stage))?);
+    each_below(directory, 0, (stage, control), &mut |parent, name, _| {
+        let used = os::use_of_entry(parent, name)?;
+        let is_directory = counter.count(used);
+        if !is_directory {
+            counter.tree_usage.hash = counter.tree_usage.hash.wrapping_add(name_hash(name));
+        }
+        Ok(is_directory)
+    })?;
     Ok(counter.tree_usage)
 }
 
-struct UsageCounter<'a> {
+struct UsageCounter {
     tree_usage: TreeUsage,
     linked: HashSet<u64>,
-    control: RunControl<'a>,
 }
 
-impl UsageCounter<'_> {
-    fn count(&mut self, (status, allocated_bytes): (Status, u64)) {
+impl UsageCounter {
+    /// `true` if it is a directory.
+    fn count(&mut self, (status, allocated_bytes): (Status, u64)) -> bool {
         let used = &mut self.tree_usage.used;
         let directory = status.kind == FileType::Directory;
         match directory {
@@ -415,39 +407,39 @@ impl UsageCounter<'_> {
                 used.content_bytes += status.size_bytes;
             }
         }
+        directory
     }
+}
 
-    fn below(&mut self, directory: Borrowed<'_>, depth: usize) -> Result<(), WorkError> {
-        if depth > LEVELS_MAX {
-            return Err(pass_failed(too_deep()));
-        }
-        let mut directories = Vec::new();
-        // A new open file description: btrfs lists a directory as of its opening, and descriptors share a
-        // position.
-        let listed = os::each_entry_of_run(directory, self.control, &mut |name, _| {
-            let used = os::use_of_entry(directory, name)?;
-            self.count(used);
-            match used.0.kind {
-                FileType::Directory => directories.push(name.to_vec()),
-                _ => self.tree_usage.hash = self.tree_usage.hash.wrapping_add(name_hash(name)),
-            }
-            Ok(())
-        })?;
-        listed.map_err(pass_failed)?;
-        for name in directories {
-            let below = os::open_on_this_mount(directory, name.as_slice()).map_err(pass_failed)?;
-            self.below(below.at(), depth + 1)?;
+/// For an entry of a directory; returns whether it is one to enter.
+type EachBelow<'f> = dyn FnMut(Borrowed<'_>, &[u8], FileType) -> std::io::Result<bool> + 'f;
+
+/// Entries of a tree of the run.
+pub(crate) fn each_below(
+    directory: Borrowed<'_>,
+    depth: usize,
+    (stage, control): (&'static str, RunControl<'_>),
+    each: &mut EachBelow<'_>,
+) -> Result<(), WorkError> {
+    let failed = WorkError::at(stage);
+    if depth > LEVELS_MAX {
+        let reason = "directories are nested deeper than this program creates them";
+        return Err(failed(std::io::Error::other(reason)));
+    }
+    let mut directories = Vec::new();
+    // A new open file description: btrfs lists a directory as of its opening, and descriptors share a position.
+    let listed = os::each_entry_of_run(directory, control, &mut |name, kind| {
+        if each(directory, name, kind)? {
+            directories.push(name.to_vec());
         }
         Ok(())
+    })?;
+    listed.map_err(failed)?;
+    for name in directories {
+        let below = os::open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
+        each_below(below.at(), depth + 1, (stage, control), each)?;
     }
-}
-
-pub(crate) fn too_deep() -> std::io::Error {
-    std::io::Error::other("directories are nested deeper than this program creates them")
-}
-
-fn pass_failed(source: std::io::Error) -> WorkError {
-    WorkError::Stage { stage: "going through a data set", source }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use megadir::Dir;
@@ -71,10 +70,7 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut hash = 0_u64;
     for index in 0..files.entries() {
         if index % STEP == 0 {
-            control.heartbeat.fetch_add(1, Ordering::Relaxed);
-            if control.stop.load(Ordering::Relaxed) {
-                return Err(RunError::Interrupted);
-            }
+            control.check()?;
         }
         let place = files.place(index, &mut buffer);
         let place = place.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
@@ -147,16 +143,14 @@ pub(crate) fn recreate_files(
         remove(&files, directory, control)?;
         let mut filling = Filling::new(directory.at(), &files);
         let mut heartbeat = |_| _ = control.check();
-        filling
-            .to(files.entries(), &mut heartbeat, control.stop)
-            .map_err(|error| failed(std::io::Error::other(error)))?;
+        filling.to(files.entries(), &mut heartbeat, control.stop).map_err(failed)?;
         control.check()?;
         if filling.filled.made != files.entries() {
             let made = filling.filled.made;
-            return Err(failed(std::io::Error::other(format!(
-                "{made} of {} files were created",
-                files.entries()
-            ))));
+            return Err(WorkError::other(
+                RECREATING,
+                format!("{made} of {} files were created", files.entries()),
+            ));
         }
         set_times(directory, &files, control)?;
     }
@@ -169,18 +163,20 @@ fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(),
         if index % STEP == 0 {
             control.check()?;
         }
-        let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
+        let place = files.place(index, &mut buffer).map_err(failed)?;
         match os::remove_file(directory.at(), place.path()) {
             // A stop may have left the data set incomplete.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            removed => removed.map_err(failed)?,
+            removed => removed.map_err(WorkError::at(RECREATING))?,
         }
     }
     Ok(())
 }
 
-fn failed(source: std::io::Error) -> WorkError {
-    WorkError::Stage { stage: "recreating the files", source }
+const RECREATING: &str = "recreating the files";
+
+fn failed(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> WorkError {
+    WorkError::other(RECREATING, reason)
 }
 
 #[cfg(test)]
@@ -278,7 +274,7 @@ mod tests_of_expected_attributes {
 
 #[cfg(test)]
 mod tests_of_recreate_files {
-    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use megadir_record::{Arm, Preset};
 

@@ -98,17 +98,13 @@ pub(crate) fn changed(
 
 pub(crate) fn look(data: DataId, dirs: &DataDirs<'_>) -> Result<Fingerprint, WorkError> {
     let own = dirs.directories[data.0 as usize].reopen();
-    let failed = WorkError::at("checking the data set");
-    fingerprint(own.map_err(|error| failed(error.into()))?.at(), dirs.control)
+    fingerprint(own.map_err(WorkError::at("checking the data set"))?.at(), dirs.control)
 }
 
 pub(crate) fn remake(data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkError> {
     let failed = |error: RunError| match error {
         RunError::Interrupted => WorkError::Stopped,
-        error => WorkError::Stage {
-            stage: "recreating the data set",
-            source: std::io::Error::other(error.to_string()),
-        },
+        error => WorkError::other("recreating the data set", error.to_string()),
     };
     let of_plan = &dirs.plan.data[data.0 as usize];
     let workspace = dirs.volumes.of(of_plan).own().map_err(failed)?;

@@ -1,25 +1,27 @@
 //! A run from start to end: setup, rounds, removal, and the clock check before and after.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use megadir::Dir;
 use megadir_record::{
-    End, Epoch, FORMAT_VERSION, Header, LabFileSystem, Note, Place, Plan, Record, Resumed, Sample, SelfCheck,
+    End, Epoch, FORMAT_VERSION, Header, LabFileSystem, Line, Note, Place, Plan, Record, Resumed, Sample,
+    SelfCheck,
 };
 use megadir_sys::clock::monotonic_ns;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::WorkError;
 use crate::event::{Event, Listener};
 use crate::kind::RankWorkers;
-use crate::measure::{Calibration, Operation, Stopwatch, self_check};
+use crate::measure::{Calibration, Stopwatch, self_check};
 use crate::note::NoteKind;
-use crate::os::{At, Borrowed};
+use crate::os::At;
 use crate::run::resume::{check_machine, check_ranks, check_same};
-use crate::run::rounds::{Measured, measure};
+use crate::run::rounds::measure;
 use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
 use crate::run::{Listeners, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
+use crate::workspace::since_1970;
 use crate::{host, os};
 
 /// Free space without which images cannot grow, bytes.
@@ -62,6 +64,11 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     })
 }
 
+struct Measured {
+    complete: bool,
+    unequal_blocks: u64,
+}
+
 fn begin(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -71,10 +78,9 @@ fn begin(
     let machine = host::describe(prepared.directory.at(), &prepared.program);
     prepared.notes.extend(host::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let header = Header {
         version: FORMAT_VERSION,
-        started_unix_s: now_s - since_s,
+        started_unix_s: since_1970().as_secs() - since_s,
         command: prepared.command.clone(),
         directory: Some(host::whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
         plan: whole.clone(),
@@ -82,9 +88,9 @@ fn begin(
         file_systems: prepared.volumes.describe(),
         ranks: prepared.ranks.map(|ranks| ranks.facts().clone()),
     };
-    listeners.tell(&Event::Started(&header))?;
-    if let Some(built) = &prepared.built {
-        listeners.tell(&Event::Built(built))?;
+    listeners.record(&Line::Header(Box::new(header)))?;
+    if let Some(built) = prepared.built.take() {
+        listeners.record(&Line::Built(built))?;
     }
     record(prepared, whole, Vec::new(), start_ns, listeners)
 }
@@ -100,13 +106,13 @@ fn go_on(
     check_same(prepared, begun, &machine)?;
     prepared.notes.extend(host::probe(&machine));
     let resumed = Resumed {
-        resumed_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        resumed_unix_s: since_1970().as_secs(),
         version: machine.version,
         pressure: machine.pressure,
     };
-    listeners.tell(&Event::Resumed(&resumed))?;
+    listeners.record(&Line::Resumed(resumed))?;
     if prepared.epoch > 0 {
-        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
+        listeners.record(&epoch_of(prepared))?;
     }
     // Block times continue the record's clock, without the pause between the two processes.
     let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
@@ -125,28 +131,31 @@ fn all_epochs(
 ) -> Result<Measured, RunError> {
     let mut samples = samples;
     let mut unequal_blocks = 0;
-    loop {
-        let directories = std::mem::take(&mut prepared.data);
-        let taken = std::mem::take(&mut samples);
-        let measured = measure(prepared, directories, taken, zero_ns, stopwatch(), listeners)?;
-        unequal_blocks += measured.unequal_blocks;
-        let epoch = prepared.epoch + 1;
-        if !measured.complete || epoch >= whole.rules.epochs {
-            return Ok(Measured { unequal_blocks, ..measured });
+    let mut all = || -> Result<(), RunError> {
+        loop {
+            let taken = std::mem::take(&mut samples);
+            measure(prepared, taken, zero_ns, stopwatch(), &mut unequal_blocks, listeners)?;
+            let epoch = prepared.epoch + 1;
+            if epoch >= whole.rules.epochs {
+                return Ok(());
+            }
+            listeners.tell(&Event::EpochEnds)?;
+            rebuild_for_epoch(prepared, epochs::plan_of(whole, epoch), listeners)?;
+            prepared.epoch = epoch;
+            listeners.record(&epoch_of(prepared))?;
         }
-        listeners.tell(&Event::EpochEnds)?;
-        match rebuild_for_epoch(prepared, epochs::plan_of(whole, epoch), listeners) {
-            Ok(()) => prepared.epoch = epoch,
-            Err(RunError::Interrupted) => return Ok(Measured { complete: false, unequal_blocks }),
-            Err(error) => return Err(error),
-        }
-        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
-    }
+    };
+    let complete = match all() {
+        Ok(()) => true,
+        Err(RunError::Interrupted) => false,
+        Err(error) => return Err(error),
+    };
+    Ok(Measured { complete, unequal_blocks })
 }
 
-fn epoch_of(prepared: &Prepared<'_>) -> Epoch {
+fn epoch_of(prepared: &Prepared<'_>) -> Line {
     let hashes = prepared.plan.data.iter().map(|data| data.hash).collect();
-    Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes }
+    Line::Epoch(Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes })
 }
 
 fn record(
@@ -158,26 +167,33 @@ fn record(
 ) -> Result<Measured, RunError> {
     let mut notes = std::mem::take(&mut prepared.notes);
     // Cycle counters of different hosts have different ticks.
-    let calibration = prepared.ranks.map_or_else(calibrate, |_| Calibration { ns_per_tick: None });
-    let checked = match check(prepared.directory.at(), prepared.plan.seed, calibration, prepared.control) {
+    let calibration =
+        prepared.ranks.map_or_else(|| Calibration::over(CALIBRATION), |_| Calibration { ns_per_tick: None });
+    // The fastest call that reaches a file system.
+    let ask = |_| match os::ask_itself(prepared.directory.at()) {
+        Ok(()) => Ok(1),
+        Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),
+    };
+    let checked = match self_check(calibration, ask, || Ok(prepared.control.check()?), prepared.plan.seed) {
         Ok(check) => {
-            listeners.tell(&Event::Checked(&check))?;
             let by_choice =
                 |note: &Note| prepared.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
             notes.extend(notes_on(&check).into_iter().filter(|note| !by_choice(note)));
-            Ok(Some(check.null_loop_ns))
+            let null_loop_ns = check.null_loop_ns;
+            listeners.record(&Line::SelfCheck(check))?;
+            Ok(Some(null_loop_ns))
         }
         Err(WorkError::Stopped) => Ok(None),
-        Err(error) => Err(RunError::Arm { arm: "the run's self-check".into(), reason: error.to_string() }),
+        Err(error) => Err(RunError::of_arm("the run's self-check", error)),
     };
-    notes.iter().try_for_each(|note| listeners.note(note))?;
+    notes.into_iter().try_for_each(|note| listeners.note(note))?;
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
     let stopwatch = || Stopwatch::new(calibration);
     let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
     let measured = measured.map_err(|error| of_images(prepared, error));
-    let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
+    let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(note));
     let of_ranks = prepared.ranks.map(|ranks| NoteKind::Ranks.note(ranks.summary()));
-    let told = told.and(of_ranks.map_or(Ok(()), |note| listeners.note(&note)));
+    let told = told.and(of_ranks.map_or(Ok(()), |note| listeners.note(note)));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
         Ok(_) => (false, Some("interrupted".to_owned())),
@@ -190,7 +206,7 @@ fn record(
         pressure: host::pressure(),
         null_loop_ns,
     };
-    let told = told.and(listeners.tell(&Event::Ended(&end)));
+    let told = told.and(listeners.record(&Line::End(end)));
     let measured = measured?;
     told?;
     Ok(measured)
@@ -212,12 +228,8 @@ const CALIBRATION: Duration = Duration::from_millis(20);
 const DRIFT_MAX: f64 = 0.001;
 const NULL_NS_MAX: f64 = 40.0;
 
-pub(crate) fn calibrate() -> Calibration {
-    Calibration::over(CALIBRATION)
-}
-
-pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
-    let drift = calibrate().drift_since(before);
+fn drift_since(before: &Calibration) -> Option<Note> {
+    let drift = Calibration::over(CALIBRATION).drift_since(before);
     (drift.abs() > DRIFT_MAX).then(|| {
         NoteKind::ClockDrift.note(format!(
             "a tick of the cycle counter was {:.2} % {} after the run than before it",
@@ -227,16 +239,7 @@ pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
     })
 }
 
-pub(crate) fn check(
-    directory: Borrowed<'_>,
-    seed: u64,
-    calibration: Calibration,
-    control: RunControl<'_>,
-) -> Result<SelfCheck, WorkError> {
-    self_check(calibration, &mut Itself { directory, control }, seed)
-}
-
-pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
+fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {
         let text = "the cycle counter is not invariant, or the kernel does not use it as its clock; the monotonic clock was used";
@@ -250,26 +253,4 @@ pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
         notes.push(NoteKind::SlowLoop.note(text));
     }
     notes
-}
-
-/// The fastest call that reaches a file system.
-struct Itself<'a> {
-    directory: Borrowed<'a>,
-    control: RunControl<'a>,
-}
-
-impl Operation for Itself<'_> {
-    type Error = WorkError;
-
-    #[inline]
-    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
-        match os::ask_itself(self.directory) {
-            Ok(()) => Ok(1),
-            Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),
-        }
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
-    }
 }

@@ -14,13 +14,14 @@ mod setup;
 mod trial;
 mod volumes;
 
+use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_record::{ArmId, Note, Plan, Record};
+use megadir_record::{Line, Note, Plan, Record};
 
-use crate::control::{WorkError, words};
+use crate::control::{Stopped, WorkError, words};
 use crate::dataset::FillError;
 use crate::event::{Event, Listener};
 use crate::host::Program;
@@ -112,11 +113,28 @@ pub enum RunError {
 }
 
 impl RunError {
+    fn unusable<E: Into<io::Error>>(path: &Path) -> impl Fn(E) -> Self {
+        move |source| Self::Directory { path: path.to_owned(), source: source.into() }
+    }
+
+    fn of_arm(arm: impl Display, error: WorkError) -> Self {
+        match error {
+            WorkError::Stopped => Self::Interrupted,
+            error => Self::Arm { arm: arm.to_string(), reason: error.to_string() },
+        }
+    }
+
     fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
         match cleaned {
             Ok(()) => self,
             Err(cleaning) => Self::Uncleaned { error: Box::new(self), cleaning: Box::new(cleaning) },
         }
+    }
+}
+
+impl From<Stopped> for RunError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
     }
 }
 
@@ -136,18 +154,11 @@ impl Listeners<'_, '_> {
         self.0.iter_mut().try_for_each(|listener| listener.event(event)).map_err(RunError::Listener)
     }
 
-    pub(crate) fn note(&mut self, note: &Note) -> Result<(), RunError> {
-        self.tell(&Event::Noted(note))
+    pub(crate) fn record(&mut self, line: &Line) -> Result<(), RunError> {
+        self.tell(&Event::Recorded(line))
     }
-}
 
-/// `None` if the run was stopped.
-pub(crate) fn failed(plan: &Plan, planned: ArmId, error: WorkError) -> Option<RunError> {
-    match error {
-        WorkError::Stopped => None,
-        error => {
-            let arm = plan.arms[planned.0 as usize].name.clone();
-            Some(RunError::Arm { arm, reason: error.to_string() })
-        }
+    pub(crate) fn note(&mut self, note: Note) -> Result<(), RunError> {
+        self.record(&Line::Note(note))
     }
 }

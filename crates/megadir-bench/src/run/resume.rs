@@ -8,22 +8,21 @@ use megadir_record::{
 
 use super::block::ArmWorks;
 use super::setup::Prepared;
-use super::{RunError, amount, failed};
+use super::{RunError, amount};
 use crate::control::WorkError;
-use crate::kind::BlockKey;
+use crate::kind::{BlockKey, WorkBlock};
 use crate::run::data_dirs::RoundDirs;
 use crate::schedule::{Block, Step, next, order_after};
 
-/// `false` if the run is to end.
 pub(crate) fn replay(
     plan: &Plan,
     samples: &[Sample],
     works: &mut ArmWorks<'_>,
     round_dirs: &mut RoundDirs<'_>,
-) -> Result<bool, RunError> {
-    let Step::Block(block) = next(plan, samples) else { return Ok(true) };
+) -> Result<(), RunError> {
+    let Step::Block(block) = next(plan, samples) else { return Ok(()) };
     if samples.is_empty() {
-        return Ok(true);
+        return Ok(());
     }
     let order = order_after(plan, samples, block.phase, block.round, block.attempt);
     let (depends, rehearses) = (plan.rules.order.depends(), plan.rules.warm_up_rounds_min > 0);
@@ -33,13 +32,11 @@ pub(crate) fn replay(
         (false, false) => 0,
     };
     for place in 0..until {
-        let entered = round_dirs.enter(&order, place)?;
-        if !entered || !one(plan, &block, order[place], samples, works, round_dirs)? {
-            return Ok(false);
-        }
+        round_dirs.enter(&order, place)?;
+        one(plan, &block, order[place], samples, works, round_dirs)?;
         round_dirs.leave(&order, place)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 fn one(
@@ -49,35 +46,31 @@ fn one(
     samples: &[Sample],
     works: &mut ArmWorks<'_>,
     round_dirs: &mut RoundDirs<'_>,
-) -> Result<bool, RunError> {
-    if plan.arms[arm.0 as usize].cache.is_cold() {
-        // The block changed nothing, and there is no cache to warm.
-        return Ok(true);
-    }
-    if samples.iter().any(|sample| sample.arm == arm && sample.refused.is_some()) {
-        return Ok(true);
+) -> Result<(), RunError> {
+    let of_plan = &plan.arms[arm.0 as usize];
+    let refused = samples.iter().any(|sample| sample.arm == arm && sample.refused.is_some());
+    // A cold block changed nothing, and there is no cache to warm.
+    if of_plan.cache.is_cold() || refused {
+        return Ok(());
     }
     let last = samples.iter().rfind(|sample| sample.arm == arm);
-    let operations = plan.arms[arm.0 as usize].work.operations();
+    let operations = of_plan.work.operations();
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
     let key =
         BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false, salt: 0 };
-    let of_plan = &plan.arms[arm.0 as usize];
-    if let Err(error) = works.intact.make_ready(of_plan.data, round_dirs.data_dirs()) {
-        return failed(plan, arm, error).map_or(Ok(false), Err);
-    }
+    let failed = |error| RunError::of_arm(&of_plan.name, error);
+    works.intact.make_ready(of_plan.data, round_dirs.data_dirs()).map_err(failed)?;
     let work = &mut works.works[arm.0 as usize];
-    let (directory, control) = (round_dirs.of(arm), works.control);
+    let block = WorkBlock { directory: round_dirs.of(arm), key, operations, control: works.control };
     works.stopwatch.clear();
     let done = work
-        .setup(directory, key, operations, control)
-        .and_then(|()| work.run(directory, operations, &mut works.stopwatch, control))
-        .and_then(|_| work.teardown(directory, control));
+        .setup(&block)
+        .and_then(|()| work.run(&block, &mut works.stopwatch))
+        .and_then(|_| work.teardown(&block));
     works.intact.after_block(of_plan);
     match done {
-        Err(WorkError::Program(_)) => Ok(true),
-        Ok(()) => Ok(true),
-        Err(error) => failed(plan, arm, error).map_or(Ok(false), Err),
+        Ok(()) | Err(WorkError::Program(_)) => Ok(()),
+        Err(error) => Err(failed(error)),
     }
 }
 

@@ -2,78 +2,63 @@
 
 use std::time::SystemTime;
 
-use megadir::Dir;
-use megadir_record::{Arm, ArmId, Counted, Note, Phase, Plan, Refused, Sample, VoidReason, Work};
+use megadir_record::{Arm, Counted, Line, Note, Phase, Plan, Refused, Sample, VoidReason, Work};
 use megadir_sys::clock::monotonic_ns;
 
 use super::block::{ArmWorks, one};
-use super::{Listeners, RunError, failed};
+use super::{Listeners, RunError};
 use crate::cache::Caches;
-use crate::control::RunControl;
 use crate::event::Event;
-use crate::host::TICK_NS;
-use crate::host::stolen_ticks;
+use crate::host::{TICK_NS, stolen_ticks};
 use crate::kind::WorkerSource;
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::run::data_dirs::{DataDirs, RoundDirs};
 use crate::run::resume::replay;
 use crate::run::setup::{Prepared, keeps_all_rounds};
-use crate::run::volumes::Volumes;
 use crate::schedule::{Block, Outcome, Step, may_redo, next, order_after};
 
 /// Clock difference that makes a round void: nanoseconds, and fraction of the round.
 const JUMP_NS: u64 = 10_000_000;
 const JUMP_FRACTION: f64 = 0.01;
 
-pub(crate) struct Measured {
-    pub(crate) complete: bool,
-    pub(crate) unequal_blocks: u64,
-}
-
-/// `samples` are the earlier ones; block times count from `zero_ns` of the monotonic clock.
+/// [`RunError::Interrupted`] if the run was stopped. `samples` are the earlier ones; block times count from `zero_ns` of the monotonic clock.
 pub(crate) fn measure(
     prepared: &mut Prepared<'_>,
-    directories: Vec<Dir>,
     mut samples: Vec<Sample>,
     zero_ns: u64,
     stopwatch: Stopwatch,
+    unequal_blocks: &mut u64,
     listeners: &mut Listeners<'_, '_>,
-) -> Result<Measured, RunError> {
-    let Prepared { plan, epoch, truths, names, control, worker, ranks, caches, volumes, .. } = prepared;
+) -> Result<(), RunError> {
+    let Prepared { plan, epoch, data, truths, names, control, worker, ranks, caches, volumes, .. } = prepared;
     let (plan, control) = (&*plan, *control);
     let source = WorkerSource { command: worker.as_ref(), ranks: *ranks };
     let mut works = ArmWorks::new(plan, names, source, caches, (control, stopwatch))?;
-    let mut round_dirs = round_dirs(plan, volumes, directories, control, listeners)?;
-    let (mut unequal_blocks, mut disturbed) = (0, Disturbed::default());
-    if !replay(plan, &samples, &mut works, &mut round_dirs)? {
-        return Ok(Measured { complete: false, unequal_blocks });
+    let keeps = keeps_all_rounds(plan, volumes);
+    if !keeps && plan.rules.order.depends() {
+        listeners.note(room_reused())?;
     }
+    let mut round_dirs = RoundDirs::new(DataDirs { plan, volumes, directories: data, control }, keeps);
+    replay(plan, &samples, &mut works, &mut round_dirs)?;
+    // Rounds that count although disturbed: the limit of repeats was reached.
+    let mut disturbed = 0;
     let mut watch = Watch::start();
     loop {
         let block = match next(plan, &samples) {
             Step::Block(block) => block,
-            Step::Done(outcome) => {
-                tell_outcome(&outcome, disturbed.rounds, listeners)?;
-                return Ok(Measured { complete: true, unequal_blocks });
-            }
+            Step::Done(outcome) => return tell_outcome(&outcome, disturbed, listeners),
         };
+        let failed = |error| RunError::of_arm(&plan.arms[block.arm.0 as usize].name, error);
         listeners.tell(&Event::Starts { plan, block: &block })?;
         if block.place == 0 {
             watch = Watch::start();
         }
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
-        if !round_dirs.enter(&order, block.place as usize)? {
-            return Ok(Measured { complete: false, unequal_blocks });
-        }
-        let sample = match one(plan, &mut works, &mut round_dirs, &block, zero_ns) {
-            Ok(sample) => Sample { epoch: *epoch, ..sample },
-            Err(error) => {
-                let stopped = Ok(Measured { complete: false, unequal_blocks });
-                return failed(plan, block.arm, error).map_or(stopped, Err);
-            }
-        };
-        tell((plan, truths), &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
+        round_dirs.enter(&order, block.place as usize)?;
+        let sample = one(plan, &mut works, &mut round_dirs, &block, zero_ns).map_err(failed)?;
+        let sample = Sample { epoch: *epoch, ..sample };
+        tell((plan, truths), &sample, &mut works.caches, unequal_blocks, listeners)?;
         // The times of single operations would fill the memory.
         samples.push(Sample { latency: None, ..sample });
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
@@ -84,32 +69,23 @@ pub(crate) fn measure(
         {
             match may_redo(plan, &samples) {
                 true => void(&mut samples, &block, reason, listeners)?,
-                false => disturbed.count(block.round, reason, listeners)?,
+                false => {
+                    let note = count_disturbed(&mut disturbed, block.round, reason);
+                    note.map_or(Ok(()), |note| listeners.note(note))?;
+                }
             }
         }
         if let Some(used) = round_dirs.used(&order, block.place as usize)? {
-            listeners.tell(&Event::Used(&used))?;
+            listeners.record(&Line::Used(used))?;
         }
         round_dirs.leave(&order, block.place as usize)?;
-        if last && !data_checked(plan, (&mut works, &mut round_dirs), &order, &block, listeners)? {
-            return Ok(Measured { complete: false, unequal_blocks });
+        if last {
+            let notes = works.intact.after_round(&order, block.round, round_dirs.data_dirs());
+            notes.map_err(failed)?.into_iter().try_for_each(|note| listeners.note(note))?;
         }
         if last && plan.rules.order.depends() {
             listeners.tell(&Event::EpochEnds)?;
         }
-    }
-}
-
-fn data_checked(
-    plan: &Plan,
-    (works, round_dirs): (&mut ArmWorks<'_>, &mut RoundDirs<'_>),
-    order: &[ArmId],
-    block: &Block,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<bool, RunError> {
-    match works.intact.after_round(order, block.round, round_dirs.data_dirs()) {
-        Ok(notes) => notes.iter().try_for_each(|note| listeners.note(note)).map(|()| true),
-        Err(error) => failed(plan, block.arm, error).map_or(Ok(false), Err),
     }
 }
 
@@ -121,33 +97,19 @@ fn tell(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
     let planned = &plan.arms[sample.arm.0 as usize];
-    listeners.tell(&Event::Measured(sample))?;
+    listeners.record(&Line::Sample(sample.clone()))?;
     if let Some(note) = caches.after(planned, sample) {
-        listeners.note(&note)?;
+        listeners.note(note)?;
     }
     if let Some(refused) = &sample.refused {
-        return listeners.note(&stopped(plan, planned, refused));
+        return listeners.note(stopped(plan, planned, refused));
     }
     let Some(text) = unequal(truths, planned, sample) else { return Ok(()) };
     *unequal_blocks += 1;
     if *unequal_blocks == 1 {
-        listeners.note(&NoteKind::UnequalWork.note(text))?;
+        listeners.note(NoteKind::UnequalWork.note(text))?;
     }
     Ok(())
-}
-
-fn round_dirs<'a>(
-    plan: &'a Plan,
-    volumes: &'a mut Volumes,
-    directories: Vec<Dir>,
-    control: RunControl<'a>,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<RoundDirs<'a>, RunError> {
-    let keeps = keeps_all_rounds(plan, volumes);
-    if !keeps && plan.rules.order.depends() {
-        listeners.note(&room_reused())?;
-    }
-    Ok(RoundDirs::new(DataDirs { plan, volumes, directories, control }, keeps))
 }
 
 fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {
@@ -213,42 +175,24 @@ fn void(
     };
     samples.iter_mut().rev().take_while(of_round).for_each(|sample| sample.voided = Some(reason));
     match samples.last() {
-        Some(sample) => listeners.tell(&Event::Voided { sample, reason }),
+        Some(&Sample { epoch, round, attempt, .. }) => {
+            listeners.record(&Line::Void { epoch, round, attempt, reason })
+        }
         None => Ok(()),
     }
 }
 
-/// Rounds that count although disturbed: the limit of repeats was reached.
-#[derive(Default)]
-struct Disturbed {
-    rounds: u32,
-}
-
-impl Disturbed {
-    fn count(
-        &mut self,
-        round: u32,
-        reason: VoidReason,
-        listeners: &mut Listeners<'_, '_>,
-    ) -> Result<(), RunError> {
-        match self.note(round, reason) {
-            Some(note) => listeners.note(&note),
-            None => Ok(()),
-        }
-    }
-
-    /// Notes the first, because a run may not reach its end.
-    fn note(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
-        self.rounds += 1;
-        let what = match reason {
-            VoidReason::StolenTime => "the processor was taken away",
-            VoidReason::ClockJump => "a clock jumped",
-        };
-        let text = format!(
-            "in round {round} {what}; the limit of repeated rounds is reached, so this round and later disturbed rounds count"
-        );
-        (self.rounds == 1).then(|| NoteKind::Noisy.note(text))
-    }
+/// Notes the first, because a run may not reach its end.
+fn count_disturbed(disturbed: &mut u32, round: u32, reason: VoidReason) -> Option<Note> {
+    *disturbed += 1;
+    let what = match reason {
+        VoidReason::StolenTime => "the processor was taken away",
+        VoidReason::ClockJump => "a clock jumped",
+    };
+    let text = format!(
+        "in round {round} {what}; the limit of repeated rounds is reached, so this round and later disturbed rounds count"
+    );
+    (*disturbed == 1).then(|| NoteKind::Noisy.note(text))
 }
 
 fn tell_outcome(
@@ -258,14 +202,14 @@ fn tell_outcome(
 ) -> Result<(), RunError> {
     if !outcome.steady {
         let text = "the warm-up reached its limit while times still had a trend".to_owned();
-        listeners.note(&NoteKind::NotSteady.note(text))?;
+        listeners.note(NoteKind::NotSteady.note(text))?;
     }
     let (lost, redone) = (outcome.lost, outcome.redone);
     if lost + disturbed > 0 {
         let text = format!(
             "{redone} void rounds were repeated, the maximum; {disturbed} further disturbed rounds count, and {lost} stay void"
         );
-        listeners.note(&NoteKind::Noisy.note(text))?;
+        listeners.note(NoteKind::Noisy.note(text))?;
     }
     Ok(())
 }
@@ -302,11 +246,11 @@ mod tests {
 
     #[test]
     fn the_first_disturbed_round_that_counts_is_told_at_once() {
-        let mut disturbed = Disturbed::default();
-        let note = disturbed.note(7, VoidReason::StolenTime).unwrap();
+        let mut disturbed = 0;
+        let note = count_disturbed(&mut disturbed, 7, VoidReason::StolenTime).unwrap();
         assert_eq!(note.kind, "noisy");
         assert!(note.text.starts_with("In round 7 the processor was taken away;"), "{}", note.text);
-        assert_eq!(disturbed.note(9, VoidReason::ClockJump), None);
-        assert_eq!(disturbed.rounds, 2);
+        assert_eq!(count_disturbed(&mut disturbed, 9, VoidReason::ClockJump), None);
+        assert_eq!(disturbed, 2);
     }
 }

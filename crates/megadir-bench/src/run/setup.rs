@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
@@ -12,7 +11,7 @@ use megadir_record::{
 };
 
 use crate::cache::Caches;
-use crate::control::{RunControl, WorkError};
+use crate::control::RunControl;
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
 use crate::event::Event;
 use crate::host::Program;
@@ -74,8 +73,7 @@ pub(crate) fn prepare<'a>(
         plan, mut notes, directory: path, command, program, stop, heartbeat, worker, ranks, ..
     } = request;
     let control = RunControl { stop, heartbeat };
-    let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
-    let open = || Dir::open(&path).map_err(|error| unusable(error.into()));
+    let open = || Dir::open(&path).map_err(RunError::unusable(&path));
     let (mut volumes, plan) = match plan.file_systems.is_empty() {
         true => (Volumes::named(&path, open()?), plan),
         false if plan.compares_directories() => (Volumes::directories(&plan)?, plan),
@@ -91,9 +89,7 @@ pub(crate) fn prepare<'a>(
                 notes.extend(leftovers(&volume.path, heartbeat));
             }
         }
-        let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        let made = volumes.make_workspaces(started_unix_s, plan.seed);
-        match made.and_then(|()| build(&plan, &volumes, control, listeners)) {
+        match volumes.make_workspaces().and_then(|()| build(&plan, &volumes, control, listeners)) {
             Ok(made) => {
                 notes.extend((!made.written).then(not_written_back));
                 (data, usages, built) = (made.directories, made.usages, Some(made.built));
@@ -101,7 +97,7 @@ pub(crate) fn prepare<'a>(
             Err(error) => return Err(error.and_cleaned(volumes.remove(control))),
         }
     } else {
-        data.push(directory.again().map_err(|error| unusable(error.into()))?);
+        data.push(directory.again().map_err(RunError::unusable(&path))?);
     }
     let caches = Caches::new(&plan, kinds(&volumes, &plan));
     let mut prepared = Prepared {
@@ -135,24 +131,22 @@ pub fn check(
     stop: &AtomicBool,
     heartbeat: &AtomicU64,
 ) -> Result<(), RunError> {
-    let unusable = |source: std::io::Error| RunError::Directory { path: path.to_owned(), source };
     let control = RunControl { stop, heartbeat };
     if plan.compares_directories() {
         let mut volumes = Volumes::directories(plan)?;
         for volume in volumes.all() {
-            let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
-            os::may_make_in(&volume.path).map_err(unusable)?;
+            os::may_make_in(&volume.path).map_err(RunError::unusable(&volume.path))?;
         }
         return fit(&mut volumes, plan.clone(), &mut Vec::new()).map(drop);
     }
     if makes(plan) {
-        os::may_make_in(path).map_err(unusable)?;
+        os::may_make_in(path).map_err(RunError::unusable(path))?;
     }
     if !plan.file_systems.is_empty() {
         let all = plan.file_systems.iter().map(|of| wanted(plan, of, erase_device));
         return Ok(Lab::check(path, &all.collect::<Result<Vec<_>, _>>()?, control)?);
     }
-    let directory = Dir::open(path).map_err(|error| unusable(error.into()))?;
+    let directory = Dir::open(path).map_err(RunError::unusable(path))?;
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
@@ -168,9 +162,8 @@ pub(crate) fn rebuild_for_epoch(
     prepared.data.clear();
     for data in &prepared.plan.data {
         let (name, workspace) = (data_name(data.id), prepared.volumes.of(data).own()?);
-        let path = workspace.path().join(&name);
         let removed = workspace.remove_data_directory(&name, prepared.control.heartbeat);
-        removed.map_err(|source| RunError::Directory { path, source })?;
+        removed.map_err(RunError::unusable(&workspace.path().join(&name)))?;
     }
     let made = build(&prepared.plan, &prepared.volumes, prepared.control, listeners)?;
     prepared.data = made.directories;
@@ -228,6 +221,7 @@ fn not_written_back() -> Note {
 
 /// The oracle lists every data set once; impossible arms leave the plan.
 fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunError> {
+    let std = |error| RunError::of_arm("std", error);
     let oracle = Work::List {
         backend: "std".into(),
         buffer_bytes: 32 << 10,
@@ -235,11 +229,11 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         shares: 1,
         stages: vec![Stage::Read],
     };
-    let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
+    let oracle = Listing::new(&oracle).map_err(std)?;
     for (index, (data, directory)) in prepared.plan.data.iter().zip(&prepared.data).enumerate() {
         let seen = match usages.get(index) {
             Some(tree_usage) if !in_one_directory(&prepared.plan, data) => tree_usage.counted(),
-            _ => oracle.once(directory, prepared.control).map_err(|error| arm("std", error))?,
+            _ => oracle.once(directory, prepared.control).map_err(std)?,
         };
         let made = before_run(&prepared.plan, data).iter().map(Files::entries).sum();
         if matches!(data.source, DataSource::Made(_)) && seen.entries != made {
@@ -249,10 +243,9 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     }
     for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
         let source = names_of(&prepared.plan, data, directory, prepared.control);
-        prepared.names.push(source.map_err(|error| arm("std", error))?);
+        prepared.names.push(source.map_err(std)?);
     }
-    expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)
-        .map_err(|error| arm("std", error))?;
+    expect_attributes(&mut prepared.plan, &prepared.data, prepared.control).map_err(std)?;
     let mut gone = unavailable(prepared)?;
     let mut trial = Trial {
         plan: &mut prepared.plan,
@@ -264,21 +257,13 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     };
     gone.extend(try_programs(&mut trial, &gone)?);
     let Prepared { caches, plan, data, control, volumes, .. } = prepared;
-    let mut data_dirs = DataDirs { plan, volumes, directories: std::mem::take(data), control: *control };
+    let mut data_dirs = DataDirs { plan, volumes, directories: data, control: *control };
     let tried = caches.dry_run(plan, &mut data_dirs, *control);
-    *data = data_dirs.directories;
-    gone.extend(tried.map_err(|error| arm("cold caches", error))?);
+    gone.extend(tried.map_err(|error| RunError::of_arm("cold caches", error))?);
     let left = prune(prepared.plan.clone(), &gone)?;
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);
     Ok(())
-}
-
-fn arm(name: &str, error: WorkError) -> RunError {
-    match error {
-        WorkError::Stopped => RunError::Interrupted,
-        error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
-    }
 }
 
 /// Arms whose work is not available, with the reasons; notes remarks.
@@ -286,7 +271,7 @@ fn unavailable(prepared: &mut Prepared<'_>) -> Result<Vec<(ArmId, String)>, RunE
     let mut gone = Vec::new();
     let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
     for planned in &prepared.plan.arms {
-        let failed = |error| arm(&planned.name, error);
+        let failed = |error| RunError::of_arm(&planned.name, error);
         let data = planned.data.0 as usize;
         let work = workload(&prepared.plan, planned, &prepared.names[data], source).map_err(failed)?;
         if let Some(note) = work.remark()

@@ -21,7 +21,7 @@ const SHELL_STARTS: usize = 21;
 
 pub(crate) struct Trial<'a> {
     pub(crate) plan: &'a mut Plan,
-    pub(crate) data: &'a mut Vec<Dir>,
+    pub(crate) data: &'a mut [Dir],
     pub(crate) volumes: &'a mut Volumes,
     pub(crate) worker: Option<&'a WorkerCommand>,
     pub(crate) control: RunControl<'a>,
@@ -76,7 +76,6 @@ fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(
             Ok(found) => {
                 expected.get_or_insert(found);
             }
-            Err(WorkError::Stopped) => return Err(RunError::Interrupted),
             Err(WorkError::Program(reason)) => {
                 if place == 0 {
                     let what = format!("the baseline `{}` failed: {reason}", name());
@@ -84,7 +83,7 @@ fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(
                 }
                 refused.push((*id, reason));
             }
-            Err(error) => return Err(RunError::Arm { arm: name(), reason: error.to_string() }),
+            Err(error) => return Err(RunError::of_arm(name(), error)),
         }
     }
     for id in arms {
@@ -109,21 +108,8 @@ fn one_arm(
     (reference, expected): (ArmId, Option<ExpectedOutput>),
 ) -> Result<ExpectedOutput, WorkError> {
     let Trial { plan, data: directories, control, volumes, worker, .. } = trial;
-    let (plan, control, worker) = (&**plan, *control, *worker);
-    let mut dirs = DataDirs { plan, volumes, directories: std::mem::take(*directories), control };
-    let tried = try_in(&mut dirs, data, id, (reference, expected), worker, control);
-    **directories = dirs.directories;
-    tried
-}
-
-fn try_in(
-    dirs: &mut DataDirs<'_>,
-    data: DataId,
-    id: ArmId,
-    (reference, expected): (ArmId, Option<ExpectedOutput>),
-    worker: Option<&WorkerCommand>,
-    control: RunControl<'_>,
-) -> Result<ExpectedOutput, WorkError> {
+    let (control, worker) = (*control, *worker);
+    let dirs = &mut DataDirs { plan, volumes, directories, control };
     let program = |id: ArmId| {
         let arm = &dirs.plan.arms[id.0 as usize];
         command(arm).map(|work| Program::of(dirs.plan, arm, work, worker))
@@ -149,7 +135,7 @@ fn try_in(
         }
         Some(change) if !changes => {
             let what = format!("`{}` changed the directory: {change}", dirs.plan.arms[id.0 as usize].name);
-            return Err(WorkError::Stage { stage: "the trial", source: std::io::Error::other(what) });
+            return Err(WorkError::other("the trial", what));
         }
         _ => {}
     }
@@ -172,7 +158,7 @@ fn try_in(
 }
 
 fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
-    use crate::kind::Workload;
+    use crate::kind::{BlockKey, WorkBlock, Workload};
     use crate::measure::{Calibration, Stopwatch};
     let arms = || trial.plan.arms.iter().filter_map(|arm| Some((arm, command(arm)?)));
     let Some((arm, work)) = arms().find(|(_, work)| work.shell) else { return Ok(None) };
@@ -186,10 +172,11 @@ fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
     };
     let mut shell = Program::of(trial.plan, arm, &nothing, trial.worker);
     let directory = &trial.data[arm.data.0 as usize];
+    let block = WorkBlock { directory, key: BlockKey::FIRST, operations: 1, control: trial.control };
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     let mut times_ns = Vec::new();
     for _ in 0..SHELL_STARTS {
-        match shell.run(directory, 1, &mut stopwatch, trial.control) {
+        match shell.run(&block, &mut stopwatch) {
             Ok(_) => times_ns.extend(shell.usage().map(|taken| taken.elapsed_ns as f64)),
             Err(WorkError::Stopped) => return Err(RunError::Interrupted),
             Err(_) => return Ok(None),

@@ -4,7 +4,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, When};
@@ -14,8 +13,7 @@ use crate::control::RunControl;
 use crate::host;
 use crate::lab::{Backing, Lab, LabError, Mounted, Spec};
 use crate::note::NoteKind;
-use crate::os::At;
-use crate::os::write_back;
+use crate::os::{At, write_back};
 use crate::plan::{estimate_on, without};
 use crate::workspace::{Leftovers, Workspace};
 
@@ -80,22 +78,16 @@ pub(crate) fn data_name(data: DataId) -> String {
 
 impl Volumes {
     pub(crate) fn named(path: &Path, directory: Dir) -> Self {
-        let kind = host::file_system(directory.at()).kind;
-        let (path, number) = (path.to_owned(), None);
-        let named = Volume { on: None, path, directory, kind, number, workspace: None, mounted: None };
-        Self { all: vec![named], lab: None }
+        Self { all: vec![Volume::new(None, path.to_owned(), directory)], lab: None }
     }
 
     pub(crate) fn directories(plan: &Plan) -> Result<Self, RunError> {
         let volume = |of: &LabFileSystem| {
             let Place::Directory { path } = &of.place else { return None };
-            let path = PathBuf::from(path);
-            let unusable =
-                |error: megadir::Error| RunError::Directory { path: path.clone(), source: error.into() };
-            Some(Dir::open(&path).map_err(unusable).map(|directory| {
-                let kind = host::file_system(directory.at()).kind;
+            let directory = Dir::open(path).map_err(RunError::unusable(Path::new(path)));
+            Some(directory.map(|directory| {
                 let number = host::file_system_number(directory.at());
-                Volume { on: Some(of.id), path, directory, kind, number, workspace: None, mounted: None }
+                Volume { number, ..Volume::new(Some(of.id), path.into(), directory) }
             }))
         };
         let all = plan.file_systems.iter().filter_map(volume).collect::<Result<Vec<_>, _>>()?;
@@ -165,18 +157,17 @@ impl Volumes {
         self.all.iter().filter_map(mount).collect()
     }
 
-    pub(crate) fn make_workspaces(&mut self, started_unix_s: u64, seed: u64) -> Result<(), RunError> {
+    pub(crate) fn make_workspaces(&mut self) -> Result<(), RunError> {
         for volume in &mut self.all {
-            let made = Workspace::create(&volume.path, started_unix_s, seed);
-            let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
-            volume.workspace = Some(made.map_err(unusable)?);
+            let made = Workspace::create(&volume.path);
+            volume.workspace = Some(made.map_err(RunError::unusable(&volume.path))?);
         }
         Ok(())
     }
 
     pub(crate) fn write_back(&self, heartbeat: &AtomicU64) -> Result<(), RunError> {
         self.all.iter().try_for_each(|volume| {
-            write_back(&volume.directory, heartbeat).map(drop).map_err(|error| volume.unusable(error))
+            write_back(&volume.directory, heartbeat).map(drop).map_err(RunError::unusable(&volume.path))
         })
     }
 
@@ -253,16 +244,12 @@ impl Volume {
         let path = mounted.path().to_owned();
         let root = mounted.open().map_err(|error| failed("open a mounted file system", error))?;
         let directory = Dir::from_descriptor(root, &path);
+        Ok(Self { mounted: Some(mounted), ..Self::new(Some(on), path, directory) })
+    }
+
+    fn new(on: Option<FsId>, path: PathBuf, directory: Dir) -> Self {
         let kind = host::file_system(directory.at()).kind;
-        Ok(Self {
-            on: Some(on),
-            path,
-            directory,
-            kind,
-            number: None,
-            workspace: None,
-            mounted: Some(mounted),
-        })
+        Self { on, path, directory, kind, number: None, workspace: None, mounted: None }
     }
 
     pub(crate) fn workspace(&self) -> Option<&Workspace> {
@@ -270,7 +257,7 @@ impl Volume {
     }
 
     pub(crate) fn own(&self) -> Result<&Workspace, RunError> {
-        self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
+        self.workspace().ok_or_else(|| RunError::unusable(&self.path)(io::ErrorKind::NotFound))
     }
 
     /// `nowhere` replaces its root meanwhile.
@@ -293,20 +280,12 @@ impl Volume {
         if let Some(closed) = closed {
             let opened = match as_what {
                 MountedAs::ItIs => closed.open(open()?),
-                MountedAs::Another => closed.make(open()?, now_unix_s()),
+                MountedAs::Another => closed.make(open()?),
             };
             self.workspace = Some(opened.map_err(|error| failed("reopen the run's directory", error))?);
         }
         Ok(())
     }
-
-    fn unusable(&self, source: io::Error) -> RunError {
-        RunError::Directory { path: self.path.clone(), source }
-    }
-}
-
-fn now_unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
 fn failed(doing: &str, source: io::Error) -> LabError {

@@ -11,7 +11,6 @@ use serde::Deserialize;
 pub use crate::kind::Kind;
 pub use crate::kind::command::{CommandArm, CommandGroup, CommandLine, CommandSpec, TIMEOUT_S};
 use crate::kind::list::{ListSpec, WindowsSpec};
-pub use crate::kind::small_files::AccessSpec;
 pub use load::plain;
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 

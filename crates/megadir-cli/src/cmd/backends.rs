@@ -7,7 +7,8 @@ use megadir::{BACKENDS, Dir, STAT_BACKENDS, StatMask, attribute_policy, policy};
 
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
-use crate::ui::{escape, output, screen};
+use crate::ui::object::Object;
+use crate::ui::{output, screen};
 
 /// List the methods of reading directories and attributes
 ///
@@ -92,15 +93,11 @@ fn lines(text: &mut String, line_width: usize, ways: impl Iterator<Item = Way>) 
 }
 
 fn json_line(text: &mut Vec<u8>, of: &str, way: &Way) {
-    text.extend_from_slice(format!("{{\"v\":1,\"{of}\":").as_bytes());
-    escape::json_string(text, way.name);
-    text.extend_from_slice(b",\"about\":");
-    escape::json_string(text, way.about);
-    let (available, picked) = (way.refused.is_none(), way.picked);
-    text.extend_from_slice(format!(",\"available\":{available},\"picked\":{picked},\"reason\":").as_bytes());
-    match &way.refused {
-        Some(reason) => escape::json_string(text, reason),
-        None => text.extend_from_slice(b"null"),
-    }
-    text.extend_from_slice(b"}\n");
+    Object::line(text, |object| {
+        object.string(of, way.name);
+        object.string("about", way.about);
+        object.raw("available", way.refused.is_none());
+        object.raw("picked", way.picked);
+        object.string_or_null("reason", way.refused.as_deref());
+    });
 }

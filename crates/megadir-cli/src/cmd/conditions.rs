@@ -1,7 +1,8 @@
 //! Conditions on entries: the same options, with the same help, in every command that reads trees.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ArgAction;
 use megadir::nearest::choices;
@@ -117,6 +118,19 @@ impl Asked {
             By::Time(time) => Some(*time),
             By::Rank(_) => None,
         })
+    }
+
+    /// `None` without conditions. Refuses those on attributes that the stat backend lacks.
+    pub(in crate::cmd) fn of_trees(
+        &self,
+        trees: &[PathBuf],
+        stat_backend: Option<&dyn StatBackend>,
+    ) -> Result<Option<Arc<Conditions>>, CliError> {
+        let conditions = self.conditions(trees.iter().map(PathBuf::as_path), false)?;
+        if let Some(stat_backend) = stat_backend {
+            refuse_lacking(stat_backend, &conditions)?;
+        }
+        Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
     }
 
     /// `usage` takes it by `--by` too; an error if several values are of one kind.

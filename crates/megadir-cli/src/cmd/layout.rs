@@ -13,8 +13,8 @@ use super::interrupt::{Interrupt, interruptible};
 use super::limits::amount::{grouped, plural};
 use super::progress::{Progress, watched};
 use crate::exit::{self, CliError, describe, kind};
-use crate::ui::escape;
 use crate::ui::message::quoted;
+use crate::ui::object::Object;
 use crate::ui::output::print;
 
 /// Find out which layout the files of a directory have
@@ -149,25 +149,20 @@ fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Opt
 }
 
 fn object(found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) -> String {
-    let mut text = b"{\"v\":1,\"layout\":".to_vec();
-    match named {
-        Some(named) => escape::json_string(&mut text, &named.to_string()),
-        None => text.extend_from_slice(b"null"),
-    }
-    let mut rest = String::new();
-    if let Some(found) = found {
-        rest += &format!(
-            ",\"is_guess\":{},\"sampled\":{},\"sampled_fit\":{}",
-            found.is_guess, found.sampled, found.fit
-        );
-    }
-    if let Some(fit) = fit {
-        rest += &format!(
-            ",\"fit\":{},\"misfits\":{},\"foreign_directories\":{},\"failures\":{}",
-            fit.fit, fit.misfits, fit.directories, fit.failures
-        );
-    }
-    String::from_utf8_lossy(&text).into_owned() + &rest + "}\n"
+    Object::text(|object| {
+        object.string_or_null("layout", named.map(Named::to_string).as_deref());
+        if let Some(found) = found {
+            object.raw("is_guess", found.is_guess);
+            object.raw("sampled", found.sampled);
+            object.raw("sampled_fit", found.fit);
+        }
+        if let Some(fit) = fit {
+            object.raw("fit", fit.fit);
+            object.raw("misfits", fit.misfits);
+            object.raw("foreign_directories", fit.directories);
+            object.raw("failures", fit.failures);
+        }
+    })
 }
 
 /// Layout with the name that messages use: as the user wrote it, or that of a preset if its text says little.

@@ -121,20 +121,32 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let shown = shown(args.entries);
-    let mut progress = |progress: FillProgress| {
-        interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        shown.counter().set(progress.done);
-    };
-    let found = rehearse(&args.directory, files, &mut progress, &interrupt.stop);
-    drop(shown);
-    let found = found.map_err(|error| explain(error, &args.directory))?;
+    let rehearse =
+        |progress: &mut Progressed<'_>| rehearse(&args.directory, files, progress, &interrupt.stop);
+    let found = shown(args, interrupt, rehearse)?;
     if found.filled.stopped {
         eprintln!("megadir: interrupted; nothing was written");
         return Ok(exit::INTERRUPTED);
     }
     print(&rehearsal(args, files, &found)?)?;
     Ok(left_alone(&found.filled))
+}
+
+type Progressed<'a> = dyn FnMut(FillProgress) + 'a;
+
+fn shown<R>(
+    args: &Args,
+    interrupt: &Interrupt,
+    fill: impl FnOnce(&mut Progressed<'_>) -> Result<R, FillError>,
+) -> Result<R, CliError> {
+    let shown = Progress::new("files");
+    shown.counter().expect(Some(args.entries), false);
+    let filled = fill(&mut |progress| {
+        interrupt.beats();
+        shown.counter().set(progress.done);
+    });
+    drop(shown);
+    filled.map_err(|error| explain(error, &args.directory))
 }
 
 fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, CliError> {
@@ -165,14 +177,8 @@ fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, Cl
 }
 
 fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let shown = shown(args.entries);
-    let mut progress = |progress: FillProgress| {
-        interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        shown.counter().set(progress.done);
-    };
-    let filled = fill(&args.directory, files, &mut progress, &interrupt.stop);
-    drop(shown);
-    let filled = filled.map_err(|error| explain(error, &args.directory))?;
+    let fill = |progress: &mut Progressed<'_>| fill(&args.directory, files, progress, &interrupt.stop);
+    let filled = shown(args, interrupt, fill)?;
     if !args.quiet || filled.stopped || filled.taken > 0 {
         eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
     }
@@ -197,12 +203,6 @@ fn left_alone(filled: &Filled) -> u8 {
         eprintln!("megadir: left alone: {more} more");
     }
     exit::SOME_FAILED
-}
-
-fn shown(entries: u64) -> Progress {
-    let shown = Progress::new("files");
-    shown.counter().expect(Some(entries), false);
-    shown
 }
 
 fn summary(filled: &Filled, files: &Files) -> String {
@@ -234,10 +234,9 @@ fn explain(error: FillError, directory: &Path) -> CliError {
         other => other,
     };
     match error {
-        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if made > 0 => CliError {
-            message: format!("{error}; the files created so far are kept"),
-            code: exit::SOME_FAILED,
-        },
+        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if made > 0 => {
+            CliError::some_failed(format!("{error}; the files created so far are kept"))
+        }
         _ => CliError::nothing_ran(error.to_string()),
     }
 }

@@ -2,11 +2,14 @@
 //! same help, the question, failures for JSON, and the size that a directory keeps.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::time::Duration;
 
 use megadir::{Dir, Error, FileSystem, names};
 
+use crate::cmd::limits::amount::{amount, seconds};
 use crate::exit::{self, CliError};
-use crate::ui::{escape, sizes};
+use crate::ui::object::Object;
+use crate::ui::sizes;
 
 /// Options as given.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -79,16 +82,27 @@ impl Failure {
     }
 }
 
-pub(in crate::cmd) fn list_failures(text: &mut Vec<u8>, failures: &[Failure]) {
-    for (index, failure) in failures.iter().enumerate() {
-        text.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+/// `failed`, and the number of failures that it leaves out.
+pub(in crate::cmd) fn list_failures(object: &mut Object<'_>, kept: &[Failure], all: u64) {
+    object.list("failed", kept, |row, failure| {
         if let Some(path) = &failure.path {
-            escape::json_member(text, "path", path);
-            text.push(b',');
+            row.name("path", path);
         }
-        text.extend_from_slice(b"\"reason\":");
-        escape::json_string(text, &failure.reason);
-        text.push(b'}');
+        row.string("reason", &failure.reason);
+    });
+    object.raw("failed_left_out", all - kept.len() as u64);
+}
+
+/// Shorter runs are too noisy for a rate.
+const RATE_FROM_S: f64 = 0.1;
+
+/// The end of a sentence about `changed` entries.
+pub(in crate::cmd) fn in_time(changed: u64, elapsed: Duration) -> String {
+    let elapsed_s = elapsed.as_secs_f64();
+    let time = format!(", in {}", seconds(elapsed_s));
+    match changed > 0 && elapsed_s >= RATE_FROM_S {
+        true => format!("{time} ({}/s)", amount((changed as f64 / elapsed_s) as u64)),
+        false => time,
     }
 }
 

@@ -52,10 +52,9 @@ impl Textfile {
     pub(in crate::cmd) fn write(mut self, metrics: &Metrics) -> Result<(), CliError> {
         let failed = |error: CliError| CliError { code: exit::SOME_FAILED, ..error };
         let text = metrics.to_string();
-        let written = self.0.write_all(text.as_bytes()).map_err(|error| CliError {
-            message: format!("cannot write the metrics: {error}"),
-            code: exit::SOME_FAILED,
-        });
+        let written = self.0.write_all(text.as_bytes());
+        let written =
+            written.map_err(|error| CliError::some_failed(format!("cannot write the metrics: {error}")));
         written.and_then(|()| self.0.finish().map_err(|error| failed(error.into()))).map(drop)
     }
 }

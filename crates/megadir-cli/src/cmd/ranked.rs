@@ -481,7 +481,7 @@ impl<'l> Driver<'l> {
                     Kind::Usage => "the tree was not read completely",
                     Kind::Remove => "run the same command to continue",
                 };
-                return Err(CliError { message: format!("interrupted; {more}"), code: exit::INTERRUPTED });
+                return Err(CliError::interrupted(format!("interrupted; {more}")));
             }
             if let Some(arrived) = self.arrived(own, pause.longer())? {
                 return Ok(arrived);

@@ -21,7 +21,7 @@ pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
         .map_err(|error| CliError::usage(format!("standard input is no task: {error}")))?;
     let outcome = run_task(&task, &AtomicBool::new(false)).map_err(|error| match error {
         TaskError::Failed(error) => error.into(),
-        TaskError::Stopped => CliError { message: "stopped".to_owned(), code: exit::INTERRUPTED },
+        TaskError::Stopped => CliError::interrupted("stopped"),
     })?;
     let mut line = serde_json::to_vec(&outcome)
         .map_err(|error| CliError::nothing_ran(format!("cannot write the outcome: {error}")))?;

@@ -88,19 +88,19 @@ pub(in crate::cmd) fn buffer(text: &str) -> Result<usize, String> {
 }
 
 pub(in crate::cmd) fn backend(text: &str) -> Result<&'static dyn Backend, String> {
-    megadir::backend(text).map_err(|error| {
+    known(megadir::backend(text), &format!("unknown backend '{text}': "))
+}
+
+/// The message of an unknown value already contains its name.
+fn known<T>(found: megadir::Result<T>, prefix: &str) -> Result<T, String> {
+    found.map_err(|error| {
         let reason = error.reason();
-        // The prefix already contains the name.
-        reason.strip_prefix(&format!("unknown backend '{text}': ")).unwrap_or(&reason).to_owned()
+        reason.strip_prefix(prefix).unwrap_or(&reason).to_owned()
     })
 }
 
 pub(in crate::cmd) fn stat_backend(text: &str) -> Result<&'static dyn StatBackend, String> {
-    megadir::stat_backend(text).map_err(|error| {
-        let reason = error.reason();
-        // The prefix already contains the name.
-        reason.strip_prefix(&format!("unknown stat backend '{text}': ")).unwrap_or(&reason).to_owned()
-    })
+    known(megadir::stat_backend(text), &format!("unknown stat backend '{text}': "))
 }
 
 pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {

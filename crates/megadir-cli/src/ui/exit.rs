@@ -31,6 +31,14 @@ impl CliError {
         Self { message: message.into(), code: USAGE }
     }
 
+    pub(crate) fn some_failed(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: SOME_FAILED }
+    }
+
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: INTERRUPTED }
+    }
+
     pub(crate) fn nothing_ran(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: NOTHING_RAN }
     }

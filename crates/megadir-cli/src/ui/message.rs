@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
+use megadir::TreePath;
 
 use super::escape;
 
@@ -54,6 +55,22 @@ pub(crate) fn quoted(path: &Path) -> String {
     let mut text = Vec::new();
     escape::terminal(&mut text, megadir::names::from_os(path.as_os_str()));
     format!("'{}'", String::from_utf8_lossy(&text))
+}
+
+/// Path of an entry by the path of its tree's root.
+pub(crate) fn tree_path(root: &[u8], below: &TreePath) -> Vec<u8> {
+    let mut path = root.to_vec();
+    if !below.is_empty() {
+        let separator = std::path::MAIN_SEPARATOR as u8;
+        if !path.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
+            path.push(separator);
+        }
+        let start = path.len();
+        below.push_to(&mut path);
+        // On Windows no name contains a slash.
+        path[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
+    }
+    path
 }
 
 /// As [`quoted`], also for bytes that are no path on this system.

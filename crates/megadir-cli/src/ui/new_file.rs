@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::exit::{self, CliError};
+use crate::exit::CliError;
 use crate::ui::message::{quoted, reason};
+
+/// Folder in which a path names something.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
 
 /// Under its temporary name, which dropping removes.
 pub(crate) struct NewFile {
@@ -21,7 +26,7 @@ impl NewFile {
         if path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".report-");
         #[cfg(unix)]
@@ -70,8 +75,7 @@ impl NewPage {
     pub(crate) fn write(self, page: &str) -> Result<(), CliError> {
         let (what, path) = (self.what, quoted(&self.path));
         self.file.finish(|file| file.write_all(page.as_bytes())).map_err(|error| {
-            let message = format!("cannot write the {what} {path}: {}", reason(&error));
-            CliError { message, code: exit::SOME_FAILED }
+            CliError::some_failed(format!("cannot write the {what} {path}: {}", reason(&error)))
         })?;
         eprintln!("megadir: wrote the {what} {path}; open it in a browser");
         Ok(())

@@ -19,6 +19,12 @@ impl Object<'_> {
         text.push(b'\n');
     }
 
+    pub(crate) fn text(write: impl FnOnce(&mut Object<'_>)) -> String {
+        let mut text = Vec::new();
+        Self::line(&mut text, write);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
     fn key(&mut self, key: &str) {
         self.separate();
         escape::json_string(self.text, key);

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::message;
-use crate::exit::{CliError, SOME_FAILED};
+use crate::exit::CliError;
 
 /// Capacity of a pipe.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -27,7 +27,7 @@ impl Ended {
             Self::Failed(error) => {
                 let reason = message::reason(&error);
                 let message = format!("write to standard output: {reason}; the output is incomplete");
-                Err(CliError { message, code: SOME_FAILED })
+                Err(CliError::some_failed(message))
             }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::policy::Choice;
-use megadir::{AttributeChoice, AttributeListing, Dir, ErrorKind, StatMask, Strategy};
+use megadir::{AttributeChoice, AttributeListing, Dir, ErrorKind, StatBackend, StatMask, Strategy};
 
 use crate::faulty::Faulty;
 use crate::leaks::{descriptors_below, settled};
@@ -22,6 +22,8 @@ use crate::{faulty, seen};
 
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 500;
+
+type Before = Box<dyn Fn() -> megadir::Result<()> + Send + Sync>;
 
 fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
     // A shared directory may be open in other tests.
@@ -48,31 +50,41 @@ fn is_part(ground: &Ground, examined: &Examined, truth: &Truth, way: &AttributeC
 }
 
 pub(super) fn every_call(ground: &Ground) {
+    every(ground, "call", |inner, before| Hooked::on_examine(inner, move |_| before()));
+}
+
+pub(super) fn every_start(ground: &Ground) {
+    every(ground, "start", |inner, before| Hooked::on_start(inner, before));
+}
+
+/// Fails before one call or start after the other; `hooked` has the stat backend run a function before each.
+fn every(
+    ground: &Ground,
+    what: &str,
+    hooked: impl Fn(&'static dyn StatBackend, Before) -> &'static dyn StatBackend,
+) {
     in_every_way(ground, |directory, truth, way| {
         let mut fails_at = 0;
         loop {
-            let calls = Arc::new(AtomicU64::new(0));
-            let counted = Arc::clone(&calls);
-            let failing =
-                Hooked::on_examine(way.stat_backend, move |_| match counted.fetch_add(1, Ordering::SeqCst) {
-                    call if call == fails_at => Err(faulty::io()),
-                    _ => Ok(()),
-                });
+            let count = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&count);
+            let before = move || match counted.fetch_add(1, Ordering::SeqCst) {
+                current if current == fails_at => Err(faulty::io()),
+                _ => Ok(()),
+            };
+            let failing = hooked(way.stat_backend, Box::new(before));
             let examined = drain(again(directory), &AttributeChoice { stat_backend: failing, ..way });
             is_part(ground, &examined, truth, &way);
-            if calls.load(Ordering::SeqCst) <= fails_at {
+            if count.load(Ordering::SeqCst) <= fails_at {
                 assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
                 assert_eq!(examined.rows.len(), truth.len(), "{way}: without an error nothing is missing");
                 break;
             }
-            assert_eq!(
-                examined.error.map(|error| error.kind()),
-                Some(ErrorKind::Io),
-                "{way}, call {fails_at}"
-            );
+            let kind = examined.error.map(|error| error.kind());
+            assert_eq!(kind, Some(ErrorKind::Io), "{way}, {what} {fails_at}");
             fails_at += 1;
         }
-        assert!(fails_at >= 1, "{way}: it was called");
+        assert!(fails_at >= 1, "{way}: no {what}");
     });
 }
 
@@ -102,34 +114,6 @@ pub(super) fn every_read(ground: &Ground) {
             fails_at += 1;
         }
         assert!(fails_at > 2, "{way}: a batch was read before the last failure");
-    });
-}
-
-pub(super) fn every_start(ground: &Ground) {
-    in_every_way(ground, |directory, truth, way| {
-        let mut fails_at = 0;
-        loop {
-            let starts = Arc::new(AtomicU64::new(0));
-            let counted = Arc::clone(&starts);
-            let failing =
-                Hooked::on_start(way.stat_backend, move || match counted.fetch_add(1, Ordering::SeqCst) {
-                    start if start == fails_at => Err(faulty::io()),
-                    _ => Ok(()),
-                });
-            let examined = drain(again(directory), &AttributeChoice { stat_backend: failing, ..way });
-            is_part(ground, &examined, truth, &way);
-            if starts.load(Ordering::SeqCst) <= fails_at {
-                assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
-                break;
-            }
-            assert_eq!(
-                examined.error.map(|error| error.kind()),
-                Some(ErrorKind::Io),
-                "{way}, start {fails_at}"
-            );
-            fails_at += 1;
-        }
-        assert!(fails_at >= 1, "{way}: was started");
     });
 }
 

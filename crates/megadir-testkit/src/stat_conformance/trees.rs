@@ -13,19 +13,8 @@ use rustix::fs::{
 };
 
 use crate::rng::mix;
+pub use crate::tree::ensure;
 use crate::tree::{Flat, Maker};
-
-pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
-    let path = parent.join(name);
-    if !path.exists() {
-        // A partial tree must never pass for a whole one.
-        let partial = parent.join(format!("{name}.partial"));
-        std::fs::create_dir(&partial).unwrap();
-        build(&partial);
-        std::fs::rename(&partial, &path).unwrap();
-    }
-    path
-}
 
 pub fn various(parent: &Path, entries: u64) -> PathBuf {
     ensure(parent, &format!("various-{entries}"), |path| fill(path, entries))

@@ -1,7 +1,6 @@
 //! Decoders, records and inventories on other processors: cross-compiled, tested in QEMU's user mode. s390x is
 //! big-endian. Debian's cross compilers link and compile Zstandard; rustup brings the standard library.
 
-use std::path::Path;
 use std::process::Command;
 
 use crate::ci::drive::{Context, Report};
@@ -65,14 +64,9 @@ fn lacking(target: &Target) -> Option<String> {
         return Some(format!("no {tool}"));
     }
     let install = || process::run(Command::new("rustup").args(["target", "add", target.name])).is_ok();
-    let is_there = has_library(target.name) || (install() && has_library(target.name));
+    let has_library = || process::has_library(target.name);
+    let is_there = has_library() || (install() && has_library());
     (!is_there).then(|| format!("no standard library for {} (rustup target add)", target.name))
-}
-
-fn has_library(target: &str) -> bool {
-    let words = ["--print", "target-libdir", "--target", target];
-    let folder = process::output(Command::new("rustc").args(words));
-    folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
 }
 
 fn test(context: &Context, target: &Target) -> Result<(), String> {

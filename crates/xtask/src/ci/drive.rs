@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::ci::STAGES;
-use crate::process;
+use crate::files;
 use crate::workspace::Workspace;
 
 /// From a clean clone on two cores; the full tier has none.
@@ -204,6 +204,10 @@ impl Report {
         Self { lines: vec![text.into()], ..Self::default() }
     }
 
+    pub(crate) fn unavailable(text: impl Into<String>) -> Self {
+        Self { unavailable: vec![text.into()], ..Self::default() }
+    }
+
     pub(crate) fn not_run(text: impl Into<String>) -> Self {
         Self { not_run: vec![text.into()], ..Self::default() }
     }
@@ -211,9 +215,7 @@ impl Report {
 
 impl Context {
     pub(crate) fn cargo(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(process::cargo());
-        command.current_dir(&self.workspace.root).args(words);
-        command
+        self.workspace.cargo(words)
     }
 
     pub(crate) fn root(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -222,8 +224,7 @@ impl Context {
 
     pub(crate) fn scratch(&self) -> Result<PathBuf, String> {
         let folder = self.workspace.target.join("ci");
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        files::create_folder(&folder)?;
         Ok(folder)
     }
 }
@@ -307,7 +308,6 @@ mod tests {
         let report = || Report::not_run("fuzz: no nightly toolchain");
         assert!(judge(report(), false).failures.is_empty());
         assert_eq!(judge(report(), true).failures.len(), 1);
-        let missing = Report { unavailable: vec!["f2fs: no module".into()], ..Report::default() };
-        assert!(judge(missing, true).failures.is_empty());
+        assert!(judge(Report::unavailable("f2fs: no module"), true).failures.is_empty());
     }
 }

@@ -3,7 +3,7 @@
 //! `fuzz/seeds/TARGET/`.
 
 use crate::ci::drive::{Context, Report};
-use crate::{process, workspace};
+use crate::{files, process, workspace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -88,8 +88,7 @@ fn targets(metadata: &Value) -> Vec<String> {
 fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
     let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts").join(name));
     for made in [&corpus, &artifacts] {
-        std::fs::create_dir_all(made)
-            .map_err(|error| format!("cannot create {}: {error}", made.display()))?;
+        files::create_folder(made)?;
     }
     let mut command = Command::new(binaries.join(name));
     command

@@ -2,7 +2,7 @@
 //! of `megadir bench null` excludes the startup, and is exact on any machine.
 
 use crate::ci::drive::{Context, Report};
-use crate::process;
+use crate::{files, process};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -53,9 +53,7 @@ fn count(binary: &Path, operations: u64, file: &Path) -> Result<u64, String> {
     command.arg(binary).args(["bench", "null", "--operations", &operations.to_string()]);
     let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(300))?;
     process::judge(&command, status).map_err(|error| format!("{error}\n{printed}"))?;
-    let text =
-        std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    total(&text).ok_or_else(|| format!("{} has no line `totals:`", file.display()))
+    total(&files::read(file)?).ok_or_else(|| format!("{} has no line `totals:`", file.display()))
 }
 
 /// In callgrind's output, `Ir` is the first event.

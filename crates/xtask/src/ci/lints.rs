@@ -44,7 +44,7 @@ pub(crate) fn book(context: &Context) -> Result<Report, String> {
     if !book::is_installed(&context.workspace) {
         if !context.full {
             let missing = "mdBook is not in target/tools: `cargo xtask book` and `--full` install it";
-            return Ok(Report { unavailable: vec![missing.to_owned()], ..Report::default() });
+            return Ok(Report::unavailable(missing));
         }
         book::install(&context.workspace)?;
     }

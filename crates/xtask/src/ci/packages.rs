@@ -101,8 +101,7 @@ fn is_present(file: &str) -> bool {
 }
 
 fn can_install() -> bool {
-    let user = process::output(Command::new("id").arg("-u"));
-    user.is_ok_and(|user| user.trim() == "0") && process::find_tool("apt-get").is_some()
+    rustix::process::geteuid().is_root() && process::find_tool("apt-get").is_some()
 }
 
 /// Together, or one by one if some are unavailable.

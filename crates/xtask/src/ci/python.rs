@@ -46,7 +46,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     if !(context.full || context.named || wheel::has_tools(&context.workspace)) {
         let missing = "maturin is not in target/python-tools: `cargo xtask wheel`, `--only python` and `--full` install it";
-        return Ok(Report { unavailable: vec![missing.to_owned()], ..Report::default() });
+        return Ok(Report::unavailable(missing));
     }
     process::run(&mut clippy(context))?;
     let wheel = wheel::build(&context.workspace, if context.full { "release" } else { "dev" })?;

@@ -3,7 +3,7 @@
 
 use super::instructions::{knows, optimised_binary};
 use crate::ci::drive::{Context, Report};
-use crate::process;
+use crate::{files, process};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,35 +12,21 @@ const QUICK: Duration = Duration::from_secs(180);
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
 const NOTHING_COULD_RUN: i32 = 3;
 
-struct PrivateFs {
-    study: &'static str,
-    name: &'static str,
-    needed: bool,
-}
+/// The study that needs a file system whose directories are soon full.
+const FULL_SOON: &str = "limits";
 
-/// A new ext4: it creates files slowly if many were removed recently, and builds remove thousands.
-const FRESH: &str = "ext4";
-
-/// Studies with a file system of their own; for `limits`, one whose directories are soon full.
-static FILE_SYSTEMS: &[PrivateFs] = &[
-    PrivateFs { study: "limits", name: "ext4:block=1k:^has_journal", needed: true },
-    PrivateFs { study: "fill", name: FRESH, needed: false },
-    PrivateFs { study: "layout", name: FRESH, needed: false },
-    PrivateFs { study: "peers", name: FRESH, needed: false },
-    PrivateFs { study: "smallfile", name: FRESH, needed: false },
-    PrivateFs { study: "remove", name: FRESH, needed: false },
-];
-
-struct ExtraRun {
-    name: &'static str,
-    words: &'static [&'static str],
+/// A file system of the study's own, if root may mount one. ext4 creates files slowly if many were removed
+/// recently, and builds remove thousands.
+fn own_file_system(study: &str) -> Option<&'static str> {
+    match study {
+        FULL_SOON => Some("ext4:block=1k:^has_journal"),
+        "fill" | "layout" | "peers" | "smallfile" | "remove" => Some("ext4"),
+        _ => None,
+    }
 }
 
 /// Several file systems side by side, one of them served by another's driver and one in memory.
-static EXTRA_RUNS: &[ExtraRun] = &[ExtraRun {
-    name: "file-systems",
-    words: &["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"],
-}];
+const SIDE_BY_SIDE: [&str; 6] = ["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
@@ -56,10 +42,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         let started = Instant::now();
         add_result(&mut report, study, started, try_study(&binary, study, context));
     }
-    for extra in EXTRA_RUNS {
-        let started = Instant::now();
-        add_result(&mut report, extra.name, started, try_extra(&binary, extra, context));
-    }
+    let (name, started) = ("file-systems", Instant::now());
+    add_result(&mut report, name, started, try_side_by_side(&binary, name, context));
     Ok(report)
 }
 
@@ -74,15 +58,14 @@ fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<O
     }
 }
 
-fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Option<String>, String> {
+fn try_side_by_side(binary: &Path, name: &str, context: &Context) -> Result<Option<String>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(Some("it mounts file systems, which needs root".to_owned()));
     }
-    let folder = tempfile::tempdir_in(context.scratch()?)
-        .map_err(|error| format!("cannot create a folder: {error}"))?;
+    let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
-    command.args(["bench", "run"]).args(extra.words).current_dir(folder.path());
-    finish(&mut command, QUICK, folder.path(), extra.name, context)
+    command.args(["bench", "run"]).args(SIDE_BY_SIDE).current_dir(folder.path());
+    finish(&mut command, QUICK, folder.path(), name, context)
 }
 
 fn studies(folder: &Path) -> Result<Vec<String>, String> {
@@ -94,17 +77,15 @@ fn studies(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
-    let folder = tempfile::tempdir_in(context.scratch()?)
-        .map_err(|error| format!("cannot create a folder: {error}"))?;
+    let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
     command.args(["bench", "run", study]).current_dir(folder.path());
-    let own = FILE_SYSTEMS.iter().find(|own| own.study == study);
     let root = rustix::process::geteuid().is_root();
-    if own.is_some_and(|own| own.needed) && !root {
+    if study == FULL_SOON && !root {
         return Ok(Some("it mounts a file system, which needs root".to_owned()));
     }
-    if let Some(own) = own.filter(|_| root) {
-        command.args(["--fs", own.name]);
+    if let Some(own) = own_file_system(study).filter(|_| root) {
+        command.args(["--fs", own]);
     }
     if !context.full {
         command.arg("--quick");
@@ -133,11 +114,9 @@ fn finish(
 }
 
 fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Result<(), String> {
-    let kept = context.scratch()?.join("records");
-    let cannot = |error: std::io::Error| format!("cannot keep the record in {}: {error}", kept.display());
-    std::fs::create_dir_all(&kept).map_err(cannot)?;
     let record = names.iter().find(|name| name.ends_with(".jsonl")).ok_or("wrote no record")?;
-    std::fs::copy(folder.join(record), kept.join(format!("{study}.jsonl"))).map(|_| ()).map_err(cannot)
+    let kept = context.scratch()?.join("records").join(format!("{study}.jsonl"));
+    files::copy(&folder.join(record), &kept)
 }
 
 fn left_behind(names: &[String]) -> Result<(), String> {
@@ -152,13 +131,8 @@ fn left_behind(names: &[String]) -> Result<(), String> {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, String> {
-    let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(cannot)? {
-        names.push(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    Ok(names)
+    let paths = files::list(folder)?;
+    Ok(paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
 }
 
 #[cfg(test)]

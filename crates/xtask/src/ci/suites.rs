@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::ci::drive::{Context, Report};
-use crate::process;
+use crate::{files, process};
 
 /// Longest first, so that none runs alone at the end.
 const LONGEST: [&str; 10] = [
@@ -171,7 +171,7 @@ const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast"
 
 pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     let log = context.scratch()?.join("not-run.log");
-    std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
+    files::write(&log, "")?;
     let mut all = Vec::new();
     for Run { words, filters } in RUNS {
         all.extend(build(&mut context.cargo(words), filters, &context.workspace.root)?);
@@ -216,9 +216,7 @@ pub(super) fn report(
         print!("{text}");
         ended.take_again(&tests, &text, status.success());
     }
-    let log =
-        std::fs::read_to_string(log).map_err(|error| format!("cannot read {}: {error}", log.display()))?;
-    Ok(report_of(ended, &log))
+    Ok(report_of(ended, &files::read(log)?))
 }
 
 fn report_of(ended: Ended, log: &str) -> Report {

@@ -55,9 +55,7 @@ pub(super) fn lacking_to_build() -> Option<String> {
 }
 
 fn own_target_is_there() -> bool {
-    let folder =
-        process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
-    folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+    process::has_library(TARGET)
 }
 
 fn lacking() -> Option<&'static str> {

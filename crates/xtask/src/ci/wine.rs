@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::ci::drive::{Context, Report};
 use crate::ci::{suites, windows};
-use crate::process;
+use crate::{files, process};
 
 const WINE: &str = "/usr/lib/wine/wine64";
 const SERVER: &str = "/usr/lib/wine/wineserver64";
@@ -57,7 +57,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let wine = WineDir::make(context)?;
     let _server = Server::start(&wine)?;
     let log = context.scratch()?.join("not-run-wine.log");
-    std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
+    files::write(&log, "")?;
     let mut command = context.cargo(&["test", "--locked"]);
     windows::build_with(&mut command);
     command.args(SUITES).env("CARGO_TARGET_DIR", windows::target_dir(context));
@@ -92,12 +92,10 @@ impl WineDir {
         let folder = context.workspace.target.join("wine");
         let [prefix, stub, trees] = ["prefix", "stub", "trees"].map(|name| folder.join(name));
         for folder in [&prefix, &stub, &trees] {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+            files::create_folder(folder)?;
         }
         let source = stub.join("stub.c");
-        std::fs::write(&source, STUB)
-            .map_err(|error| format!("cannot write {}: {error}", source.display()))?;
+        files::write(&source, STUB)?;
         let mut compiler = Command::new(windows::GCC);
         compiler
             .arg("-shared")
@@ -113,13 +111,10 @@ impl WineDir {
     }
 
     /// Maps `\\localhost\C$` to the disk C: Wine looks for servers' shares in this folder.
-    fn share(&self) -> std::io::Result<()> {
+    fn share(&self) -> Result<(), String> {
         let server = self.prefix.join("dosdevices/unc/localhost");
-        std::fs::create_dir_all(&server)?;
-        match std::os::unix::fs::symlink("../../../drive_c", server.join("C$")) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
+        files::create_folder(&server)?;
+        files::link("../../../drive_c", &server.join("C$"))
     }
 
     fn program(&self, profile: &str) -> PathBuf {
@@ -160,7 +155,7 @@ impl<'a> Server<'a> {
         let mut child = process::start(&mut boot)?;
         let status = process::wait_at_most(&mut child, &boot, PREFIX_LIMIT)?;
         process::judge(&boot, status)?;
-        wine.share().map_err(|error| format!("cannot share a disk under Wine: {error}"))?;
+        wine.share()?;
         Ok(server)
     }
 }

@@ -8,10 +8,10 @@ mod parts;
 pub(crate) use parts::lacking_to_link;
 
 use sha2::{Digest, Sha256};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::process::{self, CratesIo};
 use crate::workspace::Workspace;
 
@@ -85,7 +85,7 @@ impl<'a> Release<'a> {
     }
 
     pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
-        recreate(&self.folder)?;
+        files::recreate_folder(&self.folder)?;
         let binary = self.build(None)?;
         let pages = self.generate(&binary)?;
         let deb = self.deb()?;
@@ -111,23 +111,14 @@ impl<'a> Release<'a> {
 
     fn sums(&self, files: &[&PathBuf]) -> Result<PathBuf, String> {
         let path = self.folder.join("SHA256SUMS");
-        let written = (|| {
-            let mut list = std::fs::File::create(&path)?;
-            for file in files {
-                let digest = Sha256::digest(std::fs::read(file)?);
-                let name = file.file_name().unwrap_or_default().display();
-                writeln!(list, "{}  {name}", hexadecimal(&digest))?;
-            }
-            Ok(())
-        })();
-        written.map_err(|error| cannot("write", &path, &error))?;
+        let mut list = String::new();
+        for file in files {
+            let bytes = std::fs::read(file).map_err(files::cannot("read", file))?;
+            let name = file.file_name().unwrap_or_default().display();
+            list += &format!("{}  {name}\n", hexadecimal(&Sha256::digest(bytes)));
+        }
+        files::write(&path, list)?;
         Ok(path)
-    }
-
-    fn cargo(&self) -> Command {
-        let mut command = Command::new(process::cargo());
-        command.current_dir(&self.workspace.root);
-        command
     }
 
     fn tool(&self, tool: &CratesIo) -> Command {
@@ -150,23 +141,6 @@ fn git(workspace: &Workspace, words: &[&str]) -> Result<String, String> {
     // The checkout may belong to another user.
     command.args(["-c", "safe.directory=*"]).current_dir(&workspace.root).args(words);
     process::output(&mut command).map(|printed| printed.trim_end().to_owned())
-}
-
-fn recreate(folder: &Path) -> Result<(), String> {
-    let removed = match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => std::fs::create_dir_all(folder),
-    };
-    removed.map_err(|error| cannot("recreate", folder, &error))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::copy(from, to)).map(|_| ()).map_err(|error| cannot("write", to, &error))
-}
-
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {
-    format!("cannot {what} {}: {error}", path.display())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -209,7 +183,7 @@ mod tests {
         let workspace = workspace(folder.path());
         let pack = |names: [&str; 2]| {
             let tree = folder.path().join("tree/megadir");
-            recreate(&tree).unwrap();
+            files::recreate_folder(&tree).unwrap();
             names.iter().for_each(|name| std::fs::write(tree.join(name), "same").unwrap());
             let packed = release(&workspace).pack(&folder.path().join("tree"), "megadir").unwrap();
             std::fs::read(packed).unwrap()

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Release, cannot, copy, git, recreate, static_target};
+use super::{Release, git, static_target};
+use crate::files;
 use crate::process::{self, CratesIo};
 
 pub(super) const CARGO_DEB: CratesIo =
@@ -19,8 +20,8 @@ const GENERATED: &[(&str, &str)] =
 impl Release<'_> {
     pub(super) fn build(&self, target: Option<&str>) -> Result<PathBuf, String> {
         let mut folder = self.workspace.target.clone();
-        let mut command = self.cargo();
-        command.args(["build", "--profile", self.profile, "--locked", "--package", "megadir-cli"]);
+        let words = ["build", "--profile", self.profile, "--locked", "--package", "megadir-cli"];
+        let mut command = self.workspace.cargo(&words);
         if let Some(target) = target {
             command.args(["--target", target]);
             folder.push(target);
@@ -32,14 +33,11 @@ impl Release<'_> {
     /// `Cargo.toml` names the folder to `cargo deb`.
     pub(super) fn generate(&self, binary: &Path) -> Result<PathBuf, String> {
         let pages = self.workspace.target.join(self.profile).join("pages");
-        recreate(&pages)?;
+        files::recreate_folder(&pages)?;
         for (kind, folder) in GENERATED {
             process::run(Command::new(binary).args(["generate", kind, "--output"]).arg(pages.join(folder)))?;
         }
-        let manual = pages.join("man1");
-        let listed = std::fs::read_dir(&manual).map_err(|error| cannot("read", &manual, &error))?;
-        let mut gzip = Command::new("gzip");
-        process::run(gzip.args(["-9", "-n"]).args(listed.flatten().map(|page| page.path())))?;
+        process::run(Command::new("gzip").args(["-9", "-n"]).args(files::list(&pages.join("man1"))?))?;
         Ok(pages)
     }
 
@@ -59,11 +57,11 @@ impl Release<'_> {
     pub(super) fn archive_of_program(&self, program: &Path, pages: &Path) -> Result<PathBuf, String> {
         let name = format!("megadir-{}-{}", self.version, static_target());
         let stage = self.workspace.target.join("package-stage");
-        recreate(&stage)?;
+        files::recreate_folder(&stage)?;
         let folder = stage.join(&name);
-        copy(program, &folder.join("megadir"))?;
+        files::copy(program, &folder.join("megadir"))?;
         for page in PAGES {
-            copy(&self.workspace.root.join(page), &folder.join(page))?;
+            files::copy(&self.workspace.root.join(page), &folder.join(page))?;
         }
         for part in ["docs", "man1", "completions"] {
             let from = if part == "docs" { self.workspace.root.join(part) } else { pages.join(part) };
@@ -75,10 +73,7 @@ impl Release<'_> {
 
 pub(crate) fn lacking_to_link() -> Option<String> {
     let target = static_target();
-    let printed =
-        process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", &target]));
-    let present = printed.is_ok_and(|folder| Path::new(folder.trim()).is_dir());
-    if !present {
+    if !process::has_library(&target) {
         return Some(format!("target {target} in the toolchain; try `rustup target add {target}`"));
     }
     let compiler = "musl-gcc";
@@ -96,22 +91,19 @@ impl Release<'_> {
     pub(super) fn source(&self) -> Result<(PathBuf, PathBuf), String> {
         let name = format!("megadir-{}-vendored", self.version);
         let stage = self.workspace.target.join("package-source");
-        recreate(&stage)?;
+        files::recreate_folder(&stage)?;
         let tree = stage.join(&name);
         let listed = git(self.workspace, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
         for file in listed.split('\0').filter(|file| !file.is_empty() && !file.starts_with(LEFT_OUT)) {
             let from = self.workspace.root.join(file);
             if from.is_file() {
-                copy(&from, &tree.join(file))?;
+                files::copy(&from, &tree.join(file))?;
             }
         }
-        let mut vendor = self.cargo();
-        vendor.current_dir(&tree).args(["vendor", "--locked", "--versioned-dirs", "vendor"]);
-        let settings = process::output(&mut vendor)?;
+        let mut vendor = self.workspace.cargo(&["vendor", "--locked", "--versioned-dirs", "vendor"]);
+        let settings = process::output(vendor.current_dir(&tree))?;
         let path = tree.join(".cargo/config.toml");
-        let own = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
-        std::fs::write(&path, with_sources(&own, &settings, &self.commit))
-            .map_err(|error| cannot("write", &path, &error))?;
+        files::write(&path, with_sources(&files::read(&path)?, &settings, &self.commit))?;
         Ok((self.pack(&stage, &name)?, tree))
     }
 
@@ -129,10 +121,8 @@ impl Release<'_> {
             &target,
         ]))?;
         let list = manifest.join("megadir-cli.cdx.json");
-        let text = std::fs::read_to_string(&list).map_err(|error| cannot("read", &list, &error))?;
         let to = self.folder.join(format!("megadir-{}.cdx.json", self.version));
-        let text = text.replace(&format!("{}/", tree.display()), "");
-        std::fs::write(&to, text).map_err(|error| cannot("write", &to, &error))?;
+        files::write(&to, files::read(&list)?.replace(&format!("{}/", tree.display()), ""))?;
         Ok(to)
     }
 }

@@ -2,12 +2,11 @@
 
 use megadir_record::axes::grouped;
 use megadir_record::{
-    ArmId, Axes, CommandWork, Data, DataId, DataSource, Group, GroupRule, Operation, OutputTo, Role,
-    SameWork, Spread, Work,
+    Axes, CommandWork, Data, DataId, DataSource, Operation, OutputTo, Role, SameWork, Spread, Work,
 };
 
 use crate::dataset::parse_spread;
-use crate::kind::arms::Arms;
+use crate::kind::arms::{Arms, Series};
 use crate::kind::command::program::first_word;
 use crate::kind::command::words::CommandLine;
 use crate::kind::command::{CommandArm, CommandGroup, CommandSpec};
@@ -19,8 +18,6 @@ struct Installed<'a> {
     name: String,
     version: Option<String>,
 }
-
-type Series = Vec<(String, Vec<ArmId>)>;
 
 pub(crate) fn commands(
     spec: &CommandSpec,
@@ -39,7 +36,7 @@ pub(crate) fn commands(
             continue;
         }
         warn(group, &installed, arms);
-        let mut series: Series = installed.iter().map(|one| (one.name.clone(), Vec::new())).collect();
+        let mut series: Vec<Series> = installed.iter().map(|one| (one.name.clone(), Vec::new())).collect();
         for set in sets.iter().rev() {
             let Some(data) = data_of(group, set, arms)? else { continue };
             let several = (sets.len() > 1).then_some(set.entries);
@@ -58,8 +55,7 @@ fn installed<'a>(
 ) -> Result<Vec<Installed<'a>>, PlanError> {
     let mut installed: Vec<Installed<'a>> = Vec::new();
     for arm in &group.arms {
-        let refuse =
-            |allowed| PlanError::Value { what: "a command", value: format!("'{}'", arm.run), allowed };
+        let refuse = |allowed: String| PlanError::value("a command", format!("'{}'", arm.run), allowed);
         CommandLine::parse(&arm.run, group.shell).map_err(refuse)?;
         let own = arm.name.clone().unwrap_or_else(|| name_of(&arm.run));
         let taken = |name: &str| {
@@ -140,7 +136,7 @@ fn on_data(
     installed: &[Installed<'_>],
     (data, entries): (DataId, Option<u64>),
     arms: &mut Arms<'_>,
-    series: &mut Series,
+    series: &mut [Series],
 ) {
     let name = entries.map_or_else(|| group.name.clone(), |entries| format!("{}-{entries}", group.name));
     let mut baseline = None;
@@ -166,8 +162,7 @@ fn on_data(
         let arm = match place {
             0 => {
                 let arm = add(axes.clone(), Role::Baseline);
-                let itself = add(Axes { itself: true, ..axes }, Role::AgainstItself);
-                arms.join(itself, &name);
+                add(Axes { itself: true, ..axes }, Role::AgainstItself);
                 baseline = Some(arm);
                 arm
             }
@@ -183,7 +178,7 @@ fn on_data(
         entries.map_or_else(String::new, |entries| format!(" ({} files)", grouped(entries))),
         said(group)
     );
-    arms.groups.push(Group::new(name, title, group.answers, GroupRule::Compare { baseline }));
+    arms.compare(&name, &title, group.answers, baseline);
 }
 
 fn said(group: &CommandGroup) -> String {
@@ -196,14 +191,10 @@ fn said(group: &CommandGroup) -> String {
     if all.is_empty() { String::new() } else { format!(" [{}]", all.join("; ")) }
 }
 
-fn growth(group: &CommandGroup, series: Series, arms: &mut Arms<'_>) {
+fn growth(group: &CommandGroup, series: Vec<Series>, arms: &mut Arms<'_>) {
     if series.iter().all(|(_, planned_arms)| planned_arms.len() < 2) {
         return;
     }
-    let name = format!("{}-growth", group.name);
-    for arm in series.iter().flat_map(|(_, planned_arms)| planned_arms.clone()) {
-        arms.join(arm, &name);
-    }
     let title = format!("How does the time grow with the number of files? {}", group.title);
-    arms.groups.push(Group::new(name, title, false, GroupRule::Grow { series }));
+    arms.grow(&format!("{}-growth", group.name), &title, false, series);
 }

@@ -18,10 +18,8 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{self, PlaceBuffer};
 use crate::kind::files::explained;
 use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories};
-use crate::kind::files::order::Batch;
-use crate::kind::files::task::Checksum;
-use crate::kind::files::task::{Set, directory_key};
-use crate::measure::Operation;
+use crate::kind::files::order::Planned;
+use crate::kind::files::task::{Checksum, Set, directory_key};
 use crate::os::{self, At, Borrowed, Owned};
 
 fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
@@ -34,7 +32,6 @@ pub(crate) struct Listed<'a, 'b> {
     pub(crate) hand: &'a mut FileOps<'b>,
     pub(crate) now: Option<Open<'a>>,
     pub(crate) seen: Checksum,
-    pub(crate) control: RunControl<'b>,
 }
 
 pub(crate) struct Open<'a> {
@@ -82,50 +79,33 @@ fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
     Ok(Open { path, key: directory_key(path), stream })
 }
 
-impl Operation for Listed<'_, '_> {
-    type Error = WorkError;
-
-    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
-        self.next().map(u64::from)
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
-    }
-}
-
+/// Opens each directory when its first file comes.
 #[derive(Default)]
 pub(crate) struct Entered {
     path: Vec<u8>,
     directory: Option<Owned>,
 }
 
-/// Opens each directory when its first file comes.
-pub(crate) struct Made<'a, 'b> {
-    pub(crate) top: Borrowed<'a>,
-    pub(crate) set: &'a Set,
-    pub(crate) batch: &'a Batch,
-    pub(crate) hand: &'a mut FileOps<'b>,
-    pub(crate) entered: &'a mut Entered,
-    pub(crate) control: RunControl<'b>,
-}
-
-impl Made<'_, '_> {
-    fn one(&mut self, at: usize) -> Result<bool, Outcome> {
-        let file = self.batch.get(at, &self.set.files);
-        let directory = match &self.entered.directory {
-            Some(directory) if self.entered.path == file.directory() => directory,
+impl Entered {
+    pub(crate) fn work(
+        &mut self,
+        top: Borrowed<'_>,
+        file: &Planned<'_>,
+        hand: &mut FileOps<'_>,
+    ) -> Result<bool, Outcome> {
+        let directory = match &self.directory {
+            Some(directory) if self.path == file.directory() => directory,
             _ => {
-                self.entered.directory = None;
-                self.entered.path.clear();
-                self.entered.path.extend_from_slice(file.directory());
-                let opened = enter_or_make(self.top, file.directory())?;
-                self.entered.directory.insert(opened)
+                self.directory = None;
+                self.path.clear();
+                self.path.extend_from_slice(file.directory());
+                let opened = enter_or_make(top, file.directory())?;
+                self.directory.insert(opened)
             }
         };
-        let right = self.hand.work(directory.at(), file.file(), file.size_bytes, file.content)?;
-        if self.hand.syncs_directory() {
-            self.hand.sync_directory(directory.at())?;
+        let right = hand.work(directory.at(), file.file(), file.size_bytes, file.content)?;
+        if hand.syncs_directory() {
+            hand.sync_directory(directory.at())?;
         }
         Ok(right)
     }
@@ -142,76 +122,31 @@ fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
     opened.map_err(|error| Outcome { stage: "opening a directory", step: Step::MakeDirectory, error })
 }
 
-impl Operation for Made<'_, '_> {
-    type Error = WorkError;
-
-    /// 1 for an unexpected result.
-    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
-        match self.one(index as usize) {
-            Ok(right) => Ok(u64::from(!right)),
-            Err(met) => {
-                let file = self.batch.get(index as usize, &self.set.files);
-                Err(explained(self.top, file.directory(), met))
-            }
-        }
+#[inline]
+pub(crate) fn by_name(
+    top: Borrowed<'_>,
+    file: &Planned<'_>,
+    hand: &mut FileOps<'_>,
+    makes_directories: bool,
+) -> Result<bool, Outcome> {
+    if makes_directories && !file.directory().is_empty() {
+        make_directories(top, file.directory())?;
     }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
+    let right = hand.work(top, os::name(file.path), file.size_bytes, file.content)?;
+    if hand.syncs_directory() {
+        sync_directory(top, file.directory(), hand)?;
     }
+    Ok(right)
 }
 
-pub(crate) struct ByName<'a, 'b> {
-    pub(crate) top: Borrowed<'a>,
-    pub(crate) set: &'a Set,
-    pub(crate) batch: &'a Batch,
-    pub(crate) hand: &'a mut FileOps<'b>,
-    pub(crate) make_directories: bool,
-    pub(crate) control: RunControl<'b>,
-}
-
-impl ByName<'_, '_> {
-    #[inline]
-    fn one(&mut self, at: usize) -> Result<bool, Outcome> {
-        let file = self.batch.get(at, &self.set.files);
-        if self.make_directories && !file.directory().is_empty() {
-            make_directories(self.top, file.directory())?;
-        }
-        let right = self.hand.work(self.top, os::name(file.path), file.size_bytes, file.content)?;
-        if self.hand.syncs_directory() {
-            self.sync(file.directory())?;
-        }
-        Ok(right)
+fn sync_directory(top: Borrowed<'_>, directory: &[u8], hand: &FileOps<'_>) -> Result<(), Outcome> {
+    if directory.is_empty() {
+        return hand.sync_directory(top);
     }
-
-    fn sync(&self, directory: &[u8]) -> Result<(), Outcome> {
-        if directory.is_empty() {
-            return self.hand.sync_directory(self.top);
-        }
-        let opened = os::open_below(self.top, directory);
-        let step = Step::Create;
-        let opened = opened.map_err(|error| Outcome { stage: "opening a directory", step, error })?;
-        self.hand.sync_directory(opened.at())
-    }
-}
-
-impl Operation for ByName<'_, '_> {
-    type Error = WorkError;
-
-    #[inline]
-    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
-        match self.one(index as usize) {
-            Ok(right) => Ok(u64::from(!right)),
-            Err(met) => {
-                let file = self.batch.get(index as usize, &self.set.files);
-                Err(explained(self.top, file.directory(), met))
-            }
-        }
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
-    }
+    let opened = os::open_below(top, directory);
+    let step = Step::Create;
+    let opened = opened.map_err(|error| Outcome { stage: "opening a directory", step, error })?;
+    hand.sync_directory(opened.at())
 }
 
 pub(crate) struct Directories<'a> {
@@ -220,52 +155,34 @@ pub(crate) struct Directories<'a> {
     first: u64,
     step: u64,
     buffer: PlaceBuffer,
-    control: RunControl<'a>,
 }
 
 impl<'a> Directories<'a> {
     /// Every `step`-th directory from `first`; `None` if only a pass over all names reveals them.
-    pub(crate) fn new(
-        top: Borrowed<'a>,
-        set: &'a Set,
-        first: u64,
-        step: u64,
-        control: RunControl<'a>,
-    ) -> Option<Self> {
-        let all = set.files.directories()?;
-        Some(Self { top, all, first, step, buffer: PlaceBuffer::new(), control })
+    pub(crate) fn new(top: Borrowed<'a>, set: &'a Set, first: u64, step: u64) -> Option<Self> {
+        Some(Self { top, all: set.files.directories()?, first, step, buffer: PlaceBuffer::new() })
     }
 
     pub(crate) fn count(&self) -> u64 {
         self.all.count().saturating_sub(self.first).div_ceil(self.step)
     }
-}
 
-impl Operation for Directories<'_> {
-    type Error = WorkError;
-
-    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
+    /// 1 if there is no such directory.
+    pub(crate) fn make(&mut self, index: u64) -> Result<u64, WorkError> {
         let Some(path) = self.all.path(self.first + index * self.step, &mut self.buffer) else {
             return Ok(1);
         };
-        match make_directories(self.top, path) {
-            Ok(()) => Ok(0),
-            Err(met) => Err(explained(self.top, b"", met)),
-        }
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
+        make_directories(self.top, path).map(|()| 0).map_err(|met| explained(self.top, b"", met))
     }
 }
 
 pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
-    let Some(mut directories) = Directories::new(top, set, 0, 1, control) else { return Ok(()) };
+    let Some(mut directories) = Directories::new(top, set, 0, 1) else { return Ok(()) };
     for index in 0..directories.count() {
         if index % 256 == 0 {
             control.check()?;
         }
-        directories.run(index)?;
+        directories.make(index)?;
     }
     Ok(())
 }

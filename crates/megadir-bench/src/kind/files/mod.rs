@@ -26,8 +26,8 @@ use file::Outcome;
 use megadir::Dir;
 use megadir::limits::{Limit, explain_at};
 use megadir_record::{
-    Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Note,
-    Phase, Plan, Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
+    Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Note, Plan,
+    Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
@@ -36,10 +36,10 @@ use processes::Processes;
 use task::Task;
 use worker::{Report, Worker};
 
-use crate::control::{RunControl, WorkError};
+use crate::control::WorkError;
 use crate::kind::arms::Arms;
 use crate::kind::cost::{BLOCK_NS, MAKE_NS};
-use crate::kind::{BlockKey, BlockUsage, Traits, WorkerSource, Workload};
+use crate::kind::{BlockKey, BlockUsage, Traits, WorkBlock, WorkerSource, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::{self, At, Borrowed};
@@ -64,16 +64,16 @@ pub(crate) struct Files<'a> {
     seed: u64,
     source: WorkerSource<'a>,
     /// Workers prepared for a block.
-    crew: Crew,
+    crew: Crew<'a>,
     taken: Option<BlockUsage>,
 }
 
-enum Crew {
+enum Crew<'a> {
     None,
     Threads(Vec<Worker>),
     Processes(Processes),
     /// The workers of rank 0; the other ranks have their own.
-    Ranks(Vec<Worker>),
+    Ranks(&'a RankWorkers, Vec<Worker>),
 }
 
 impl<'a> Files<'a> {
@@ -92,19 +92,14 @@ impl<'a> Files<'a> {
     }
 
     /// Returns the tasks of a block, one per worker; `None` for an existing directory.
-    fn tasks(&self, block: BlockKey) -> Option<Vec<Task>> {
+    fn tasks(&self, key: BlockKey) -> Option<Vec<Task>> {
         let made = self.data.source.made()?;
-        let phase = match block.phase {
-            Phase::WarmUp => 1,
-            Phase::Measure => 2,
-        };
-        let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
         let task = |worker| Task {
             work: self.work.clone(),
             made: made.clone(),
             entries: self.entries,
             seed: self.seed,
-            block_seed: self.seed ^ SplitMix64::new(of_block ^ (u64::from(worker) << 16)).next_u64(),
+            block_seed: self.seed ^ SplitMix64::new(key.place() ^ (u64::from(worker) << 16)).next_u64(),
             worker,
         };
         Some((0..self.work.workers.count).map(task).collect())
@@ -122,7 +117,7 @@ impl Workload for Files<'_> {
             return Some(reason);
         }
         refused(&self.work).or_else(|| file::refused(&self.work, directory.at())).or_else(|| {
-            let task = self.tasks(FIRST)?.pop()?;
+            let task = self.tasks(BlockKey::FIRST)?.pop()?;
             let set = match task.set() {
                 Ok(set) => set,
                 Err(error) => return Some(error.to_string()),
@@ -146,35 +141,25 @@ impl Workload for Files<'_> {
         Some(NoteKind::SharedDescriptors.note(text))
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        block: BlockKey,
-        _operations: u64,
-        control: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        let WorkBlock { directory, key, control, .. } = *block;
         // End the workers of an earlier block first.
         (self.crew, self.taken) = (Crew::None, None);
-        let tasks = self.tasks(block).unwrap_or_default();
+        let tasks = self.tasks(key).unwrap_or_default();
         self.crew = match (self.work.workers.kind, self.source) {
             (WorkerKind::Process, WorkerSource { command: Some(command), .. }) => {
                 Crew::Processes(Processes::prepare(tasks, directory, command, control)?)
             }
             (WorkerKind::Rank, WorkerSource { ranks: Some(ranks), .. }) => {
-                Crew::Ranks(ranks.prepare(tasks, directory, control)?)
+                Crew::Ranks(ranks, ranks.prepare(tasks, directory, control)?)
             }
             _ => Crew::Threads(processes::prepare(tasks, directory, control)?),
         };
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        _operations: u64,
-        stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let WorkBlock { directory, control, .. } = *block;
         // Dropping the crew on return ends workers that are not done.
         let mut times = None;
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
@@ -183,14 +168,11 @@ impl Workload for Files<'_> {
                 processes::work_threads(&mut workers, directory, stopwatch, || (), control)?
             }
             Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
-            Crew::Ranks(workers) => match self.source.ranks {
-                Some(ranks) => {
-                    let (reports, of_ranks) = ranks.work(workers, directory, stopwatch, control)?;
-                    times = of_ranks;
-                    reports
-                }
-                None => Vec::new(),
-            },
+            Crew::Ranks(ranks, workers) => {
+                let (reports, of_ranks) = ranks.work(workers, directory, stopwatch, control)?;
+                times = of_ranks;
+                reports
+            }
         };
         let (taken, counted) = sum_up(&reports);
         self.taken = Some(BlockUsage { ranks: times, ..taken });
@@ -211,9 +193,6 @@ pub(crate) fn workers_max(plan: &Plan, data: &Data, sharing: Sharing) -> Option<
     });
     workers.filter(|workers| workers.sharing == sharing).map(|workers| workers.count).max()
 }
-
-/// Block key for trials.
-const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false, salt: 0 };
 
 /// Returns the reason why work is unsupported: no requested property is silently ignored.
 fn refused(work: &FileWork) -> Option<String> {
@@ -331,12 +310,6 @@ pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u
 }
 
 impl Arms<'_> {
-    pub(crate) fn add_data(&mut self, entries: u64, made: Made) -> DataId {
-        let id = DataId(self.data.len() as u32);
-        self.data.push(Data { id, entries, hash: None, on: None, source: DataSource::Made(made) });
-        id
-    }
-
     pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> ArmId {
         self.push_at(axes, role, place.data, Work::Files(work), (place.chain, place.step))
     }

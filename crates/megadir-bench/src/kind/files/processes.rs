@@ -32,10 +32,6 @@ struct Process {
     number: u32,
 }
 
-fn failed(source: io::Error) -> WorkError {
-    WorkError::Stage { stage: STAGE, source }
-}
-
 impl Processes {
     pub(crate) fn prepare(
         tasks: Vec<Task>,
@@ -43,10 +39,10 @@ impl Processes {
         command: &WorkerCommand,
         control: RunControl<'_>,
     ) -> Result<Self, WorkError> {
-        let host = Host::new().map_err(failed)?;
+        let host = Host::new().map_err(WorkError::at(STAGE))?;
         let mut all = Self { workers: Vec::with_capacity(tasks.len()), host };
         for task in tasks {
-            let (child, link) = all.host.start(command).map_err(failed)?;
+            let (child, link) = all.host.start(command).map_err(WorkError::at(STAGE))?;
             let mut process = Process { child, link, number: task.worker };
             let handed = all.host.hand_all(&process.child, &mut process.link, data.at());
             let said = handed.and_then(|()| process.link.say(&Start { parent: std::process::id(), task }));
@@ -80,13 +76,13 @@ impl Processes {
                 other => return Err(worker.unexpected(&other)),
             }
         }
-        self.host.let_go().map_err(failed)?;
+        self.host.let_go().map_err(WorkError::at(STAGE))?;
         let mut reports = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
             match worker.answer(control)? {
                 Said::Done { report, latency } => {
                     if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
-                        return Err(failed(io::Error::other("its times are inconsistent")));
+                        return Err(WorkError::other(STAGE, "its times are inconsistent"));
                     }
                     reports.push(report);
                 }
@@ -102,12 +98,7 @@ impl Process {
         loop {
             control.check()?;
             match self.link.hear() {
-                Ok(Some(Said::Failed { reason })) => {
-                    let text = format!("{}: {reason}", self.number);
-                    return Err(failed(io::Error::other(text)));
-                }
-                Ok(Some(Said::Refused(refused))) => return Err(WorkError::Refused(refused)),
-                Ok(Some(said)) => return Ok(said),
+                Ok(Some(said)) => return Said::checked(said, STAGE, self.number),
                 Ok(None) => {}
                 Err(error) => return Err(self.ended(&error)),
             }
@@ -120,11 +111,11 @@ impl Process {
             Ok(status) => format!("{}: exited before its work was done ({status}): {error}", self.number),
             Err(_) => format!("{}: {error}", self.number),
         };
-        failed(io::Error::other(how))
+        WorkError::other(STAGE, how)
     }
 
     fn unexpected(&self, said: &Said) -> WorkError {
-        failed(io::Error::other(format!("{}: unexpected message {said:?}", self.number)))
+        WorkError::other(STAGE, format!("{}: unexpected message {said:?}", self.number))
     }
 }
 
@@ -142,44 +133,25 @@ pub fn serve() -> io::Result<()> {
     let (data, barrier) = run.take_all()?;
     let start: Start = run.hear()?;
     run.check_parent(start.parent)?;
-    let said = match work(start, data, barrier, &mut run) {
-        Ok(said) => said,
-        Err(Failed::Work(WorkError::Refused(refused))) => Said::Refused(refused),
-        Err(Failed::Work(error)) => Said::Failed { reason: error.to_string() },
-        Err(Failed::Said(error)) => return Err(error),
-    };
+    let said = work(start, data, barrier, &mut run)?;
     run.say(&said)
 }
 
-enum Failed {
-    Work(WorkError),
-    Said(io::Error),
-}
-
-impl From<WorkError> for Failed {
-    fn from(error: WorkError) -> Self {
-        Self::Work(error)
-    }
-}
-
-impl From<io::Error> for Failed {
-    fn from(error: io::Error) -> Self {
-        Self::Said(error)
-    }
-}
-
-fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> Result<Said, Failed> {
+fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> io::Result<Said> {
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
-    let mut worker = Worker::prepare(start.task, &directory(data), control)?;
+    let mut worker = match Worker::prepare(start.task, &directory(data), control) {
+        Ok(worker) => worker,
+        Err(error) => return Ok(error.into()),
+    };
     run.say(&Said::Ready)?;
     let data = directory(run.take_data()?);
     let go: Go = run.hear()?;
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: go.ns_per_tick });
     stopwatch.set_rate(go.rate_per_s);
     run.say(&Said::Waiting)?;
-    let report = worker.work(&data, &mut stopwatch, || barrier.wait(), control)?;
-    Ok(Said::Done { report, latency: stopwatch.latency() })
+    let done = worker.work(&data, &mut stopwatch, || barrier.wait(), control);
+    Ok(done.map_or_else(Said::from, |report| Said::Done { report, latency: stopwatch.latency() }))
 }
 
 fn directory(data: Owned) -> Dir {
@@ -309,7 +281,7 @@ fn own_descriptors() -> io::Result<()> {
 }
 
 fn panicked() -> WorkError {
-    WorkError::Stage { stage: "a worker", source: io::Error::other("panicked; its message is above") }
+    WorkError::other("a worker", "panicked; its message is above")
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ use crate::kind::files::processes;
 use crate::kind::files::shared::prove_shared;
 use crate::kind::files::sum_up;
 use crate::kind::files::task::Task;
-use crate::kind::files::transport::{Go, Said};
+use crate::kind::files::transport::Said;
 use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
 use crate::os::At;
@@ -68,7 +68,7 @@ pub(crate) enum Instruction {
     },
     Work {
         path: String,
-        go: Go,
+        rate_per_s: Option<u64>,
     },
     /// Asks for reasons why the arm's work is unavailable.
     Check {
@@ -85,7 +85,6 @@ pub(crate) enum Instruction {
     /// Work of the last setup.
     Run {
         path: String,
-        operations: u64,
         rate_per_s: Option<u64>,
     },
     Teardown {
@@ -112,8 +111,8 @@ pub(crate) struct PlannedArm {
     pub(crate) names_max: Option<usize>,
 }
 
-pub(crate) fn failed(source: io::Error) -> WorkError {
-    WorkError::Stage { stage: STAGE, source }
+pub(crate) fn failed(source: impl Into<io::Error>) -> WorkError {
+    WorkError::Stage { stage: STAGE, source: source.into() }
 }
 
 impl RankWorkers {
@@ -223,16 +222,13 @@ impl RankWorkers {
     ) -> Result<(Vec<Report>, Option<RankTimes>), WorkError> {
         let path = self.below(data)?;
         let rate_per_s = stopwatch.rate_per_s();
-        self.instruct(
-            &Instruction::Work { path: path.clone(), go: Go { ns_per_tick: None, rate_per_s } },
-            control,
-        )?;
-        let own = self.work_own(workers, &path, &Go { ns_per_tick: None, rate_per_s }, control);
+        self.instruct(&Instruction::Work { path: path.clone(), rate_per_s }, control)?;
+        let own = self.work_own(workers, &path, rate_per_s, control);
         let (mut reports, mut ranks) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.replies(&own, control)?) {
             let Said::Done { report, latency } = said else { continue };
             if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
-                return Err(failed(io::Error::other("the times of single operations are inconsistent")));
+                return Err(WorkError::other(STAGE, "the times of single operations are inconsistent"));
             }
             let done_ns = (report.end_ns - report.start_ns).saturating_sub(report.paused_ns);
             ranks.push(RankWork { rank, done_ns, entries: Some(report.files) });
@@ -317,7 +313,7 @@ impl RankWorkers {
         let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str);
         below
             .map(str::to_owned)
-            .ok_or_else(|| failed(io::Error::other("the data are outside the shared directory")))
+            .ok_or_else(|| WorkError::other(STAGE, "the data are outside the shared directory"))
     }
 
     pub(crate) fn open(&self, path: &str) -> Result<Dir, WorkError> {
@@ -344,7 +340,7 @@ impl RankWorkers {
                 *workers = prepared;
                 Said::Ready
             }
-            Err(error) => said(error),
+            Err(error) => error.into(),
         }
     }
 
@@ -352,11 +348,11 @@ impl RankWorkers {
         &self,
         mut workers: Vec<Worker>,
         path: &str,
-        go: &Go,
+        rate_per_s: Option<u64>,
         control: RunControl<'_>,
     ) -> Said {
         let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
-        stopwatch.set_rate(go.rate_per_s);
+        stopwatch.set_rate(rate_per_s);
         let (data, reached, began_ns) = (self.open(path), Cell::new(Ok(())), Cell::new(0));
         let barrier = || {
             reached.set(self.barrier());
@@ -372,8 +368,8 @@ impl RankWorkers {
             }
         };
         match (reached.into_inner(), done) {
-            (Err(error), _) => said(failed(error)),
-            (_, Err(error)) => said(error),
+            (Err(error), _) => failed(error).into(),
+            (_, Err(error)) => error.into(),
             (_, Ok(None)) => Said::Ready,
             (_, Ok(Some(reports))) => {
                 Said::Done { report: of_rank(&reports, began_ns.get()), latency: stopwatch.latency() }
@@ -386,13 +382,13 @@ impl RankWorkers {
         instruction: &Instruction,
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        let text = serde_json::to_vec(instruction).map_err(|error| failed(error.into()))?;
+        let text = serde_json::to_vec(instruction).map_err(failed)?;
         self.meet_or_stop(control)?;
         self.world.send_to_all(&text).map(drop).map_err(failed)
     }
 
     pub(crate) fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
-        let own = serde_json::to_vec(own).map_err(|error| failed(error.into()))?;
+        let own = serde_json::to_vec(own).map_err(failed)?;
         self.meet_or_stop(control)?;
         let mut replies = Vec::with_capacity(self.size() as usize);
         let gathered = self.world.gather(&own).map_err(failed)?;
@@ -401,16 +397,8 @@ impl RankWorkers {
             return Err(WorkError::Stopped);
         }
         for (rank, reply) in gathered.iter().enumerate() {
-            match serde_json::from_slice(reply).map_err(|error| failed(error.into()))? {
-                Said::Refused(refused) => return Err(WorkError::Refused(refused)),
-                Said::ProgramFailed { reason } => return Err(WorkError::Program(reason)),
-                Said::Stopped => return Err(WorkError::Stopped),
-                Said::Failed { reason } => {
-                    let text = format!("{}: {reason}", self.name(rank));
-                    return Err(failed(io::Error::other(text)));
-                }
-                other => replies.push(other),
-            }
+            let said: Said = serde_json::from_slice(reply).map_err(failed)?;
+            replies.push(said.checked(STAGE, self.name(rank))?);
         }
         Ok(replies)
     }
@@ -436,15 +424,6 @@ impl RankWorkers {
             std::thread::sleep(LOOK);
             !control.stop.load(Ordering::Relaxed)
         })
-    }
-}
-
-pub(crate) fn said(error: WorkError) -> Said {
-    match error {
-        WorkError::Refused(refused) => Said::Refused(refused),
-        WorkError::Program(reason) => Said::ProgramFailed { reason },
-        WorkError::Stopped => Said::Stopped,
-        error => Said::Failed { reason: error.to_string() },
     }
 }
 

@@ -3,11 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use megadir::Dir;
 use megadir_mpi::{Error, World};
-use megadir_sys::clock::monotonic_ns;
 
 use crate::os::At;
 use crate::workspace::{Workspace, marker_below};
@@ -29,9 +28,8 @@ impl SharedDirectory {
     /// Creates it in `parent`, and proves that all ranks see it. The error is the same on all ranks; then nothing is left.
     pub fn create(world: &World, parent: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
         let opened = Dir::open(parent);
-        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let own = match world.rank() {
-            0 if opened.is_ok() => Workspace::create(parent, now_s, monotonic_ns()).map(Some),
+            0 if opened.is_ok() => Workspace::create(parent).map(Some),
             _ => Ok(None),
         };
         let shown = own.as_ref().ok().and_then(Option::as_ref).map_or(Ok(()), Workspace::show_marker);

@@ -111,8 +111,7 @@ pub(crate) fn directories(
 }
 
 pub(crate) fn no_place(reason: Refused, index: u64) -> WorkError {
-    let source = io::Error::other(format!("file {index}: {reason}"));
-    WorkError::Stage { stage: "placing a file", source }
+    WorkError::other("placing a file", format!("file {index}: {reason}"))
 }
 
 pub(crate) fn directory_key(path: &[u8]) -> u64 {

@@ -6,15 +6,14 @@ use megadir_sys::clock::shared_ns;
 use megadir_sys::usage::thread_usage;
 use serde::{Deserialize, Serialize};
 
-use super::by_directory::{Directories, make_all};
-use super::by_directory::{Entered, Listed, Made};
-use super::file::FileOps;
+use super::by_directory::{Directories, Entered, Listed, by_name, make_all};
+use super::explained;
+use super::file::{FileOps, Outcome};
 use super::order::Order;
 use super::task::Checksum;
 use super::task::{Set, Task};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
-use crate::kind::files::by_directory::ByName;
-use crate::kind::files::order::Batch;
+use crate::kind::files::order::{Batch, Planned};
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
 
@@ -67,10 +66,7 @@ impl Pauses {
 
 impl Worker {
     pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
-        let set = task.set().map_err(|error| WorkError::Stage {
-            stage: "computing the files",
-            source: std::io::Error::other(error.to_string()),
-        })?;
+        let set = task.set().map_err(|error| WorkError::other("computing the files", error.to_string()))?;
         let top = task.top(data, true)?;
         let work = &task.work;
         if work.operation == FileOperation::Create && task.made.directories == MakeDirectories::Before {
@@ -153,13 +149,13 @@ impl Worker {
         })
     }
 
-    fn by_number<'a>(
+    fn by_number(
         &mut self,
         top: &Dir,
-        hand: &mut FileOps<'a>,
+        hand: &mut FileOps<'_>,
         stopwatch: &mut Stopwatch,
         pauses: &mut Pauses,
-        control: RunControl<'a>,
+        control: RunControl<'_>,
     ) -> Result<(u64, u64), WorkError> {
         let mut entered = Entered::default();
         let (mut done, mut wrong) = (0, 0);
@@ -171,15 +167,27 @@ impl Worker {
                 self.batched = pauses.during(|| self.fill(done))?;
                 control.check()?;
             }
-            let (top, set, batch) = (top.at(), &self.set, &self.batch);
+            let (top, files, batch) = (top.at(), &self.set.files, &self.batch);
+            // 1 for an unexpected result.
+            let wrong_of = |file: &Planned<'_>, done: Result<bool, Outcome>| match done {
+                Ok(right) => Ok(u64::from(!right)),
+                Err(met) => Err(explained(top, file.directory(), met)),
+            };
+            let between = || Ok(control.check()?);
             wrong += match self.task.work.access {
                 Access::Name { .. } => {
-                    let mut operation = ByName { top, set, batch, hand, make_directories, control };
-                    stopwatch.time(&mut operation, self.batched)?
+                    let work = |index| {
+                        let file = batch.get(index as usize, files);
+                        wrong_of(&file, by_name(top, &file, hand, make_directories))
+                    };
+                    stopwatch.time(self.batched, work, between)?
                 }
                 Access::Directory => {
-                    let mut operation = Made { top, set, batch, hand, entered: &mut entered, control };
-                    stopwatch.time(&mut operation, self.batched)?
+                    let work = |index| {
+                        let file = batch.get(index as usize, files);
+                        wrong_of(&file, entered.work(top, &file, hand))
+                    };
+                    stopwatch.time(self.batched, work, between)?
                 }
             };
             done += self.batched;
@@ -187,17 +195,17 @@ impl Worker {
         Ok((done, wrong))
     }
 
-    fn by_listing<'a>(
+    fn by_listing(
         &mut self,
         top: &Dir,
-        hand: &mut FileOps<'a>,
+        hand: &mut FileOps<'_>,
         stopwatch: &mut Stopwatch,
-        control: RunControl<'a>,
+        control: RunControl<'_>,
     ) -> Result<(u64, u64), WorkError> {
         let directories = self.directories.iter();
-        let mut listed =
-            Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default(), control };
-        stopwatch.time(&mut listed, self.expected.files)?;
+        let mut listed = Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default() };
+        let next = |_| listed.next().map(u64::from);
+        stopwatch.time(self.expected.files, next, || Ok(control.check()?))?;
         while listed.next()? {
             control.check()?;
         }
@@ -216,11 +224,11 @@ impl Worker {
             megadir_record::Sharing::Own => (0, 1),
             megadir_record::Sharing::Same => (u64::from(self.task.worker), u64::from(workers.count.max(1))),
         };
-        let Some(mut directories) = Directories::new(top.at(), &self.set, first, step, control) else {
+        let Some(mut directories) = Directories::new(top.at(), &self.set, first, step) else {
             return Ok((0, self.set.count()));
         };
         let count = directories.count();
-        stopwatch.time(&mut directories, count)?;
+        stopwatch.time(count, |index| directories.make(index), || Ok(control.check()?))?;
         Ok((self.set.count(), 0))
     }
 }

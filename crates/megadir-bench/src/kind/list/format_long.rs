@@ -13,7 +13,6 @@ mod linux {
     //! Lines of `ls -l`: mode, links, owner, group, size, date, name, in columns as wide as the widest.
 
     use std::collections::HashMap;
-    use std::time::{SystemTime, UNIX_EPOCH};
 
     use megadir::Time;
 
@@ -22,6 +21,7 @@ mod linux {
     use crate::kind::list::ls_stat::TYPE_BITS;
     use crate::kind::list::output::{Attributes, NameArena};
     use crate::kind::list::output::{Sink, digits, push_number, push_text};
+    use crate::workspace::since_1970;
 
     const MONTHS: [&[u8; 3]; 12] =
         [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
@@ -51,7 +51,7 @@ mod linux {
             widths.size = widths.size.max(digits(of_entry.size_bytes));
             any_acl |= of_entry.has_acl;
         }
-        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64);
+        let now_s = since_1970().as_secs() as i64;
         let text = sink.line();
         text.extend_from_slice(b"total ");
         push_number(text, 0, 1);

@@ -157,7 +157,7 @@ pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     if stages.first() != Some(&Stage::Read) {
         return Some("the first stage must be `read`".into());
     }
-    if !stages.is_sorted_by_key(|stage| order(*stage)) || stages.windows(2).any(|pair| pair[0] == pair[1]) {
+    if !stages.is_sorted_by_key(|stage| *stage as u8) || stages.windows(2).any(|pair| pair[0] == pair[1]) {
         return Some(
             "each stage may appear once, in this order: read, keep, sort, attributes, \
             extended-attributes, format-long or format-raw, write"
@@ -180,17 +180,4 @@ pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
         return Some("the stage write needs the stage format-long or format-raw".into());
     }
     None
-}
-
-fn order(stage: Stage) -> u8 {
-    match stage {
-        Stage::Read => 0,
-        Stage::Keep => 1,
-        Stage::Sort => 2,
-        Stage::Attributes => 3,
-        Stage::ExtendedAttributes => 4,
-        Stage::FormatLong => 5,
-        Stage::FormatRaw => 6,
-        Stage::Write => 7,
-    }
 }

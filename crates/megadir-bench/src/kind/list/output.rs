@@ -114,7 +114,7 @@ impl Sink {
             return Ok(());
         }
         let text = format!("{lines} lines were formatted; {entries} entries should give {expected}");
-        Err(WorkError::Stage { stage: "format", source: std::io::Error::other(text) })
+        Err(WorkError::other("format", text))
     }
 
     fn check_drained(&self, drained: Drained) -> Result<(), WorkError> {
@@ -126,7 +126,7 @@ impl Sink {
             "{} lines ({} bytes) were read from the pipe, but {} ({} bytes) were written",
             drained.lines, drained.bytes, written.lines, written.bytes
         );
-        Err(WorkError::Stage { stage: "write", source: std::io::Error::other(text) })
+        Err(WorkError::other("write", text))
     }
 
     fn flush(&mut self) -> Result<(), WorkError> {

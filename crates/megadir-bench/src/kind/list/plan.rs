@@ -17,13 +17,8 @@ pub(crate) fn traits(threads: u32, stages: &[Stage], entries: u64) -> Traits {
 
 fn stage_ns(stage: Stage, threads: u32) -> u64 {
     match stage {
-        Stage::Read => {
-            if threads > 1 {
-                200
-            } else {
-                250
-            }
-        }
+        Stage::Read if threads > 1 => 200,
+        Stage::Read => 250,
         Stage::Keep => 20,
         Stage::Sort => 80,
         Stage::Attributes => 1_000,
@@ -64,7 +59,7 @@ impl Arms<'_> {
         stages: &[Stage],
     ) -> Result<Result<Work, String>, PlanError> {
         let fact = backend_fact(self.facts, &reading.backend)?;
-        check_reading(self.facts, Some(reading.buffer_bytes), reading.threads)?;
+        check_reading(self.facts, reading.buffer_bytes, reading.threads)?;
         if let Some(reason) = &fact.unavailable {
             return Ok(Err(format!("{} is unavailable here: {reason}", fact.name)));
         }
@@ -100,7 +95,6 @@ pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) ->
 }
 
 fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    let baseline = base.id;
     let mut added = 0;
     for reading in spec.arms.iter().flat_map(|arm| cross(arm, &base.reading)).collect::<Vec<_>>() {
         match arms.work(&reading, &[Stage::Read])? {
@@ -112,24 +106,21 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
         }
     }
     if added > 0 {
-        arms.join(baseline, &spec.name);
-        // The A/A arm in each comparison shows its resolution.
-        arms.join(ArmId(baseline.0 + 1), &spec.name);
-        let rule = GroupRule::Compare { baseline };
-        arms.groups.push(Group::new(&spec.name, &spec.title, spec.answers, rule));
+        arms.compare(&spec.name, &spec.title, spec.answers, base.id);
     }
     Ok(())
 }
 
 fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
-    let or = |given: &[u32], own: u32| if given.is_empty() { vec![own] } else { given.to_vec() };
-    let backends = if arm.backend.is_empty() { vec![base.backend.clone()] } else { arm.backend.clone() };
-    let buffers =
-        if arm.buffer_bytes.is_empty() { vec![base.buffer_bytes] } else { arm.buffer_bytes.clone() };
-    let threads = or(&arm.threads, base.threads);
+    fn or<'a, T>(given: &'a [T], own: &'a T) -> &'a [T] {
+        if given.is_empty() { std::slice::from_ref(own) } else { given }
+    }
+    let backends = or(&arm.backend, &base.backend);
+    let buffers = or(&arm.buffer_bytes, &base.buffer_bytes);
+    let threads = or(&arm.threads, &base.threads);
     let mut all = Vec::new();
-    for backend in &backends {
-        for &buffer_bytes in &buffers {
+    for backend in backends {
+        for &buffer_bytes in buffers {
             let with = |&threads| Reading { backend: backend.clone(), buffer_bytes, threads };
             all.extend(threads.iter().map(with));
         }
@@ -211,8 +202,7 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
         }
     }
     if !series.is_empty() {
-        let rule = GroupRule::Grow { series };
-        arms.groups.push(Group::new(&spec.name, &spec.title, spec.answers, rule));
+        arms.grow(&spec.name, &spec.title, spec.answers, series);
     }
     Ok(())
 }

@@ -8,12 +8,9 @@ use megadir_record::{Counted, Stage, Work};
 use super::format_long::{self, format_long};
 use super::output::{Sink, with_sink};
 use crate::control::{COMPUTING, RunControl, WorkError, marked};
-use crate::kind::Workload;
-
 use crate::kind::list::ls_stat::{self, Asked};
-use crate::kind::list::output::NameArena;
-use crate::kind::list::output::RawFormat;
-use crate::kind::{name_hash, repeat};
+use crate::kind::list::output::{NameArena, RawFormat};
+use crate::kind::{WorkBlock, Workload, name_hash, repeat};
 use crate::measure::Stopwatch;
 
 pub(crate) struct Listing {
@@ -91,14 +88,8 @@ impl Workload for Listing {
         lacking.or_else(|| self.backend.probe(directory).err().map(|error| error.reason()))
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        repeat(operations, || self.once(directory, control))
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        repeat(block.operations, || self.once(block.directory, block.control))
     }
 }
 

@@ -3,13 +3,12 @@
 mod run;
 
 use megadir_record::axes::{call_words, grouped, keys_words};
-use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
+use megadir_record::{ArmId, DataId, Keys, LookupCall, Pair, Presence, Work};
 use serde::Deserialize;
 
 use crate::kind::Traits;
-use crate::kind::arms::Arms;
+use crate::kind::arms::{Arms, Series};
 use crate::kind::cost::BLOCK_NS;
-use crate::note::NoteKind;
 
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 
@@ -71,10 +70,8 @@ pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
 }
 
 fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
-    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
-    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
     let mut all: Vec<One> = Vec::new();
-    for (entries, data) in sets {
+    for (entries, data) in arms.ascending() {
         for &presence in &spec.presence {
             for &keys in &spec.keys {
                 // A single file leaves no choice among present names; absent names are always many.
@@ -98,11 +95,7 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
 
 fn compare(all: &[One], arms: &mut Arms<'_>) {
     let Some(baseline) = all.first().map(|one| one.arm) else { return };
-    arms.join(baseline, "lookup");
-    arms.join(ArmId(baseline.0 + 1), "lookup");
-    let title = "How much does a lookup of a name cost?".to_owned();
-    let rule = GroupRule::Compare { baseline };
-    arms.groups.push(Group::new("lookup", title, false, rule));
+    arms.compare("lookup", "How much does a lookup of a name cost?", false, baseline);
 }
 
 fn absent(all: &[One], arms: &mut Arms<'_>) {
@@ -159,8 +152,7 @@ fn by_name(all: &[One], arms: &mut Arms<'_>) {
 }
 
 fn growth(all: &[One], arms: &mut Arms<'_>) {
-    let sizes = arms.data.len();
-    let mut series: Vec<(String, Vec<ArmId>)> = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
     for one in all {
         let name = format!("{}{} {}", one.presence.name(), call_words(one.call), keys_words(one.keys));
         match series.iter_mut().find(|(known, _)| *known == name) {
@@ -168,22 +160,7 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
             None => series.push((name, vec![one.arm])),
         }
     }
-    series.retain(|(_, arms)| arms.len() > 1);
-    if series.is_empty() {
-        if sizes == 1 {
-            let why = match arms.data[0].source {
-                DataSource::Existing { .. } => "an existing directory has only one size",
-                DataSource::Made { .. } => "only one size was requested",
-            };
-            arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
-        }
-        return;
-    }
-    for arm in series.iter().flat_map(|(_, arms)| arms.clone()).collect::<Vec<_>>() {
-        arms.join(arm, "growth");
-    }
-    let title = "How does the time grow with the number of files?".to_owned();
-    arms.groups.push(Group::new("growth", title, true, GroupRule::Grow { series }));
+    arms.growth(true, series);
 }
 
 fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {

@@ -20,12 +20,12 @@ use crate::kind::arms::Arms;
 use crate::kind::cost::{BLOCK_NS, REMOVE_NS};
 use crate::kind::files::ranks::user_of;
 use crate::kind::files::{ONE, Place, WORKERS_MAX, by_name};
-use crate::kind::{BlockKey, BlockUsage, RankWorkers, Traits, Workload, named_kind};
+use crate::kind::{BlockUsage, RankWorkers, Traits, WorkBlock, Workload, named_kind};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::At;
 use crate::os::removal::remove_content;
-use crate::request::PlanError;
+use crate::request::{PlanError, check_numbers};
 
 #[cfg(target_os = "linux")]
 use linux as process;
@@ -99,10 +99,7 @@ pub(crate) fn removals(
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
-        let allowed = format!("expected 1 to {WORKERS_MAX}");
-        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
-    }
+    check_numbers("the number of workers", spec.workers.iter().copied(), WORKERS_MAX)?;
     let mut all = Vec::new();
     for (place, &directories) in spec.directories.iter().enumerate() {
         let mut add = |by, workers, role| {
@@ -253,18 +250,17 @@ impl Removal {
         // The workers share a descriptor table: a thread's own outlives `join` for a moment, and the unmount
         // would fail with EBUSY.
         let options = RemoveOptions::new(self.threads as usize, &on_failure);
-        let removed =
-            remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
+        let removed = remove_contents(directory, &options, &progress).map_err(failed)?;
         control.check()?;
         match failures.take().pop() {
-            Some(failure) => Err(failed(failure.into())),
+            Some(failure) => Err(failed(failure)),
             None => Ok(removed.counts.entries),
         }
     }
 }
 
-fn failed(source: std::io::Error) -> WorkError {
-    WorkError::Stage { stage: STAGE, source }
+fn failed(source: impl Into<std::io::Error>) -> WorkError {
+    WorkError::Stage { stage: STAGE, source: source.into() }
 }
 
 impl Workload for Removal {
@@ -272,33 +268,22 @@ impl Workload for Removal {
         if self.work.by == Remover::Rm { process::unavailable() } else { None }
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        _block: BlockKey,
-        _operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
         self.names.clear();
-        if let (Remover::Rm, Some(own)) = (self.work.by, self.own(directory)?) {
+        if let (Remover::Rm, Some(own)) = (self.work.by, self.own(block.directory)?) {
             self.names = process::names(&own)?;
         }
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        _operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        let Some(directory) = self.own(directory)? else { return Ok(Counted::default()) };
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let control = block.control;
+        let Some(directory) = self.own(block.directory)? else { return Ok(Counted::default()) };
         let (before, of_children) = (process_usage(), process::usage());
         let started = Instant::now();
         let entries = match self.work.by {
             Remover::PlainLoop => {
-                let own = directory.reopen().map_err(|error| failed(error.into()))?;
+                let own = directory.reopen().map_err(failed)?;
                 remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
                 self.files
             }
@@ -336,7 +321,7 @@ mod linux {
     use megadir_sys::usage::{Usage, children_usage};
     use rustix::fs::RawDir;
 
-    use super::failed;
+    use super::{STAGE, failed};
     use crate::control::WorkError;
 
     const NAMES_MAX: usize = 50_000;
@@ -351,36 +336,36 @@ mod linux {
     }
 
     pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
-        let own = directory.reopen().map_err(|error| failed(error.into()))?;
+        let own = directory.reopen().map_err(failed)?;
         let mut buffer = Vec::with_capacity(64 << 10);
         let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
         let mut names = Vec::new();
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|error| failed(error.into()))?;
+            let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
                 names.push(OsStr::from_bytes(name).to_owned());
             }
         }
         if names.len() > NAMES_MAX {
-            return Err(failed(std::io::Error::other("too many directories for one rm -rf")));
+            return Err(WorkError::other(STAGE, "too many directories for one rm -rf"));
         }
         Ok(names)
     }
 
     pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
         // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
-        let own = directory.reopen().map_err(|error| failed(error.into()))?;
+        let own = directory.reopen().map_err(failed)?;
         let mut rm = rm();
         rm.args(["-rf", "--"]).args(names).current_dir(format!("/proc/self/fd/{}", own.as_raw_fd()));
         let output = rm.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)?;
         match output.status.success() {
             true => Ok(()),
-            false => Err(failed(std::io::Error::other(format!(
-                "rm -rf: {}: {}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default()
-            )))),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let first = said.lines().next().unwrap_or_default();
+                Err(WorkError::other(STAGE, format!("rm -rf: {}: {first}", output.status)))
+            }
         }
     }
 

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use std::path::Path;
 
-use megadir_record::Phase;
 use megadir_testkit::require;
 
 use super::*;
+use crate::kind::BlockKey;
 use crate::measure::Calibration;
 
 fn removers() -> impl Iterator<Item = Remover> {
@@ -52,9 +52,9 @@ fn everyone_removes_everything_and_keeps_the_directory() {
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
         let mut removal = Removal::new(work(by, 2, 36), None);
         assert_eq!(removal.unavailable(&directory), None);
-        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
-        removal.setup(&directory, block, 36, control).unwrap();
-        let counted = removal.run(&directory, 36, &mut stopwatch, control).unwrap();
+        let block = WorkBlock { directory: &directory, key: BlockKey::FIRST, operations: 36, control };
+        removal.setup(&block).unwrap();
+        let counted = removal.run(&block, &mut stopwatch).unwrap();
         assert_eq!(counted.entries, 36, "{by:?}");
         assert!(removal.usage().is_some_and(|taken| taken.elapsed_ns > 0));
         assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0, "{by:?}");
@@ -76,11 +76,11 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
         let mut removal = Removal::new(work(by, 1, 1), None);
-        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false, salt: 0 };
-        removal.setup(&directory, block, 1, control).unwrap();
+        let block = WorkBlock { directory: &directory, key: BlockKey::FIRST, operations: 1, control };
+        removal.setup(&block).unwrap();
         std::fs::rename(&at, scratch.path().join("moved")).unwrap();
         put_in_its_place(&victim, &at);
-        let removed = removal.run(&directory, 1, &mut stopwatch, control);
+        let removed = removal.run(&block, &mut stopwatch);
         assert!(at.join("file").exists(), "{by:?}");
         // Wine finds an open directory by its original path.
         if let (Err(error), true) = (&removed, require::is_wine()) {

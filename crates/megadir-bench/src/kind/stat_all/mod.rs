@@ -2,16 +2,16 @@
 
 mod run;
 
+use megadir_record::Work;
 use megadir_record::axes::grouped;
-use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Work};
 use serde::Deserialize;
 
 use crate::kind::Traits;
-use crate::kind::arms::Arms;
+use crate::kind::arms::{Arms, Series};
 use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
-use crate::request::{PlanError, Request};
+use crate::request::{PlanError, Request, check_numbers};
 
 pub(crate) use run::{Expected, FileAttributes};
 
@@ -40,14 +40,12 @@ pub(crate) fn attributes(
 ) -> Result<(), PlanError> {
     let ways = ways(spec, request, arms)?;
     let Some((first, others)) = ways.split_first() else { return Ok(()) };
-    let mut series: Vec<(String, Vec<ArmId>)> = ways.iter().map(|way| (way_name(way), Vec::new())).collect();
-    let sets = ascending(arms);
+    let mut series: Vec<Series> = ways.iter().map(|way| (way_name(way), Vec::new())).collect();
+    let sets = arms.ascending();
     let largest = sets.last().map(|(entries, _)| *entries);
     for (entries, data) in sets {
         let group = format!("{entries} files");
         let baseline = arms.baseline(data, work(first, true));
-        arms.join(baseline, &group);
-        arms.join(ArmId(baseline.0 + 1), &group);
         series[0].1.push(baseline);
         for (place, way) in others.iter().enumerate() {
             let arm = arms.arm(&group, data, &work(way, true));
@@ -55,16 +53,10 @@ pub(crate) fn attributes(
         }
         let title = format!("How fast are name, size and time of all {} files read?", grouped(entries));
         let answers = Some(entries) == largest;
-        arms.groups.push(Group::new(group, title, answers, GroupRule::Compare { baseline }));
+        arms.compare(&group, &title, answers, baseline);
     }
-    growth(series, arms);
+    arms.growth(false, series);
     Ok(())
-}
-
-pub(crate) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
-    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
-    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
-    sets
 }
 
 type Way = (&'static Method, u32);
@@ -74,12 +66,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     let names: Vec<&str> =
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
-    if let Some(threads) =
-        threads.iter().find(|threads| !(1..=megadir::THREADS_MAX).contains(&(**threads as usize)))
-    {
-        let allowed = format!("expected 1 to {}", megadir::THREADS_MAX);
-        return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
-    }
+    check_numbers("the number of threads", threads.iter().copied(), megadir::THREADS_MAX as u64)?;
     let mut ways = Vec::new();
     let baseline = baseline(&names);
     for (place, name) in names.into_iter().enumerate() {
@@ -93,8 +80,8 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     }
     let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Asked);
     if let Some(threads) = request.threads.first().filter(|_| none_has_threads) {
-        let allowed = "no method available here has threads".to_owned();
-        return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
+        let allowed = "no method available here has threads";
+        return Err(PlanError::value("the number of threads", threads, allowed));
     }
     Ok(ways)
 }
@@ -120,7 +107,7 @@ fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, 
         return Ok(Err(format!("a method for {system}")));
     }
     let unknown = method_named(name).err().unwrap_or_else(|| "it is unknown here".into());
-    Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
+    Err(PlanError::value("the method", name, unknown))
 }
 
 pub(crate) fn traits(entries: u64) -> Traits {
@@ -149,22 +136,6 @@ fn way_name((method, threads): &Way) -> String {
         Threads::One => method.name.to_owned(),
         Threads::Asked | Threads::Processors => format!("{}, {threads} threads", method.name),
     }
-}
-
-fn growth(series: Vec<(String, Vec<ArmId>)>, arms: &mut Arms<'_>) {
-    if series.iter().all(|(_, planned_arms)| planned_arms.len() < 2) {
-        let why = match arms.data[0].source {
-            DataSource::Existing { .. } => "an existing directory has only one size",
-            DataSource::Made { .. } => "only one size was requested",
-        };
-        arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
-        return;
-    }
-    for arm in series.iter().flat_map(|(_, planned_arms)| planned_arms.clone()) {
-        arms.join(arm, "growth");
-    }
-    let title = "How does the time grow with the number of files?".to_owned();
-    arms.groups.push(Group::new("growth", title, false, GroupRule::Grow { series }));
 }
 
 #[cfg(test)]

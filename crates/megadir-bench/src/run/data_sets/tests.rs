@@ -51,7 +51,7 @@ fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Volume
     }
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut volumes = Volumes::named(parent, Dir::open(parent).unwrap());
-    volumes.make_workspaces(1, 1).unwrap();
+    volumes.make_workspaces().unwrap();
     let mut listener = Told(told);
     let mut all: [&mut dyn crate::event::Listener; 1] = [&mut listener];
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };

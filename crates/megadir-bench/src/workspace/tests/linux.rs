@@ -10,8 +10,8 @@ use super::super::{MARKER, Workspace, find_leftovers, remove_leftovers};
 
 use super::names;
 
-fn workspace(parent: &Path, seed: u64) -> Workspace {
-    Workspace::create(parent, 1, seed).unwrap()
+fn workspace(parent: &Path) -> Workspace {
+    Workspace::create(parent).unwrap()
 }
 
 /// Abandons a workspace like a killed process: the lock is released, the directory stays.
@@ -46,7 +46,7 @@ fn remove_abandoned(parent: &Path) -> crate::Leftovers {
 #[test]
 fn a_run_removes_what_it_made() {
     let parent = tempfile::tempdir().unwrap();
-    let own = workspace(parent.path(), 1);
+    let own = workspace(parent.path());
     let data = own.path().join("data0");
     drop(own.data_directory("data0").unwrap());
     for index in 0..3000 {
@@ -59,8 +59,8 @@ fn a_run_removes_what_it_made() {
 #[test]
 fn a_living_run_is_left_alone_and_a_dead_one_removed() {
     let parent = tempfile::tempdir().unwrap();
-    let living = workspace(parent.path(), 1);
-    let dead = workspace(parent.path(), 2);
+    let living = workspace(parent.path());
+    let dead = workspace(parent.path());
     std::fs::write(dead.path().join("left"), "x").unwrap();
     let dead = abandon(dead);
     let found = remove_abandoned(parent.path());
@@ -73,7 +73,7 @@ fn links_planted_in_a_directory_are_removed_and_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("precious"), "x").unwrap();
     let parent = tempfile::tempdir().unwrap();
-    let own = workspace(parent.path(), 3);
+    let own = workspace(parent.path());
     symlink(outside.path(), own.path().join("data0")).unwrap();
     symlink(outside.path().join("precious"), own.path().join("data1")).unwrap();
     abandon(own);
@@ -100,13 +100,13 @@ fn what_only_looks_like_ours_is_left_alone() {
     }
     std::fs::write(at("megadir-bench-badmrk").join(MARKER), "{\"program\":\"other\"}").unwrap();
     // A marker copied from another run's directory names that directory.
-    let own = workspace(parent.path(), 4);
+    let own = workspace(parent.path());
     std::fs::copy(own.path().join(MARKER), at("megadir-bench-copied").join(MARKER)).unwrap();
     own.remove(&AtomicU64::new(0)).unwrap();
     symlink(outside.path(), at("megadir-bench-linked")).unwrap();
     std::fs::write(at("megadir-bench-afile0"), "x").unwrap();
     // A marker that is a link to a valid marker.
-    let other = workspace(outside.path(), 5);
+    let other = workspace(outside.path());
     std::fs::create_dir(at(&other.name)).unwrap();
     symlink(other.path().join(MARKER), at(&other.name).join(MARKER)).unwrap();
     let before = names(parent.path());
@@ -140,13 +140,13 @@ impl Drop for Tiny {
 fn a_directory_that_cannot_be_finished_is_not_left_behind() {
     // Space for the directory but not for its marker.
     let inodes = megadir_testkit::require!(Tiny::make("nr_inodes=2"));
-    let error = Workspace::create(inodes.0.path(), 1, 1).unwrap_err();
+    let error = Workspace::create(inodes.0.path()).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(28), "{error}");
     assert!(names(inodes.0.path()).is_empty());
     // Space for the marker but not for its text.
     let blocks = megadir_testkit::require!(Tiny::make("size=4096"));
     std::fs::write(blocks.0.path().join("full"), [0; 4096]).unwrap();
-    let error = Workspace::create(blocks.0.path(), 1, 1).unwrap_err();
+    let error = Workspace::create(blocks.0.path()).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(28), "{error}");
     assert_eq!(names(blocks.0.path()), ["full"]);
 }
@@ -155,7 +155,7 @@ fn a_directory_that_cannot_be_finished_is_not_left_behind() {
 fn a_directory_that_is_mounted_under_our_name_is_left_alone() {
     let parent = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir_in(parent.path()).unwrap();
-    let own = workspace(elsewhere.path(), 7);
+    let own = workspace(elsewhere.path());
     std::fs::write(own.path().join("victim"), "precious").unwrap();
     let (path, name) = (own.path().to_owned(), abandon(own));
     let at = parent.path().join(&name);
@@ -180,7 +180,7 @@ fn unfinished_directories_are_removed_at_every_stage() {
     std::fs::create_dir(at("megadir-bench-cccccc.new")).unwrap();
     std::fs::write(at("megadir-bench-cccccc.new").join(MARKER), "{\"program\":\"mega").unwrap();
     // Killed during removal: renamed back, the marker still present.
-    let own = workspace(parent.path(), 6);
+    let own = workspace(parent.path());
     let name = abandon(own);
     std::fs::rename(at(&name), at(&format!("{name}.new"))).unwrap();
     let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
@@ -192,7 +192,7 @@ fn unfinished_directories_are_removed_at_every_stage() {
 fn what_would_be_removed_is_what_then_is() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
-    let (living, dead) = (workspace(parent.path(), 1), workspace(parent.path(), 2));
+    let (living, dead) = (workspace(parent.path()), workspace(parent.path()));
     std::fs::write(dead.path().join("left"), "x").unwrap();
     let dead = abandon(dead);
     for name in [

@@ -19,13 +19,13 @@ fn heartbeat() -> AtomicU64 {
 #[test]
 fn a_run_removes_what_it_made_and_a_living_one_is_left_alone() {
     let parent = tempfile::tempdir().unwrap();
-    let own = Workspace::create(parent.path(), 1, 1).unwrap();
+    let own = Workspace::create(parent.path()).unwrap();
     drop(own.data_directory("data0").unwrap());
     for index in 0..100 {
         std::fs::write(own.path().join("data0").join(format!("file{index}")), "x").unwrap();
     }
-    let living = Workspace::create(parent.path(), 1, 2).unwrap();
-    let dead = Workspace::create(parent.path(), 1, 3).unwrap();
+    let living = Workspace::create(parent.path()).unwrap();
+    let dead = Workspace::create(parent.path()).unwrap();
     std::fs::create_dir(dead.path().join("below")).unwrap();
     std::fs::write(dead.path().join("below").join("left"), "x").unwrap();
     let dead = abandon(dead);
@@ -59,7 +59,7 @@ fn what_only_looks_like_ours_is_left_alone() {
     // Nothing is created in a directory before its marker is complete.
     std::fs::write(at("megadir-bench-cutoff0123456789").join(MARKER), "{\"program\":\"mega").unwrap();
     // A marker copied from another run's directory names that directory.
-    let own = Workspace::create(parent.path(), 1, 4).unwrap();
+    let own = Workspace::create(parent.path()).unwrap();
     let (path, own_path) = (at("megadir-bench-copied0123456789").join(MARKER), own.path().to_owned());
     abandon(own);
     std::fs::copy(own_path.join(MARKER), path).unwrap();
@@ -91,7 +91,7 @@ fn unfinished_directories_are_removed_at_every_stage() {
 #[test]
 fn a_data_set_in_which_something_is_open_is_removed_when_it_is_closed() {
     let parent = tempfile::tempdir().unwrap();
-    let own = Workspace::create(parent.path(), 1, 1).unwrap();
+    let own = Workspace::create(parent.path()).unwrap();
     drop(own.data_directory("data0").unwrap());
     let open = std::fs::File::create(own.path().join("data0").join("open")).unwrap();
     std::thread::scope(|scope| {

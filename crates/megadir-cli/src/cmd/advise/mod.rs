@@ -15,6 +15,7 @@ use megadir_advise::code::{Language, snippet, transition};
 use megadir_advise::measure::{Outcome, Request, Run, TIME_MIN, measure};
 use megadir_advise::{Advice, Candidate, Look, Pattern, Question, advise, candidates, look};
 use megadir_bench::{Event, Listener, RunError};
+use megadir_record::Line;
 use megadir_report::page::{Conclusion, with_conclusion};
 
 use crate::cmd::bench::{Progress, drawn_seed, program};
@@ -306,12 +307,14 @@ struct Shown(&'static str, Option<Progress>);
 
 impl Listener for Shown {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if let Event::Started(header) = event {
+        if let Event::Recorded(Line::Header(header)) = event {
             self.1 = None;
             self.1 = Some(Progress::new(&header.plan, true).labelled(self.0));
         }
         match (&mut self.1, event) {
-            (Some(progress), event) if !matches!(event, Event::Noted(_)) => progress.event(event),
+            (Some(progress), event) if !matches!(event, Event::Recorded(Line::Note(_))) => {
+                progress.event(event)
+            }
             _ => Ok(()),
         }
     }

@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::lab::Spec;
 use megadir_bench::plan::{Estimate, estimate};
@@ -22,6 +21,7 @@ use super::record_file::{open, refuse};
 use super::report::{replace, write_page_as};
 use super::run::{Done, check_start, code, resume_run, run_error, run_study};
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::times::now_s;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
@@ -41,8 +41,7 @@ pub(super) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn run_all(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    let default = || PathBuf::from(record_file_name(NAME, now_s)).with_extension("");
+    let default = || PathBuf::from(record_file_name(NAME, now_s().cast_unsigned())).with_extension("");
     let folder = args.run.output.clone().unwrap_or_else(default);
     let mut args_of_run = args.run.clone();
     args_of_run.seed = Some(args.run.seed.unwrap_or_else(drawn_seed));
@@ -99,7 +98,7 @@ impl Kit {
             let record = self.folder.join(format!("{}.jsonl", study.meta.name));
             let state = self.state(&study, &record, interrupt)?;
             if interrupt.asked() {
-                return Err(CliError { message: "interrupted".into(), code: exit::INTERRUPTED });
+                return Err(CliError::interrupted("interrupted"));
             }
             planned.push(Planned { study, record, state });
         }
@@ -165,18 +164,7 @@ impl Kit {
     }
 
     fn asked<'a>(&self, study: &Study, run: &'a RunArgs) -> Asked<'a> {
-        Asked {
-            study: study.clone(),
-            preset: self.preset,
-            spread: None,
-            epochs: None,
-            rate_per_s: None,
-            backends: &[],
-            buffers_bytes: &[],
-            threads: &[],
-            of_all: true,
-            run,
-        }
+        Asked { study: study.clone(), spread: None, request: run.request(self.preset), of_all: true, run }
     }
 
     fn measure(&self, planned: &[Planned], interrupt: &Interrupt) -> Result<u8, CliError> {

@@ -82,18 +82,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     for format in &args.export {
         report::check_export(format)?;
     }
-    let asked = Asked {
-        study: args.study()?,
-        preset: Preset::Default,
-        spread: args.layout.clone(),
-        epochs: None,
-        rate_per_s: None,
-        backends: &[],
-        buffers_bytes: &[],
-        threads: &[],
-        of_all: false,
-        run: &args.run,
-    };
+    let (spread, request) = (args.layout.clone(), args.run.request(Preset::Default));
+    let asked = Asked { study: args.study()?, spread, request, of_all: false, run: &args.run };
     let mut gate = None;
     let code = run_asked(asked, &mut |path, report| {
         gate = args.fail_if.map(|Slower(by)| Gate::of_run(report, by, args.despite_warnings));

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let specs = if args.specs.is_empty() { all().map_err(CliError::usage)? } else { args.specs.clone() };
     let found = interruptible(|interrupt| {
         survey(&args.dir, &specs, &interrupt.stop, &interrupt.beat).map_err(|error| match interrupt.asked() {
-            true => CliError { message: "interrupted".to_owned(), code: exit::INTERRUPTED },
+            true => CliError::interrupted("interrupted"),
             false => CliError::nothing_ran(error.to_string()),
         })
     })?;

@@ -8,7 +8,7 @@ use megadir_bench::{LabFacts, file_system_facts};
 use megadir_record::{CacheState, LabFileSystem, Place, Plan};
 
 use crate::cmd::interrupt::Interrupt;
-use crate::exit::{self, CliError};
+use crate::exit::CliError;
 use crate::ui::sizes;
 
 #[derive(Clone, clap::Args)]
@@ -65,7 +65,7 @@ impl LabArgs {
         let devices = self.device.iter().map(|path| Some(path.as_path())).chain(std::iter::repeat(None));
         let asked: Vec<(Spec, Option<&Path>)> = self.fs.iter().cloned().zip(devices).collect();
         file_system_facts(directory, &asked, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
-            LabError::Interrupted => CliError { message: error.to_string(), code: exit::INTERRUPTED },
+            LabError::Interrupted => CliError::interrupted(error.to_string()),
             error => CliError::nothing_ran(error.to_string()),
         })
     }

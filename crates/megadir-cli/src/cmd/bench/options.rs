@@ -195,17 +195,24 @@ impl RunArgs {
             _ => Wording::Screen,
         }
     }
+
+    pub(crate) fn request(&self, preset: Preset) -> Request<'static> {
+        Request {
+            rounds: self.rounds,
+            until: self.until,
+            aged: self.aged,
+            caches: self.cache.clone(),
+            drop_caches: self.drop_caches,
+            ..Request::bare(preset, self.seed.unwrap_or_else(drawn_seed))
+        }
+    }
 }
 
 pub(crate) struct Asked<'a> {
     pub(crate) study: Study,
-    pub(crate) preset: Preset,
     pub(crate) spread: Option<Spread>,
-    pub(crate) epochs: Option<u32>,
-    pub(crate) rate_per_s: Option<u64>,
-    pub(crate) backends: &'a [String],
-    pub(crate) buffers_bytes: &'a [u64],
-    pub(crate) threads: &'a [u32],
+    /// Without target and facts.
+    pub(crate) request: Request<'static>,
     /// One of all studies.
     pub(crate) of_all: bool,
     pub(crate) run: &'a RunArgs,
@@ -271,23 +278,20 @@ impl Args {
                 study.meta.name
             )));
         }
-        Ok(Asked {
-            study,
-            preset: self.preset(),
-            spread,
+        let request = Request {
             epochs: self.epochs,
             rate_per_s: self.rate,
-            backends: &self.backend,
-            buffers_bytes: &self.buffer,
-            threads: &self.threads,
-            of_all: false,
-            run: &self.run,
-        })
+            backends: self.backend.clone(),
+            buffers_bytes: self.buffer.clone(),
+            threads: self.threads.clone(),
+            ..self.run.request(self.preset())
+        };
+        Ok(Asked { study, spread, request, of_all: false, run: &self.run })
     }
 }
 
 pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
-    let Asked { mut study, run: args, spread, .. } = asked;
+    let Asked { mut study, spread, request, of_all, run: args } = asked;
     let directory = args.dirs.first().cloned().unwrap_or_else(|| PathBuf::from("."));
     let open = Dir::open(&directory)?;
     let look = args.shape_of.as_deref().map(|path| look(path, interrupt)).transpose()?;
@@ -313,31 +317,19 @@ pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolve
     let methods = method_facts(&open);
     let caches = cache_facts(&open);
     let programs = program_facts(&study.kind, std::env::var_os("PATH").as_deref(), VERSION);
-    let seed = args.seed.unwrap_or_else(drawn_seed);
     let request = Request {
-        preset: asked.preset,
-        seed,
-        rounds: args.rounds,
-        until: args.until,
-        epochs: asked.epochs,
-        aged: args.aged,
-        rate_per_s: asked.rate_per_s,
         target,
-        backends: asked.backends.to_vec(),
-        buffers_bytes: asked.buffers_bytes.to_vec(),
-        threads: asked.threads.to_vec(),
         facts: &facts,
         methods: &methods,
         programs: &programs,
-        caches: args.cache.clone(),
-        drop_caches: args.drop_caches,
         cache_facts: &caches,
         file_systems: &lab.file_systems,
         images_room_bytes: lab.room_bytes,
+        ..request
     };
     let planned = plan(&study, &request).map_err(|error| plan_error(&error))?;
+    let command = command(request.seed, of_all.then_some(&*study.meta.name));
     let file_systems = lab.file_systems;
-    let command = command(seed, asked.of_all.then_some(&*study.meta.name));
     Ok(Resolved { planned, caches, file_systems, directory, command })
 }
 
@@ -380,7 +372,7 @@ fn study_of(name: &str) -> Result<Study, CliError> {
 fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
     let look = look_at(path, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
         LookError::Read(error) => error.into(),
-        LookError::Stopped => CliError { message: "interrupted".into(), code: crate::exit::INTERRUPTED },
+        LookError::Stopped => CliError::interrupted("interrupted"),
         LookError::Empty(_) | LookError::Deep(_) => CliError::nothing_ran(error.to_string()),
     })?;
     for (count, what) in
@@ -408,7 +400,7 @@ fn target(
         interrupt.beats();
         entries += batch.entries().count() as u64;
         if interrupt.asked() {
-            return Err(CliError { message: "interrupted".into(), code: crate::exit::INTERRUPTED });
+            return Err(CliError::interrupted("interrupted"));
         }
     }
     if entries < EXISTING_ENTRIES_MIN {

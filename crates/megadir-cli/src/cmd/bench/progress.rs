@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use megadir_bench::note::NoteKind;
 use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
-use megadir_record::{ArmId, Note, Phase, Plan, Sample};
+use megadir_record::{ArmId, Line, Note, Phase, Plan, Sample};
 use terminal_size::terminal_size;
 
 use crate::cmd::limits::amount::plural;
@@ -119,23 +119,18 @@ impl Listener for Progress {
                 self.say(&format!("creating {}", plural(progress.of, "file", "files")));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
-            Event::Measured(sample) => self.measured(sample),
-            Event::Noted(note) => self.note(note),
-            Event::Started(header) => {
+            Event::Recorded(Line::Sample(sample)) => self.measured(sample),
+            Event::Recorded(Line::Note(note)) => self.note(note),
+            Event::Recorded(Line::Header(header)) => {
                 self.blocks = u64::from(header.plan.rules.rounds) * header.plan.arms.len() as u64;
             }
-            Event::Epoch(epoch) => {
+            Event::Recorded(Line::Epoch(epoch)) => {
                 self.before = self.done;
                 self.epoch = format!("epoch {} of {}: ", epoch.epoch + 1, self.epochs);
             }
+            Event::Recorded(Line::End(_)) => self.bar.set_position(self.bar.length().unwrap_or(0)),
+            Event::Recorded(_) | Event::EpochEnds => {}
             Event::Cleaning => self.say("cleaning up"),
-            Event::Voided { .. }
-            | Event::Built(_)
-            | Event::Used(_)
-            | Event::Checked(_)
-            | Event::EpochEnds
-            | Event::Resumed(_) => {}
-            Event::Ended(_) => self.bar.set_position(self.bar.length().unwrap_or(0)),
         }
         Ok(())
     }

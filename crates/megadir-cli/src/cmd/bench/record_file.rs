@@ -15,6 +15,7 @@ use megadir_report::Report;
 
 use crate::exit::CliError;
 use crate::ui::message::{counted, reason};
+use crate::ui::new_file::folder_of;
 
 const TAKEN: &str = "another run is writing it";
 const PREFIX: &str = ".megadir-record-";
@@ -55,7 +56,7 @@ impl RecordFile {
         let path = free.ok_or(io::ErrorKind::AlreadyExists)?;
         drop(temporary(path)?);
         let is_listed = match listed {
-            Some(listed) => listed.canonicalize()? == directory(path).canonicalize()?,
+            Some(listed) => listed.canonicalize()? == folder_of(path).canonicalize()?,
             None => false,
         };
         let reserved = match is_listed {
@@ -156,15 +157,11 @@ fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(directory(path))?;
+    let file = builder.tempfile_in(folder_of(path))?;
     match file.as_file().try_lock() {
         Err(std::fs::TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => Err(error),
         _ => Ok(file),
     }
-}
-
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(unix)]
@@ -182,7 +179,7 @@ fn keep(file: File, path: &Path) -> io::Result<File> {
 
 fn sync_directory(path: &Path) {
     if cfg!(unix)
-        && let Ok(directory) = File::open(directory(path))
+        && let Ok(directory) = File::open(folder_of(path))
     {
         let _ = directory.sync_all();
     }

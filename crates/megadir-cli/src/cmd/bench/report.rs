@@ -9,7 +9,7 @@ use megadir_report::{FORMATS, Format, Report, Style, View, format_named};
 use super::record_file::{open, refuse};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
-use crate::ui::new_file::NewFile;
+use crate::ui::new_file::{NewFile, folder_of};
 use crate::ui::output::print_with;
 use crate::ui::{is_unicode, wants_color};
 
@@ -272,8 +272,8 @@ fn cannot_write(path: &Path, error: &io::Error) -> CliError {
 
 pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let cannot = |error: io::Error| cannot_write(path, &error);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder).map_err(cannot)?;
+    let mut file =
+        tempfile::Builder::new().prefix(".report-").tempfile_in(folder_of(path)).map_err(cannot)?;
     file.write_all(text.as_bytes()).map_err(cannot)?;
     if let Ok(status) = path.metadata() {
         file.as_file().set_permissions(status.permissions()).map_err(cannot)?;

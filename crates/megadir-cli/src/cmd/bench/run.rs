@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Planned, estimate};
 use megadir_bench::{
@@ -20,6 +19,7 @@ use super::report::{self, Wording};
 use super::{lab, resume};
 use crate::cmd::engine::{self, Engine};
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::times::now_s;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
@@ -115,7 +115,7 @@ pub(super) fn run_study(
     if plan.file_systems.is_empty() || plan.compares_directories() {
         check_start(&resolved, args, interrupt)?;
     }
-    let (path, file) = create_record(args, &resolved)?;
+    let (file, path) = create_record(args, &resolved)?;
     if args.wording() != Wording::Quiet {
         announce(&resolved);
         announce_drops(&resolved.planned.plan);
@@ -231,7 +231,7 @@ fn interrupted() -> Result<u8, CliError> {
 pub(super) fn run_error(error: RunError, code: u8) -> CliError {
     match error {
         RunError::Plan(error) => options::plan_error(&error),
-        RunError::Interrupted => CliError { message: error.to_string(), code: exit::INTERRUPTED },
+        RunError::Interrupted => CliError::interrupted(error.to_string()),
         RunError::Uncleaned { error, cleaning } => {
             let first = run_error(*error, code);
             CliError { message: format!("{}; after that: {cleaning}", first.message), ..first }
@@ -308,18 +308,15 @@ fn cannot_create(path: &Path, error: &io::Error) -> CliError {
 fn create_record(
     args: &RunArgs,
     resolved: &Resolved,
-) -> Result<(Arc<OnceLock<PathBuf>>, RecordFile), CliError> {
+) -> Result<(RecordFile, Arc<OnceLock<PathBuf>>), CliError> {
     let plan = &resolved.planned.plan;
     let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
     let listed = existing.then_some(resolved.directory.as_path());
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let now_s = now_s().cast_unsigned();
     let names = || (now_s..now_s + 60).map(|second| PathBuf::from(record_file_name(&plan.study, second)));
     let paths = args.output.as_ref().map_or_else(|| names().collect(), |path| vec![path.clone()]);
     let first = paths[0].clone();
-    match RecordFile::create(paths, listed) {
-        Ok((file, path)) => Ok((path, file)),
-        Err(error) => Err(cannot_create(&first, &error)),
-    }
+    RecordFile::create(paths, listed).map_err(|error| cannot_create(&first, &error))
 }
 
 fn announce(resolved: &Resolved) {

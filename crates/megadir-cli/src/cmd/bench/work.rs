@@ -2,8 +2,10 @@
 
 use megadir_bench::dataset::parse_spread;
 use megadir_bench::has_shares;
-use megadir_bench::study::{AccessSpec, CommandGroup, Kind, Study};
-use megadir_record::{FileOperation, FileOrder, OutputTo, Sharing, Spread, SyncPolicy, WorkerKind, Workers};
+use megadir_bench::study::{CommandGroup, Kind, Study};
+use megadir_record::{
+    AccessBy, FileOperation, FileOrder, OutputTo, Sharing, Spread, SyncPolicy, WorkerKind, Workers,
+};
 use serde::de::DeserializeOwned;
 
 use crate::exit::CliError;
@@ -37,8 +39,8 @@ pub(crate) struct FileWorkArgs {
     worker_kind: Option<WorkerKind>,
     /// Method of finding files (study smallfile): directory (list, then work on each entry), name (known in
     /// advance)
-    #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessSpec>)]
-    access: Vec<AccessSpec>,
+    #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessBy>)]
+    access: Vec<AccessBy>,
     /// Operations on each file (studies of small files): create, any of stat, read and rewrite, and unlink
     #[arg(long, value_name = "OPERATION,...", value_delimiter = ',', value_parser = word::<FileOperation>)]
     operation: Vec<FileOperation>,

@@ -9,6 +9,7 @@ use megadir_inventory::{Facts, TreePath, named_numbers};
 
 use super::Args;
 use crate::ui::escape;
+use crate::ui::message::tree_path;
 use crate::ui::output::{Ended, Output};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,18 +53,7 @@ impl Lines {
     }
 
     pub(super) fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
-        let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
-        if !relative.is_empty() {
-            let separator = std::path::MAIN_SEPARATOR as u8;
-            if !path.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
-                path.push(separator);
-            }
-            let start = path.len();
-            relative.push_to(&mut path);
-            // On Windows no name contains a slash.
-            path[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
-        }
-        path
+        tree_path(self.prefixes.get(root as usize).map_or(&b""[..], Vec::as_slice), relative)
     }
 
     fn text(&self, text: &mut Vec<u8>, change: &Change, escaped: bool) {

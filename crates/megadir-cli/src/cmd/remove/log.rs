@@ -104,9 +104,11 @@ impl Log {
                 let mut lines = lines.into_inner().unwrap_or_else(PoisonError::into_inner);
                 lines.sync();
                 lines.failed.map_or(Ok(true), |error| {
-                    let message =
-                        format!("write to {}: {}; the rest was not removed", lines.name, reason(&error));
-                    Err(CliError { message, code: crate::exit::SOME_FAILED })
+                    let reason = reason(&error);
+                    Err(CliError::some_failed(format!(
+                        "write to {}: {reason}; the rest was not removed",
+                        lines.name
+                    )))
                 })
             }
             Self::List { output, .. } => {

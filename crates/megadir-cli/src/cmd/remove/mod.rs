@@ -21,6 +21,7 @@ use crate::cmd::engine::Engine;
 use crate::cmd::interrupt::interruptible;
 use crate::cmd::ranked::{self, BUDGET, Parts, Work};
 use crate::exit::{self, CliError};
+use crate::ui::new_file::folder_of;
 
 /// As Linux (path_resolution(7)).
 const LINKS_MAX: u32 = 40;
@@ -99,6 +100,5 @@ fn real_path(path: &Path) -> Option<PathBuf> {
         let Ok(to) = std::fs::read_link(&path) else { break };
         path = path.parent()?.join(to);
     }
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some(above.canonicalize().ok()?.join(path.file_name()?))
+    Some(folder_of(&path).canonicalize().ok()?.join(path.file_name()?))
 }

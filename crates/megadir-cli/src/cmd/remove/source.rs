@@ -11,7 +11,7 @@ use super::args::Args;
 use super::confirm::{Counted, Paths, UNASKED};
 use crate::cmd::listed::{Item, List};
 use crate::cmd::mass_change::Failure;
-use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
+use crate::exit::{CliError, USAGE, windows_hint};
 use crate::ui::message::{quoted_bytes, reason};
 
 const HELD_MAX: usize = 64;
@@ -124,7 +124,7 @@ impl<'a> Source<'a> {
             None => None,
             Some(Item::Bad(message)) => {
                 let failure = Failure::of_message(&message);
-                Some(Err(BadPath { error: CliError { message, code: SOME_FAILED }, failure }))
+                Some(Err(BadPath { error: CliError::some_failed(message), failure }))
             }
             Some(Item::Path(path)) => Some(find(&mut self.resolver, &path, args, here)),
         })
@@ -139,7 +139,7 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Res
             let reason = format!("{}{hint}", reason(&error));
             let message = format!("remove {}: {reason}", quoted_bytes(path));
             let failure = Failure::at(path, format!("remove: {reason}"));
-            BadPath { error: CliError { message, code: NOTHING_RAN }, failure }
+            BadPath { error: CliError::nothing_ran(message), failure }
         }
     })?;
     here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;

@@ -7,14 +7,12 @@ use megadir::remove::Counts;
 use megadir_tasks::Removal;
 
 use super::args::{Args, Rate};
-use crate::cmd::limits::amount::{amount, grouped, plural, seconds};
-use crate::cmd::mass_change::{Failure, KEPT_MAX, list_failures};
+use crate::cmd::limits::amount::{grouped, plural, seconds};
+use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
+use crate::ui::object::Object;
 use crate::ui::output::print;
 use crate::ui::sizes;
-
-/// Shorter runs are too noisy.
-const RATE_FROM_S: f64 = 0.1;
 
 #[derive(Debug)]
 pub(super) struct Summary {
@@ -132,11 +130,7 @@ impl Summary {
                 let _ = write!(line, ", in at least {}", seconds(gone as f64 / rate as f64));
             }
         } else {
-            let elapsed_s = self.elapsed.as_secs_f64();
-            let _ = write!(line, ", in {}", seconds(elapsed_s));
-            if gone > 0 && elapsed_s >= RATE_FROM_S {
-                let _ = write!(line, " ({}/s)", amount((gone as f64 / elapsed_s) as u64));
-            }
+            line.push_str(&in_time(gone, self.elapsed));
         }
         if self.failures > 0 {
             let _ = write!(line, "; {} could not be removed", grouped(self.failures));
@@ -149,30 +143,19 @@ impl Summary {
 
     fn object(&self) -> String {
         let counts = &self.counts;
-        let mut text = Vec::new();
-        let numbers = format!(
-            "{{\"v\":1,\"dry_run\":{},\"removed\":{},\"directories\":{},\"bytes\":{},\"linked\":{},\"failures\":{},\
-             \"mounts\":{},\"directories_kept\":{},\"interrupted\":{},\"elapsed_s\":{:.6},\"failed\":[",
-            self.dry_run,
-            self.gone(),
-            counts.directories,
-            self.if_looked(counts.bytes),
-            self.if_looked(counts.linked),
-            self.failures,
-            counts.mounts,
-            counts.directories_kept,
-            self.interrupted,
-            self.elapsed.as_secs_f64(),
-        );
-        text.extend_from_slice(numbers.as_bytes());
-        list_failures(&mut text, &self.kept);
-        let left_out = self.failures - self.kept.len() as u64;
-        text.extend_from_slice(format!("],\"failed_left_out\":{left_out}}}\n").as_bytes());
-        String::from_utf8_lossy(&text).into_owned()
-    }
-
-    fn if_looked(&self, number: u64) -> String {
-        if self.looked { number.to_string() } else { "null".to_owned() }
+        Object::text(|object| {
+            object.raw("dry_run", self.dry_run);
+            object.raw("removed", self.gone());
+            object.raw("directories", counts.directories);
+            object.raw_or_null("bytes", self.looked.then_some(counts.bytes));
+            object.raw_or_null("linked", self.looked.then_some(counts.linked));
+            object.raw("failures", self.failures);
+            object.raw("mounts", counts.mounts);
+            object.raw("directories_kept", counts.directories_kept);
+            object.raw("interrupted", self.interrupted);
+            object.raw("elapsed_s", format_args!("{:.6}", self.elapsed.as_secs_f64()));
+            list_failures(object, &self.kept, self.failures);
+        })
     }
 }
 

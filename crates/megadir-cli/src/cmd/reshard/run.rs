@@ -15,6 +15,7 @@ use crate::cmd::mass_change::size_kept;
 use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
+use crate::ui::new_file::folder_of;
 
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 /// A pass takes at most this share of the time.
@@ -167,8 +168,7 @@ impl Renewal {
             let reason = "it cannot be replaced by this path; give it as PARENT/NAME";
             return Err(Error::new("renew", path, ErrorKind::BadOption, reason));
         };
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let parent = Dir::open(parent.unwrap_or(Path::new(".")))?;
+        let parent = Dir::open(folder_of(path))?;
         let renewal = Self { parent, name: name.as_encoded_bytes().to_vec() };
         complete_renewal(&renewal.parent, &renewal.name)?;
         Ok(renewal)

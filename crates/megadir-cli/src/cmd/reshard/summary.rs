@@ -10,13 +10,12 @@ use megadir::reshard::Counts;
 use super::Work;
 use super::args::Args;
 use super::expected::Expected;
-use crate::cmd::limits::amount::{amount, plural, seconds};
-use crate::cmd::mass_change::{Failure, KEPT_MAX, list_failures};
+use crate::cmd::limits::amount::plural;
+use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
-use crate::ui::escape;
+use crate::ui::object::Object;
 use crate::ui::output::print;
 
-const RATE_FROM_S: f64 = 0.1;
 const SEEN_MAX: usize = 100_000;
 
 #[derive(Debug)]
@@ -121,12 +120,8 @@ impl Summary {
 
     fn line(&self) -> String {
         let moved = self.counts.moved;
-        let elapsed_s = self.elapsed.as_secs_f64();
         let mut line = format!("moved {} from {} to {}", files(moved), self.from, self.to);
-        let _ = write!(line, ", in {}", seconds(elapsed_s));
-        if moved > 0 && elapsed_s >= RATE_FROM_S {
-            let _ = write!(line, " ({}/s)", amount((moved as f64 / elapsed_s) as u64));
-        }
+        line.push_str(&in_time(moved, self.elapsed));
         let directories =
             [("made", self.counts.directories_made), ("removed", self.counts.directories_removed)];
         for (what, number) in directories.iter().filter(|(_, number)| *number > 0) {
@@ -165,50 +160,36 @@ impl Summary {
 
     fn object(&self) -> String {
         let counts = &self.counts;
-        let mut text = b"{\"v\":1,\"from\":".to_vec();
-        escape::json_string(&mut text, &self.from);
-        text.extend_from_slice(b",\"to\":");
-        escape::json_string(&mut text, &self.to);
-        let numbers = [
-            ("conflicts", counts.conflicts),
-            ("failures", counts.failures),
-            ("unplaced", counts.unplaced),
-            ("foreign", counts.foreign),
-            ("excluded", counts.excluded),
-            ("others", counts.others),
-            ("foreign_directories", counts.directories),
-            ("directories_made", counts.directories_made),
-            ("directories_removed", counts.directories_removed),
-        ];
-        let mut rest = match &self.expected {
-            None => format!(",\"dry_run\":false,\"moved\":{}", counts.moved),
-            Some(Expected { survey, room, .. }) => format!(
-                ",\"dry_run\":true,\"to_move\":{},\"in_place\":{},\"target_directories\":{},\"until_full\":{},\"new_directory_until_full\":{}",
-                survey.to_move,
-                survey.in_place,
-                escape::json_or_null(survey.target_directories),
-                escape::json_or_null(room.here.map(|span| span.likely)),
-                escape::json_or_null(room.new.map(|span| span.likely)),
-            ),
-        };
-        if let Some(expected) = &self.expected {
-            let expected_s = expected.elapsed_s().map(|elapsed_s| format!("{elapsed_s:.3}"));
-            let _ = write!(rest, ",\"expected_s\":{}", escape::json_or_null(expected_s));
-        }
-        for (key, number) in numbers {
-            let _ = write!(rest, ",\"{key}\":{number}");
-        }
-        let _ = write!(
-            rest,
-            ",\"interrupted\":{},\"elapsed_s\":{:.6},\"failed\":[",
-            self.interrupted,
-            self.elapsed.as_secs_f64()
-        );
-        text.extend_from_slice(rest.as_bytes());
-        list_failures(&mut text, &self.kept);
-        let left_out = self.reported - self.kept.len() as u64;
-        text.extend_from_slice(format!("],\"failed_left_out\":{left_out}}}\n").as_bytes());
-        String::from_utf8_lossy(&text).into_owned()
+        Object::text(|object| {
+            object.string("from", &self.from);
+            object.string("to", &self.to);
+            object.raw("dry_run", self.expected.is_some());
+            match &self.expected {
+                None => object.raw("moved", counts.moved),
+                Some(expected) => {
+                    let Expected { survey, room, .. } = expected;
+                    object.raw("to_move", survey.to_move);
+                    object.raw("in_place", survey.in_place);
+                    object.raw_or_null("target_directories", survey.target_directories);
+                    object.raw_or_null("until_full", room.here.map(|span| span.likely));
+                    object.raw_or_null("new_directory_until_full", room.new.map(|span| span.likely));
+                    let expected_s = expected.elapsed_s().map(|elapsed_s| format!("{elapsed_s:.3}"));
+                    object.raw_or_null("expected_s", expected_s);
+                }
+            }
+            object.raw("conflicts", counts.conflicts);
+            object.raw("failures", counts.failures);
+            object.raw("unplaced", counts.unplaced);
+            object.raw("foreign", counts.foreign);
+            object.raw("excluded", counts.excluded);
+            object.raw("others", counts.others);
+            object.raw("foreign_directories", counts.directories);
+            object.raw("directories_made", counts.directories_made);
+            object.raw("directories_removed", counts.directories_removed);
+            object.raw("interrupted", self.interrupted);
+            object.raw("elapsed_s", format_args!("{:.6}", self.elapsed.as_secs_f64()));
+            list_failures(object, &self.kept, self.reported);
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use megadir::{BUFFER_BYTES_MIN, Conditions, Dir, StatBackend};
 use megadir_inventory::{Excluded, ScanOptions};
 
 use super::merged_roots;
-use crate::cmd::conditions::{self, Asked, refuse_lacking};
+use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, raise_descriptor_limit, walk_threads};
@@ -143,11 +143,7 @@ impl Args {
     }
 
     pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
-        let conditions = self.conditions.conditions(self.paths.iter().map(PathBuf::as_path), false)?;
-        if let Some(stat_backend) = self.reading.stat_backend {
-            refuse_lacking(stat_backend, &conditions)?;
-        }
-        Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
+        self.conditions.of_trees(&self.paths, self.reading.stat_backend)
     }
 
     pub(in crate::cmd) fn writes(&self) -> bool {

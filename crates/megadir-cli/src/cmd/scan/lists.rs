@@ -11,15 +11,15 @@ use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::values::ListLimits;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
+use crate::ui::new_file::folder_of;
 
 /// Refuses several trees, and lists that would be in their own tree.
 pub(super) fn check(args: &Args, directory: &Path) -> Result<(), CliError> {
     let [tree] = &args.paths[..] else {
         return Err(CliError::usage("--lists: paths are relative to the tree, so name a single PATH"));
     };
-    let above = directory.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = |path: &Path| -> PathBuf { std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) };
-    match real(above).starts_with(real(tree)) {
+    match real(folder_of(directory)).starts_with(real(tree)) {
         true => Err(CliError::usage(format!(
             "--lists {}: it is below {}, whose entries it would list: name a directory outside",
             quoted(directory),

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use megadir::usage::By;
 use megadir::{Conditions, StatBackend};
 
-use crate::cmd::conditions::{self, Asked, refuse_lacking, time_or_rank};
+use crate::cmd::conditions::{self, Asked, time_or_rank};
 use crate::cmd::engine::Engine;
 use crate::cmd::prometheus::Prometheus;
 use crate::cmd::values::{ReadAheadOption, stat_backend, threads, top};
@@ -126,11 +126,7 @@ impl Args {
 
     /// `named`: the trees.
     pub(super) fn conditions(&self, named: &[PathBuf]) -> Result<Option<Arc<Conditions>>, CliError> {
-        let conditions = self.conditions.conditions(named.iter().map(PathBuf::as_path), false)?;
-        if let Some(stat_backend) = self.stat_backend {
-            refuse_lacking(stat_backend, &conditions)?;
-        }
-        Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
+        self.conditions.of_trees(named, self.stat_backend)
     }
 
     pub(super) fn printed(&self) -> usize {

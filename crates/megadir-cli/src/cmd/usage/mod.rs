@@ -44,6 +44,23 @@ pub(super) struct Answer<'a> {
     code_if_none: Option<u8>,
 }
 
+impl<'a> Answer<'a> {
+    /// Of what could be read completely.
+    fn of(args: &'a Args, report: Report) -> Self {
+        Self {
+            args,
+            is_selection: false,
+            report,
+            now_s: started_s(),
+            unread: 0,
+            mounts_not_entered: 0,
+            trees: Vec::new(),
+            failures: 0,
+            code_if_none: None,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let Some(Engine::Mpi) = args.engine {
         return ranked(args);
@@ -116,18 +133,8 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
             }
         }
         let report = Report::of_sums(&options, roots, &directories, schedule.unexamined());
-        let answer = Answer {
-            args,
-            is_selection: false,
-            report,
-            now_s: options.now_s,
-            unread: schedule.progress().failures,
-            mounts_not_entered: schedule.mounts_not_entered(),
-            trees: Vec::new(),
-            failures: 0,
-            code_if_none: None,
-        };
-        print(&answer)
+        let (unread, mounts_not_entered) = (schedule.progress().failures, schedule.mounts_not_entered());
+        print(&Answer { unread, mounts_not_entered, ..Answer::of(args, report) })
     })
 }
 
@@ -200,15 +207,13 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
     }
     progress.finish();
     Ok(Ok(Answer {
-        args,
         is_selection: conditions.is_some(),
-        report: usage.finish(),
-        now_s: started_s(),
         unread,
         mounts_not_entered,
         trees,
         failures,
         code_if_none: (failures == args.paths.len() as u64).then_some(code),
+        ..Answer::of(args, usage.finish())
     }))
 }
 
@@ -281,17 +286,7 @@ fn from_inventory<'a>(
     let (report, is_selection) = (usage.finish(), conditions.is_some());
     let is_complete = unread + report.unexamined() == 0;
     let trees = roots.into_iter().map(|path| Tree { path, is_complete, took: None, read_s }).collect();
-    Ok(Ok(Answer {
-        args,
-        is_selection,
-        report,
-        now_s: started_s(),
-        unread,
-        mounts_not_entered,
-        trees,
-        failures: 0,
-        code_if_none: None,
-    }))
+    Ok(Ok(Answer { is_selection, unread, mounts_not_entered, trees, ..Answer::of(args, report) }))
 }
 
 fn interrupted() -> u8 {

@@ -88,11 +88,7 @@ pub(super) fn document(answer: &Answer<'_>) -> String {
 }
 
 fn value(report: &Report, sum: &Sum) -> f64 {
-    match report.by {
-        By::Allocated => sum.amount.allocated as f64,
-        By::Apparent => sum.amount.apparent as f64,
-        By::Entries | By::Newest | By::Oldest => sum.amount.entries as f64,
-    }
+    super::text::value(report, sum) as f64
 }
 
 fn figures(amount: &Amount, has_allocated: bool) -> String {

@@ -9,6 +9,7 @@ use crate::cmd::limits::amount::{amount, percent};
 use crate::cmd::list::summary::text::{Look, age_label, size_label};
 use crate::cmd::owners::user_name;
 use crate::cmd::times::TimeStyle;
+use crate::ui::message::tree_path;
 use crate::ui::screen::bar;
 use crate::ui::{escape, screen, sizes};
 
@@ -71,12 +72,7 @@ fn place(report: &Report) -> Option<String> {
         };
         escaped(&path, true)
     };
-    let value = |sum: &Sum| match report.by {
-        By::Entries => u128::from(sum.amount.entries),
-        By::Allocated => sum.amount.allocated,
-        By::Apparent => sum.amount.apparent,
-        By::Newest | By::Oldest => 0,
-    };
+    let value = |sum: &Sum| value(report, sum);
     let all = value(&report.total);
     let share = |directory: &Directory| percent(value(&directory.sum) as f64 / all.max(1) as f64);
     let of = match report.by {
@@ -177,13 +173,17 @@ fn rest(report: &Report, listed: &[&Directory]) -> Sum {
 }
 
 fn share(report: &Report, sum: &Sum) -> (u128, u128) {
-    let value = |sum: &Sum| match report.by {
+    let longest = report.roots.iter().map(|root| value(report, &root.sum)).max();
+    (value(report, sum), longest.unwrap_or(0))
+}
+
+/// The figure that ranks, or the entries if that is a time.
+pub(super) fn value(report: &Report, sum: &Sum) -> u128 {
+    match report.by {
         By::Allocated => sum.amount.allocated,
         By::Apparent => sum.amount.apparent,
         By::Entries | By::Newest | By::Oldest => sum.amount.entries.into(),
-    };
-    let longest = report.roots.iter().map(|root| value(&root.sum)).max();
-    (value(sum), longest.unwrap_or(0))
+    }
 }
 
 pub(super) struct Table {
@@ -329,16 +329,8 @@ fn fitting(line: &str, look: Look) -> String {
 }
 
 pub(super) fn whole_path(report: &Report, directory: &Directory) -> Vec<u8> {
-    let mut path = names::from_os(report.roots[directory.root as usize].path.as_os_str()).to_vec();
-    if !path.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
-        path.push(std::path::MAIN_SEPARATOR as u8);
-    }
-    let start = path.len();
-    directory.path.push_to(&mut path);
-    if cfg!(windows) {
-        path[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
-    }
-    path
+    let root = &report.roots[directory.root as usize];
+    tree_path(names::from_os(root.path.as_os_str()), &directory.path)
 }
 
 pub(super) fn escaped(name: &[u8], is_quoted: bool) -> String {

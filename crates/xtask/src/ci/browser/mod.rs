@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::ci::drive::{Context, Report};
 use crate::ci::instructions::optimised_binary;
-use crate::process;
+use crate::{files, process};
 
 static VIEWS: &[View] = &[
     View { name: "desktop-light", width: 1280, height: 800, dark: false, print: false },
@@ -38,8 +38,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     let binary = optimised_binary(context)?;
     let folder = context.scratch()?.join("reports");
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    files::create_folder(&folder)?;
     let browser = Browser::start(&folder.join("chromedriver.log"))?;
     let mut report = Report::default();
     for record in &records {
@@ -64,12 +63,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 }
 
 fn records(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut records: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
-        .collect();
-    records.sort();
+    let mut records = files::list(folder).unwrap_or_default();
+    records.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
     records
 }
 
@@ -77,7 +72,7 @@ fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, 
     let text =
         process::output(Command::new(binary).args(["bench", "report", "--format", "html"]).arg(record))?;
     let page = folder.join(record.file_stem().unwrap_or_default()).with_extension("html");
-    std::fs::write(&page, text).map_err(|error| format!("cannot write {}: {error}", page.display()))?;
+    files::write(&page, text)?;
     Ok(page)
 }
 
@@ -96,8 +91,7 @@ fn check_page(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Res
     let stem = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     for (whole, suffix) in [(false, ""), (true, "-whole")] {
         let file = folder.join(format!("{stem}-{}{suffix}.png", view.name));
-        let png = browser.screenshot(whole)?;
-        std::fs::write(&file, png).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        files::write(&file, browser.screenshot(whole)?)?;
     }
     Ok(faults)
 }
@@ -121,12 +115,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Browser {
     pub(crate) fn start(log: &Path) -> Result<Self, String> {
         let mut command = Command::new("chromedriver");
-        let cannot_log = |error: std::io::Error| format!("cannot write {}: {error}", log.display());
         command
             .arg("--port=0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(File::create(log).map_err(cannot_log)?);
+            .stderr(File::create(log).map_err(files::cannot("write", log))?);
         let mut driver = process::start(&mut command)?;
         let mut browser = match port(&mut driver) {
             Some(port) => Self { driver, port, session: String::new() },

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process;
+use crate::{files, process};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const MIRROR: &str = "http://deb.debian.org/debian";
@@ -52,24 +52,19 @@ impl Tree {
         println!("unpacking {} packages of Debian {release}, and their dependencies", packages.len());
         let downloads = folder.with_extension("apt");
         for old in [folder, &downloads] {
-            if old.exists() {
-                std::fs::remove_dir_all(old).map_err(|error| cannot("remove", old, &error))?;
-            }
+            files::remove_folder(old)?;
         }
         download(&downloads, release, packages)?;
         // Links as in releases since 2023, because older packages contain both /bin and /usr/bin.
         for name in ["bin", "sbin", "lib", "lib64"] {
-            let target = folder.join("usr").join(name);
-            std::fs::create_dir_all(&target).map_err(|error| cannot("create", &target, &error))?;
-            let link = folder.join(name);
-            std::os::unix::fs::symlink(Path::new("usr").join(name), &link)
-                .map_err(|error| cannot("create", &link, &error))?;
+            files::create_folder(&folder.join("usr").join(name))?;
+            files::link(&format!("usr/{name}"), &folder.join(name))?;
         }
-        for archive in files(&downloads.join("archives"))? {
+        for archive in files::list(&downloads.join("archives"))? {
             unpack_one(&archive, folder)?;
         }
-        std::fs::remove_dir_all(&downloads).map_err(|error| cannot("remove", &downloads, &error))?;
-        std::fs::write(&mark, contents).map_err(|error| cannot("write", &mark, &error))?;
+        files::remove_folder(&downloads)?;
+        files::write(&mark, contents)?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -88,18 +83,17 @@ pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("ld-linux") || name.starts_with("ld-2")
     };
-    let found = files(libraries)?.iter().find(is_loader).cloned();
+    let found = files::list(libraries)?.iter().find(is_loader).cloned();
     found.ok_or_else(|| format!("no ld-linux-x86-64.so.2 in {}", libraries.display()))
 }
 
 fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), String> {
     for part in ["lists/partial", "archives/partial"] {
-        let part = folder.join(part);
-        std::fs::create_dir_all(&part).map_err(|error| cannot("create", &part, &error))?;
+        files::create_folder(&folder.join(part))?;
     }
     let sources = folder.join("sources.list");
     let line = format!("deb [arch=amd64 signed-by={KEYRING}] {} {release} main\n", mirror());
-    std::fs::write(&sources, line).map_err(|error| cannot("write", &sources, &error))?;
+    files::write(&sources, line)?;
     let options = [
         ("Dir::State::Lists", folder.join("lists")),
         ("Dir::State::status", "/dev/null".into()),
@@ -152,17 +146,4 @@ fn unpack_one(archive: &Path, folder: &Path) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("cannot unpack {name}")),
     }
-}
-
-pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = std::fs::read_dir(folder).map_err(|error| cannot("read", folder, &error))?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths: Vec<_> =
-        paths.collect::<Result<_, _>>().map_err(|error| cannot("read", folder, &error))?;
-    paths.sort();
-    Ok(paths)
-}
-
-pub(super) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {
-    format!("cannot {what} {}: {error}", path.display())
 }

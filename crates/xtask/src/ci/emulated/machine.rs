@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::ci::emulated::debian::{Tree, cannot};
-use crate::process;
+use crate::ci::emulated::debian::Tree;
+use crate::{files, process};
 
 /// Its QEMU runs every kernel.
 const RELEASE: &str = "trixie";
@@ -47,7 +47,7 @@ impl Machine<'_> {
             false => Err(format!("QEMU failed: {status}")),
         });
         for disk in [&lab, &results] {
-            std::fs::remove_file(disk).map_err(|error| cannot("remove", disk, &error))?;
+            std::fs::remove_file(disk).map_err(files::cannot("remove", disk))?;
         }
         unpacked
     }
@@ -55,7 +55,7 @@ impl Machine<'_> {
     fn disk(&self, name: &str, bytes: u64) -> Result<PathBuf, String> {
         let path = self.scratch.join(name);
         let made = File::create(&path).and_then(|file| file.set_len(bytes));
-        made.map(|()| path.clone()).map_err(|error| cannot("create", &path, &error))
+        made.map(|()| path.clone()).map_err(files::cannot("create", &path))
     }
 
     fn qemu(&self, disks: &[&Path]) -> Result<Command, String> {

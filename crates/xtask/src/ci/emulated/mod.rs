@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::ci::drive::{Context, Report};
 use crate::ci::{instructions, suites};
+use crate::files;
 use crate::workspace::Workspace;
 use debian::Tree;
 use machine::Machine;
@@ -216,14 +217,11 @@ fn run_inside(
     let (tools, root) = prepare(context, kernel)?;
     let [out, own] = ["out", "own"].map(|name| folder.join(name));
     for folder in [&out, &own] {
-        if folder.exists() {
-            std::fs::remove_dir_all(folder).map_err(|error| debian::cannot("remove", folder, &error))?;
-        }
-        std::fs::create_dir_all(folder).map_err(|error| debian::cannot("create", folder, &error))?;
+        files::recreate_folder(folder)?;
     }
-    root::copy(&instructions::optimised_binary(context)?, &own.join("usr/bin/megadir"))?;
+    files::copy(&instructions::optimised_binary(context)?, &own.join("usr/bin/megadir"))?;
     for program in programs {
-        root::copy(Path::new(program.command.get_program()), &own.join("suites").join(&program.name))?;
+        files::copy(Path::new(program.command.get_program()), &own.join("suites").join(&program.name))?;
     }
     root::write_scripts(&own, command)?;
     let memory_disk = folder.join("memory-disk");

@@ -6,7 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::emulated::debian::{Tree, cannot, files, loader};
+use crate::ci::emulated::debian::{Tree, loader};
+use crate::files::{self, cannot, link, write};
 use crate::process;
 
 const INIT: &str = include_str!("init.sh");
@@ -55,7 +56,7 @@ pub(super) struct Root {
 impl Root {
     pub(super) fn make(folder: &Path, debian: &str, tools: &Tree) -> Result<Self, String> {
         let tree = Tree::unpack(&folder.join(debian), debian, PACKAGES)?;
-        let modules = files(&tree.folder.join("usr/lib/modules"))?;
+        let modules = files::list(&tree.folder.join("usr/lib/modules"))?;
         let release =
             modules.first().and_then(|path| path.file_name()).ok_or("the package has no modules")?;
         let root = Self { release: release.to_string_lossy().into_owned(), tree };
@@ -71,12 +72,12 @@ impl Root {
 
     pub(super) fn memory_disk(&self, own: &Path, to: &Path) -> Result<(), String> {
         self.take_c_library(own)?;
-        std::fs::copy(self.archive(), to).map_err(|error| cannot("write", to, &error))?;
-        let mut disk = File::options().append(true).open(to).map_err(|error| cannot("open", to, &error))?;
+        files::copy(&self.archive(), to)?;
+        let mut disk = File::options().append(true).open(to).map_err(cannot("open", to))?;
         let part = own.with_extension("cpio");
         self.pack(own, ".", &part)?;
-        let bytes = std::fs::read(&part).map_err(|error| cannot("read", &part, &error))?;
-        disk.write_all(&bytes).map_err(|error| cannot("write", to, &error))
+        let bytes = std::fs::read(&part).map_err(cannot("read", &part))?;
+        disk.write_all(&bytes).map_err(cannot("write", to))
     }
 
     fn archive(&self) -> PathBuf {
@@ -87,7 +88,7 @@ impl Root {
         let folder = &self.tree.folder;
         let busybox = folder.join("bin/busybox");
         for name in ["dev", "etc", "lab", "proc", "root", "sys", "tmp", "busybox"] {
-            std::fs::create_dir_all(folder.join(name)).map_err(|error| cannot("create", folder, &error))?;
+            files::create_folder(&folder.join(name))?;
         }
         for name in process::output(Command::new(&busybox).arg("--list"))?.lines() {
             link("/bin/busybox", &folder.join("busybox").join(name))?;
@@ -102,19 +103,19 @@ impl Root {
         process::output(depmod.arg("-b").arg(folder).arg(&self.release))?;
         let part = folder.with_extension("part");
         self.pack(folder, "bin busybox dev etc lab lib lib64 proc root sbin sys tmp usr", &part)?;
-        std::fs::rename(&part, self.archive()).map_err(|error| cannot("rename", &part, &error))
+        files::rename(&part, &self.archive())
     }
 
     /// Uncompressing modules is slow inside.
     fn keep_modules(&self, folder: &Path) -> Result<(), String> {
-        for path in files(folder)? {
+        for path in files::list(folder)? {
             if path.is_dir() {
                 self.keep_modules(&path)?;
                 continue;
             }
             let text = path.to_string_lossy();
             if !MODULES.iter().any(|kept| text.contains(kept)) {
-                std::fs::remove_file(&path).map_err(|error| cannot("remove", &path, &error))?;
+                std::fs::remove_file(&path).map_err(cannot("remove", &path))?;
             } else if text.ends_with(".xz") {
                 let busybox = self.tree.folder.join("bin/busybox");
                 process::output(Command::new(busybox).arg("unxz").arg(&path))?;
@@ -124,7 +125,7 @@ impl Root {
     }
 
     fn pack(&self, folder: &Path, paths: &str, to: &Path) -> Result<(), String> {
-        let file = File::create(to).map_err(|error| cannot("create", to, &error))?;
+        let file = File::create(to).map_err(cannot("create", to))?;
         let script = format!("\"$0\" find {paths} | \"$0\" cpio -o -H newc -R 0:0");
         let mut command = Command::new(self.tree.folder.join("bin/busybox"));
         command.args(["sh", "-c", &script]).arg(self.tree.folder.join("bin/busybox")).current_dir(folder);
@@ -143,11 +144,10 @@ impl Root {
             return Ok(());
         }
         let libraries = own.join(LIBRARIES);
-        std::fs::create_dir_all(&libraries).map_err(|error| cannot("create", &libraries, &error))?;
         for name in C_LIBRARY {
-            copy(&here.join(name), &libraries.join(name))?;
+            files::copy(&here.join(name), &libraries.join(name))?;
         }
-        copy(&loader(&here)?, &own.join("usr/lib64/ld-linux-x86-64.so.2"))
+        files::copy(&loader(&here)?, &own.join("usr/lib64/ld-linux-x86-64.so.2"))
     }
 }
 
@@ -167,27 +167,7 @@ pub(super) fn write_scripts(own: &Path, command: &str) -> Result<(), String> {
     write(&own.join("init"), INIT)?;
     write(&own.join("command"), command)?;
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(own.join("init"), mode)
-        .map_err(|error| cannot("change the mode of", own, &error))
-}
-
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let folder = to.parent().unwrap_or(to);
-    std::fs::create_dir_all(folder).map_err(|error| cannot("create", folder, &error))?;
-    std::fs::copy(from, to).map(drop).map_err(|error| cannot("copy", from, &error))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| cannot("write", path, &error))
-}
-
-fn link(target: &str, path: &Path) -> Result<(), String> {
-    match std::os::unix::fs::symlink(target, path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(cannot("create", path, &error))
-        }
-        _ => Ok(()),
-    }
+    std::fs::set_permissions(own.join("init"), mode).map_err(cannot("change the mode of", own))
 }
 
 #[cfg(test)]

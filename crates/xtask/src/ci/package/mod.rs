@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::ci::drive::{Context, Report};
 use crate::package::{Packages, Release, lacking_to_link};
-use crate::process;
+use crate::{files, process};
 use roots::{ROOT, Root, USER};
 
 struct Step {
@@ -77,7 +77,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let release = Release::of(&context.workspace, if context.full { "release" } else { "ci" })?;
     if !context.full && !release.has_tools() {
         let missing = "cargo-deb is not in target/tools: `cargo xtask package` and `--full` install it";
-        return Ok(Report { unavailable: vec![missing.to_owned()], ..Report::default() });
+        return Ok(Report::unavailable(missing));
     }
     if let Some(why) = lacking_to_link().map(|lacking| format!("no {lacking}")).or_else(roots::lacking) {
         return Ok(Report::not_run(format!("package: {why}")));
@@ -165,8 +165,8 @@ fn cargo_offline(tree: &Path, scratch: &Path, words: &[&str]) -> Result<String, 
 
 /// Every component has a licence, and crates of all layers are among them.
 fn try_components(list: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(list).map_err(|error| format!("cannot read it: {error}"))?;
-    let list: Value = serde_json::from_str(&text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let list: Value =
+        serde_json::from_str(&files::read(list)?).map_err(|error| format!("it is not JSON: {error}"))?;
     let components: &[Value] = list["components"].as_array().map_or(&[], Vec::as_slice);
     for name in ["megadir-sys", "parquet", "zstd-sys", "clap"] {
         if !components.iter().any(|component| component["name"] == name) {
@@ -181,7 +181,7 @@ fn try_components(list: &Path) -> Result<String, String> {
 }
 
 fn unpack(archive: &Path, scratch: &Path) -> Result<TempDir, String> {
-    let folder = tempfile::tempdir_in(scratch).map_err(|error| format!("cannot create a folder: {error}"))?;
+    let folder = files::temporary_folder(scratch)?;
     process::output(Command::new("tar").arg("-xf").arg(archive).arg("-C").arg(folder.path()))?;
     Ok(folder)
 }

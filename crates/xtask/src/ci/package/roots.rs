@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::process;
+use crate::{files, process};
 
 /// An ordinary user needs no account.
 pub(super) const ROOT: u32 = 0;
@@ -51,7 +51,7 @@ pub(super) fn debian(scratch: &Path) -> Result<PathBuf, String> {
     command.args(["--variant=essential", "--quiet", "--dpkgopt=force-unsafe-io", PACKAGES, release]);
     let (status, printed) = process::run_at_most(command.arg(&part).arg(MIRROR), DEBIAN_LIMIT)?;
     process::judge(&command, status).map_err(|why| format!("{why}\n{printed}"))?;
-    std::fs::rename(&part, &archive).map_err(|error| format!("cannot rename {}: {error}", part.display()))?;
+    files::rename(&part, &archive)?;
     Ok(archive)
 }
 
@@ -80,18 +80,13 @@ impl Root {
     }
 
     fn create(scratch: &Path) -> Result<Self, String> {
-        let folder = tempfile::tempdir_in(scratch);
-        let root = Self { folder: folder.map_err(|error| format!("cannot create a folder: {error}"))? };
+        let root = Self { folder: files::temporary_folder(scratch)? };
         process::output(Command::new("chmod").arg("755").arg(root.folder.path()))?;
         Ok(root)
     }
 
     pub(super) fn take(&self, file: &Path, to: &str) -> Result<(), String> {
-        let to = self.folder.path().join(to);
-        let copied = std::fs::copy(file, &to);
-        copied
-            .map(|_| ())
-            .map_err(|error| format!("cannot copy {} to {}: {error}", file.display(), to.display()))
+        files::copy(file, &self.folder.path().join(to))
     }
 
     pub(super) fn run(&self, user: u32, program: &str, words: &[&str]) -> Result<String, String> {

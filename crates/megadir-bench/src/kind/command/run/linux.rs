@@ -19,7 +19,7 @@ use crate::kind::command::fingerprint::fingerprint;
 use crate::kind::command::launch::{Ended, Launcher, describe, path_of};
 use crate::kind::command::lines::Lines;
 use crate::kind::command::words::{CommandLine, Placeholders};
-use crate::kind::{BlockKey, BlockUsage, WorkerCommand, Workload};
+use crate::kind::{BlockUsage, WorkBlock, WorkerCommand, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_directory;
 use crate::os::{self, At};
@@ -150,7 +150,7 @@ impl<'a> Program<'a> {
     }
 
     fn paths(&self, directory: &Dir) -> Result<Paths, WorkError> {
-        let own = directory.reopen().map_err(|error| failed(std::io::Error::from(error)))?;
+        let own = directory.reopen().map_err(failed)?;
         let path = path_of(&own).map_err(failed)?;
         let parent = match self.own {
             true => Some(os::open_below(own.at(), "..").map_err(failed)?),
@@ -213,25 +213,13 @@ impl Workload for Program<'_> {
         missing.then(|| "the process that launches it cannot be started here".into())
     }
 
-    fn setup(
-        &mut self,
-        _directory: &Dir,
-        block: BlockKey,
-        _operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        self.cold = block.distinct;
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+        self.cold = block.key.distinct;
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        _operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        self.once(directory, self.work.output, control, &mut |_| ())
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        self.once(block.directory, self.work.output, block.control, &mut |_| ())
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {

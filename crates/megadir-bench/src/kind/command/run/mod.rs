@@ -18,7 +18,7 @@ mod unsupported {
     use megadir_record::{Arm, CommandWork, Counted, Plan};
 
     use crate::control::{RunControl, WorkError};
-    use crate::kind::{WorkerCommand, Workload};
+    use crate::kind::{WorkBlock, WorkerCommand, Workload};
     use crate::measure::Stopwatch;
 
     const ELSEWHERE: &str = "programs can be measured on Linux only";
@@ -49,14 +49,8 @@ mod unsupported {
             Some(ELSEWHERE.into())
         }
 
-        fn run(
-            &mut self,
-            directory: &Dir,
-            _operations: u64,
-            _stopwatch: &mut Stopwatch,
-            control: RunControl<'_>,
-        ) -> Result<Counted, WorkError> {
-            self.try_once(directory, control)
+        fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+            self.try_once(block.directory, block.control)
         }
     }
 

@@ -26,8 +26,8 @@ fn calls(work: &FileWork, data: &Data, top: &Path) -> BTreeMap<String, u64> {
     let directory = Dir::open(top).unwrap();
     let mut files = Files::new(&work, (data, work.workers.count), SEED, by(&command));
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
-    files.setup(&directory, FIRST, 1, SIGNALS).unwrap();
-    let counted = files.run(&directory, 1, &mut stopwatch, SIGNALS).unwrap();
+    files.setup(&first(&directory, SIGNALS)).unwrap();
+    let counted = files.run(&first(&directory, SIGNALS), &mut stopwatch).unwrap();
     assert_eq!((counted.entries, counted.hash), (work.files(), 0), "{work:?}");
     drop(files);
     let mut counts = BTreeMap::new();

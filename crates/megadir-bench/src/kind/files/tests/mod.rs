@@ -12,14 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use megadir_record::{
-    ContentKind, DataId, Made, MakeDirectories, NameScheme, Sharing, SizeLaw, Spread, When, WorkerKind,
-    Workers,
+    ContentKind, DataId, Made, MakeDirectories, NameScheme, Phase, Sharing, SizeLaw, Spread, When,
+    WorkerKind, Workers,
 };
 #[cfg(target_os = "linux")]
 use megadir_testkit::mount::{EXT4, Mount, Recipe, TMPFS};
 use megadir_testkit::require;
 
 use super::*;
+use crate::control::RunControl;
 use crate::dataset::{self, PlaceBuffer};
 use crate::kind::{WorkerCommand, WorkerSource};
 use crate::measure::Calibration;
@@ -79,6 +80,10 @@ fn work(operation: FileOperation, access: Access) -> FileWork {
     }
 }
 
+fn first<'a>(directory: &'a Dir, control: RunControl<'a>) -> WorkBlock<'a> {
+    WorkBlock { directory, key: BlockKey::FIRST, operations: 1, control }
+}
+
 /// Runs one block; returns its counts, its resource usage, and the times of its operations.
 fn block(
     work: &FileWork,
@@ -90,11 +95,12 @@ fn block(
     let mut files = Files::new(work, (data, work.workers.count), SEED, by(&command));
     assert_eq!(files.unavailable(&directory), None, "{work:?}");
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
-    let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false, salt: 0 };
-    files.setup(&directory, block, work.files(), control)?;
-    let counted = files.run(&directory, work.files(), &mut stopwatch, control)?;
+    let key = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false, salt: 0 };
+    let block = WorkBlock { directory: &directory, key, operations: work.files(), control };
+    files.setup(&block)?;
+    let counted = files.run(&block, &mut stopwatch)?;
     let taken = files.usage().unwrap();
-    files.teardown(&directory, control)?;
+    files.teardown(&block)?;
     Ok((counted, taken, stopwatch))
 }
 

@@ -91,8 +91,8 @@ fn a_rate_holds_for_each_worker() {
             let directory = Dir::open(parent.path()).unwrap();
             let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
             stopwatch.set_rate(Some(2000));
-            files.setup(&directory, FIRST, 1, SIGNALS).unwrap();
-            let counted = files.run(&directory, 1, &mut stopwatch, SIGNALS).unwrap();
+            files.setup(&first(&directory, SIGNALS)).unwrap();
+            let counted = files.run(&first(&directory, SIGNALS), &mut stopwatch).unwrap();
             assert_eq!((counted.entries, counted.hash), (2 * ENTRIES, 0));
             let latency = stopwatch.latency().unwrap();
             assert_eq!(

@@ -149,7 +149,7 @@ fn prepare_with(command: &WorkerCommand, control: RunControl<'_>) -> (WorkError,
     let mut files = Files::new(&work, (&data, work.workers.count), SEED, by(command));
     let start = Instant::now();
     let directory = Dir::open(parent.path()).unwrap();
-    let error = files.setup(&directory, FIRST, 1, control).unwrap_err();
+    let error = files.setup(&first(&directory, control)).unwrap_err();
     (error, start.elapsed())
 }
 
@@ -191,8 +191,8 @@ fn a_worker_that_dies_at_work_is_noticed() {
     let mut files = Files::new(&create, (&data, create.workers.count), SEED, by(&command));
     let directory = Dir::open(mount.path()).unwrap();
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
-    let ready = files.setup(&directory, FIRST, 1, SIGNALS);
-    let done = ready.and_then(|()| files.run(&directory, 1, &mut stopwatch, SIGNALS));
+    let ready = files.setup(&first(&directory, SIGNALS));
+    let done = ready.and_then(|()| files.run(&first(&directory, SIGNALS), &mut stopwatch));
     let error = done.unwrap_err().to_string();
     assert!(error.contains("exited before its work was done"), "{error}");
 }

@@ -15,16 +15,18 @@ mod linux;
 #[cfg(windows)]
 mod windows;
 
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use megadir_record::{Latency, Refused};
+use megadir_record::{Counted, Latency, Refused};
 use megadir_sys::usage::Usage;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::task::Task;
 use super::worker::Report;
+use crate::control::WorkError;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{Barrier, Guest, Host, Link};
@@ -82,6 +84,30 @@ pub(crate) enum Said {
     },
 }
 
+impl From<WorkError> for Said {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::Refused(refused) => Self::Refused(refused),
+            WorkError::Program(reason) => Self::ProgramFailed { reason },
+            WorkError::Stopped => Self::Stopped,
+            error => Self::Failed { reason: error.to_string() },
+        }
+    }
+}
+
+impl Said {
+    /// The error of work that failed.
+    pub(crate) fn checked(self, stage: &'static str, who: impl Display) -> Result<Self, WorkError> {
+        match self {
+            Self::Refused(refused) => Err(WorkError::Refused(refused)),
+            Self::ProgramFailed { reason } => Err(WorkError::Program(reason)),
+            Self::Stopped => Err(WorkError::Stopped),
+            Self::Failed { reason } => Err(WorkError::other(stage, format!("{who}: {reason}"))),
+            said => Ok(said),
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Whole {
     pub(crate) elapsed_ns: u64,
@@ -89,9 +115,7 @@ pub(crate) struct Whole {
     pub(crate) system_ns: u64,
     pub(crate) read_bytes: Option<u64>,
     pub(crate) peak_bytes: Option<u64>,
-    pub(crate) entries: u64,
-    pub(crate) hash: u64,
-    pub(crate) calls: Option<u64>,
+    pub(crate) counted: Counted,
     pub(crate) latency: Option<Latency>,
 }
 

@@ -12,9 +12,9 @@ use rand_distr::{Distribution, Zipf};
 
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
-use crate::kind::{BlockKey, Workload};
-use crate::measure::{Operation, Stopwatch};
-use crate::os::{At, Borrowed};
+use crate::kind::{BlockKey, WorkBlock, Workload};
+use crate::measure::Stopwatch;
+use crate::os::At;
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -89,63 +89,34 @@ impl Workload for Lookup<'_> {
         none.or_else(|| system::unavailable(self.call, directory, present))
     }
 
-    fn setup(
-        &mut self,
-        directory: &Dir,
-        block: BlockKey,
-        operations: u64,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
         let fresh = self.presence == Presence::Absent && self.keys == Keys::Random;
         self.blocks += 1;
-        let indices = self.draw(block, if fresh { operations } else { operations.min(NAMES_MAX) });
+        let count = if fresh { block.operations } else { block.operations.min(NAMES_MAX) };
+        let indices = self.draw(block.key, count);
         let name = |index| self.source.name(self.presence, index, self.seed);
-        let prepared = system::prepare(self.call, directory, indices.into_iter().map(name));
+        let prepared = system::prepare(self.call, block.directory, indices.into_iter().map(name));
         self.names = prepared.map_err(WorkError::at("the names"))?;
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        let WorkBlock { directory, operations, control, .. } = *block;
         let (call, names) = (self.call, self.names.as_slice());
-        let mut ask = Ask { call, directory: directory.at(), names, next: 0, control };
-        let found = stopwatch.time(&mut ask, operations)?;
+        let (at, mut next) = (directory.at(), 0);
+        let look_up = |_| {
+            // A division would take longer than the rest of this function.
+            if next == names.len() {
+                next = 0;
+            }
+            let name = &names[next];
+            next += 1;
+            system::exists(call, at, name).map(u64::from).map_err(WorkError::at(call.name()))
+        };
+        let found = stopwatch.time(operations, look_up, || Ok(control.check()?))?;
         let all = found == operations;
         let mixed = if all { 0 } else { found };
         Ok(Counted { entries: u64::from(all), hash: mixed, calls: Some(1), written_bytes: 0 })
-    }
-}
-
-struct Ask<'a> {
-    call: LookupCall,
-    directory: Borrowed<'a>,
-    names: &'a [system::Name],
-    next: usize,
-    control: RunControl<'a>,
-}
-
-impl Operation for Ask<'_> {
-    type Error = WorkError;
-
-    #[inline]
-    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
-        // A division would take longer than the rest of this function.
-        if self.next == self.names.len() {
-            self.next = 0;
-        }
-        let name = &self.names[self.next];
-        self.next += 1;
-        let exists = system::exists(self.call, self.directory, name);
-        exists.map(u64::from).map_err(WorkError::at(self.call.name()))
-    }
-
-    fn between(&mut self) -> Result<(), WorkError> {
-        Ok(self.control.check()?)
     }
 }
 

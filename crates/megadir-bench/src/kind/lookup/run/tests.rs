@@ -50,8 +50,9 @@ fn present_names_are_found_and_absent_ones_are_not() {
                     require::unavailable(call.name(), &reason);
                     continue;
                 }
-                lookup.setup(&directory, key(1), 5000, control).unwrap();
-                let counted = lookup.run(&directory, 5000, &mut stopwatch, control).unwrap();
+                let block = WorkBlock { directory: &directory, key: key(1), operations: 5000, control };
+                lookup.setup(&block).unwrap();
+                let counted = lookup.run(&block, &mut stopwatch).unwrap();
                 let found = u64::from(presence == Presence::Present);
                 assert_eq!((counted.entries, counted.hash), (found, 0), "{presence:?} {keys:?} {call:?}");
                 assert_eq!(stopwatch.latency().unwrap().operations(), 5000);
@@ -62,8 +63,9 @@ fn present_names_are_found_and_absent_ones_are_not() {
     // A missing file is detected: the source claims 301 files, and there are 300.
     let source = made(301);
     let mut lookup = Lookup::new(Presence::Present, Keys::Random, CALL, &source, 9);
-    lookup.setup(&directory, key(1), 4096, control).unwrap();
-    let counted = lookup.run(&directory, 4096, &mut stopwatch, control).unwrap();
+    let block = WorkBlock { directory: &directory, key: key(1), operations: 4096, control };
+    lookup.setup(&block).unwrap();
+    let counted = lookup.run(&block, &mut stopwatch).unwrap();
     assert_eq!(counted.entries, 0);
     assert!(counted.hash > 3900, "{}", counted.hash);
 }
@@ -83,10 +85,11 @@ fn a_block_allocates_nothing() {
             let mut lookup = Lookup::new(presence, Keys::Random, call, &source, 9);
             let mut allocated = Vec::new();
             for operations in [1, 20_000] {
-                lookup.setup(&directory, key(1), operations, control).unwrap();
+                let block = WorkBlock { directory: &directory, key: key(1), operations, control };
+                lookup.setup(&block).unwrap();
                 stopwatch.clear();
                 let counted = allocation_counter::measure(|| {
-                    lookup.run(&directory, operations, &mut stopwatch, control).unwrap();
+                    lookup.run(&block, &mut stopwatch).unwrap();
                 });
                 allocated.push(counted.count_total);
             }

@@ -10,8 +10,7 @@ use megadir::{
 use megadir_record::{Counted, ExpectedFiles};
 
 use crate::control::{COMPUTING, RunControl, WorkError, marked};
-use crate::kind::Workload;
-use crate::kind::{name_hash, repeat};
+use crate::kind::{WorkBlock, Workload, name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
@@ -117,8 +116,7 @@ impl FileAttributes {
         threads: u32,
         keeps: bool,
     ) -> Result<Self, WorkError> {
-        let method = method_named(method)
-            .map_err(|reason| WorkError::at("attributes")(std::io::Error::other(reason)))?;
+        let method = method_named(method).map_err(|reason| WorkError::other("attributes", reason))?;
         let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
         Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
     }
@@ -219,14 +217,8 @@ impl Workload for FileAttributes {
         unavailable(self.method, directory)
     }
 
-    fn run(
-        &mut self,
-        directory: &Dir,
-        operations: u64,
-        _stopwatch: &mut Stopwatch,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        repeat(operations, || self.once(directory, control))
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+        repeat(block.operations, || self.once(block.directory, block.control))
     }
 }
 
@@ -262,8 +254,8 @@ mod system {
                 path.truncate(prefix);
                 path.extend_from_slice(entry.name);
                 path.push(0);
-                let path = CStr::from_bytes_with_nul(&path)
-                    .map_err(|error| WorkError::at("lstat")(std::io::Error::other(error)))?;
+                let path =
+                    CStr::from_bytes_with_nul(&path).map_err(|error| WorkError::other("lstat", error))?;
                 asked += 1;
                 match rustix::fs::lstat(path) {
                     Ok(status) => {
@@ -275,7 +267,7 @@ mod system {
                     }
                     // Vanished entries make the block unequal.
                     Err(Errno::NOENT) => {}
-                    Err(error) => return Err(WorkError::at("lstat")(error.into())),
+                    Err(error) => return Err(WorkError::at("lstat")(error)),
                 }
             }
         }
@@ -307,7 +299,7 @@ mod system {
         _files: &mut Files,
         _signals: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported.into()))
+        Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported))
     }
 
     #[inline]

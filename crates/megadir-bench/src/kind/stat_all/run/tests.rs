@@ -10,7 +10,7 @@ use megadir_record::ExpectedFiles;
 
 use super::{Expected, FileAttributes, Files};
 use crate::control::RunControl;
-use crate::kind::Workload;
+use crate::kind::{BlockKey, WorkBlock, Workload};
 use crate::measure::{Calibration, Stopwatch};
 use crate::method::{METHODS, Method, Tells};
 
@@ -74,8 +74,9 @@ fn hold(path: &Path, keeps: &[bool], wanted: impl Fn(&Method) -> bool) -> (u64, 
                 continue;
             }
             for kept in keeps {
-                let counted =
-                    work(*kept).run(&directory, keeps.len() as u64, &mut stopwatch, control).unwrap();
+                let (key, operations) = (BlockKey::FIRST, keeps.len() as u64);
+                let block = WorkBlock { directory: &directory, key, operations, control };
+                let counted = work(*kept).run(&block, &mut stopwatch).unwrap();
                 let expected = truth.expected(method.name).unwrap();
                 assert_eq!(
                     (counted.entries, counted.hash),

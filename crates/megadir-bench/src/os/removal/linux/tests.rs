@@ -38,7 +38,7 @@ fn what_is_mounted_on_a_data_set_is_not_emptied() {
     let outside = scratch.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("victim"), "precious").unwrap();
-    let own = Workspace::create(scratch.path(), 1, 1).unwrap();
+    let own = Workspace::create(scratch.path()).unwrap();
     drop(own.data_directory("data0").unwrap());
     let data = own.path().join("data0");
     let heartbeat = AtomicU64::new(0);
