@@ -99,7 +99,7 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Whether the toolchain has the standard library for a target.
+/// Returns true if the toolchain has the standard library for a target.
 pub(crate) fn has_library(target: &str) -> bool {
     let words = ["--print", "target-libdir", "--target", target];
     let folder = output(Command::new("rustc").args(words));

@@ -232,7 +232,7 @@ impl Pass {
         }
     }
 
-    /// Writes the metrics even if nobody reads the output.
+    /// Writes the metrics even if no one reads the output.
     fn end_after(self, printed: Result<(), Ended>) -> Result<u8, CliError> {
         let printed = printed.map_or_else(Ended::code, |()| Ok(exit::DONE));
         Ok(exit::worst([printed, self.end()]))

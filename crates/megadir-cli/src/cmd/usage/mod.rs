@@ -45,7 +45,7 @@ pub(super) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Of what could be read completely.
+    /// The answer for trees that were read completely.
     fn of(args: &'a Args, report: Report) -> Self {
         Self {
             args,
