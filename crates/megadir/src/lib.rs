@@ -60,8 +60,6 @@
 
 #![warn(missing_docs)]
 
-#[cfg(windows)]
-mod access_list;
 mod attribute_listing;
 mod attributes;
 mod backend;
@@ -113,7 +111,7 @@ pub mod usage;
 mod walk;
 
 #[cfg(windows)]
-pub use access_list::AccessList;
+pub use megadir_sys::windows::access_list::AccessList;
 pub use attribute_listing::AttributeListing;
 pub use attribute_listing::policy::{self as attribute_policy, AttributeChoice, Strategy};
 pub use attributes::{Attributes, StatMask, Time, Utc};
