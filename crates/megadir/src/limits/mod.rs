@@ -55,20 +55,20 @@ pub use stated::Stated;
 use crate::file_system::FileSystem;
 
 /// All models, one per file system.
-pub static MODELS: &[&dyn Model] = &[
-    &ext4::Ext4Model,
-    &xfs::Xfs,
-    &others::Btrfs,
-    &others::Tmpfs,
-    &fat::ExFat,
-    &fat::Fat,
-    &others::Ntfs,
-    &others::Zfs,
-    &others::Overlay,
-    &others::Nfs,
+pub static MODELS: &[&Model] = &[
+    &ext4::EXT4,
+    &xfs::XFS,
+    &others::BTRFS,
+    &others::TMPFS,
+    &fat::EXFAT,
+    &fat::FAT,
+    &others::NTFS,
+    &others::ZFS,
+    &others::OVERLAY,
+    &others::NFS,
 ];
 
 /// Finds the model of a file system.
-pub fn model_of(file_system: FileSystem) -> Option<&'static dyn Model> {
+pub fn model_of(file_system: FileSystem) -> Option<&'static Model> {
     MODELS.iter().copied().find(|model| model.file_system() == file_system)
 }

@@ -1,4 +1,4 @@
-//! NTFS, ZFS, btrfs, overlayfs and NFS: a number from the format, or the reason why none is known.
+//! NTFS, ZFS, tmpfs, btrfs, overlayfs and NFS: a number from the format, or the reason why none is known.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure::Trap;
@@ -7,73 +7,41 @@ use super::model::{Ceiling, Judgement, Limit, Model};
 use crate::file_system::FileSystem;
 
 /// A volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
-pub(super) struct Ntfs;
-
-/// 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
-pub(super) struct Zfs;
-
-pub(super) struct Overlay;
-
-/// The server's file system decides.
-pub(super) struct Nfs;
-
-fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Judgement {
-    let basis = Basis::new(Known::Assumed, how);
-    let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
-    let used = now.likely as f64 / all as f64;
-    let ceiling =
-        Ceiling { limit: Limit::Numbers, more: Span::exact(all).less(now), used, basis: basis.clone() };
-    Judgement {
-        ceilings: vec![ceiling],
-        capacity: Some(Fact { value: Span::exact(all), basis }),
-        entry_bytes,
-        ..Judgement::default()
-    }
-}
-
-impl Model for Ntfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Ntfs
-    }
-
-    fn about(&self) -> &'static str {
-        "2^32 - 1 files per volume, in any directories; documented, not tested"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+pub(super) static NTFS: Model = Model {
+    file_system: FileSystem::Ntfs,
+    about: "2^32 - 1 files per volume, in any directories; documented, not tested",
+    judge: |facts, _churn| {
         // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
         // another.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
         numbered(facts, u64::from(u32::MAX), "2^32 - 1 files per volume, documented", entry_bytes)
-    }
-}
+    },
+};
 
-impl Model for Zfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Zfs
-    }
-
-    fn about(&self) -> &'static str {
-        "2^48 entries in a directory; documented, not tested"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+/// 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
+pub(super) static ZFS: Model = Model {
+    file_system: FileSystem::Zfs,
+    about: "2^48 entries in a directory; documented, not tested",
+    judge: |facts, _churn| {
         // A 512-byte object, and about two 24-byte chunks of the hash table plus more for the name.
         let entry_bytes = 512.0 + 72.0 + facts.names.value.mean();
         numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
-    }
-}
+    },
+};
 
-impl Model for Overlay {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Overlay
-    }
+/// A directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory runs out first.
+pub(super) static TMPFS: Model = Model {
+    file_system: FileSystem::Tmpfs,
+    about: "2^31 numbers for entries of a directory; nr_inodes (half of the memory's pages by default) ends first",
+    judge: |facts, _churn| {
+        numbered(facts, 1 << 31, "2^31 numbers for entries (Linux 6.6 and later)", 0.0)
+    },
+};
 
-    fn about(&self) -> &'static str {
-        "limits of the upper layer's file system; the kernel holds a listing of merged layers in memory"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+pub(super) static OVERLAY: Model = Model {
+    file_system: FileSystem::Overlay,
+    about: "limits of the upper layer's file system; the kernel holds a listing of merged layers in memory",
+    judge: |facts, _churn| {
         let Details::Overlay(why) = &facts.details else { return Judgement::default() };
         let text =
             format!("Entries are created in the upper layer, whose file system sets the limit: {why}.");
@@ -81,52 +49,23 @@ impl Model for Overlay {
             traps: vec![Trap { name: "upper-layer", text, cures: Vec::new() }],
             ..Judgement::default()
         }
-    }
-}
+    },
+};
 
-impl Model for Nfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Nfs
-    }
+/// The server's file system decides.
+pub(super) static NFS: Model = Model {
+    file_system: FileSystem::Nfs,
+    about: "limits of the server's file system, not visible from here: run it on the server",
+    judge: |_facts, _churn| Judgement::default(),
+};
 
-    fn about(&self) -> &'static str {
-        "limits of the server's file system, not visible from here: run it on the server"
-    }
-
-    fn judge(&self, _facts: &Facts, _churn: bool) -> Judgement {
-        Judgement::default()
-    }
-}
-
-// tmpfs: a directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory
-// runs out first.
-
-const OFFSETS: u64 = 1 << 31;
-
-pub(super) struct Tmpfs;
-
-impl Model for Tmpfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Tmpfs
-    }
-
-    fn about(&self) -> &'static str {
-        "2^31 numbers for entries of a directory; nr_inodes (half of the memory's pages by default) ends first"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        let basis = Basis::new(Known::Assumed, "2^31 numbers for entries (Linux 6.6 and later)");
-        let all = Span::exact(OFFSETS);
-        let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
-        let used = now.likely as f64 / OFFSETS as f64;
-        let more = all.less(now);
-        Judgement {
-            ceilings: vec![Ceiling { limit: Limit::Numbers, more, used, basis: basis.clone() }],
-            capacity: Some(Fact { value: all, basis }),
-            ..Judgement::default()
-        }
-    }
-}
+/// A directory has no limit of its own, but names of one crc32c share an item (`btrfs_insert_dir_item`): after 301
+/// crafted names of 24 characters a create fails with `EOVERFLOW`.
+pub(super) static BTRFS: Model = Model {
+    file_system: FileSystem::Btrfs,
+    about: "no limit of a directory; crafted names of one crc32c are refused (EOVERFLOW after 301 of 24 characters)",
+    judge: |facts, _churn| Judgement { entry_bytes: btrfs_entry_bytes(facts), ..Judgement::default() },
+};
 
 /// Inode item, reference and two directory items with headers of 25 bytes; the name is added three times.
 const ITEMS_BYTES: f64 = 345.0;
@@ -139,20 +78,16 @@ pub(super) fn btrfs_entry_bytes(facts: &Facts) -> f64 {
     (ITEMS_BYTES + 3.0 * facts.names.value.mean()) / FILLED
 }
 
-/// A directory has no limit of its own, but names of one crc32c share an item (`btrfs_insert_dir_item`): after 301
-/// crafted names of 24 characters a create fails with `EOVERFLOW`.
-pub(super) struct Btrfs;
-
-impl Model for Btrfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Btrfs
-    }
-
-    fn about(&self) -> &'static str {
-        "no limit of a directory; crafted names of one crc32c are refused (EOVERFLOW after 301 of 24 characters)"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        Judgement { entry_bytes: btrfs_entry_bytes(facts), ..Judgement::default() }
+fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Judgement {
+    let basis = Basis::new(Known::Assumed, how);
+    let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
+    let used = now.likely as f64 / all as f64;
+    let ceiling =
+        Ceiling { limit: Limit::Numbers, more: Span::exact(all).less(now), used, basis: basis.clone() };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: Span::exact(all), basis }),
+        entry_bytes,
+        ..Judgement::default()
     }
 }
