@@ -19,7 +19,6 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-use crate::names;
 use crate::tree_path::TreePath;
 use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
 
@@ -96,7 +95,7 @@ pub fn read(
         flow = match opened {
             Ok(Some(directory)) => walk(usage, (directory, subtree.below(&name)), &options, &progress, watch)
                 .unwrap_or_else(|error| watch(TreeEvent::Failed(&error))),
-            Ok(None) => watch(TreeEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
+            Ok(None) => watch(TreeEvent::OtherMount(&root.entry_path(&name))),
             Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(()),
             Err(error) => watch(TreeEvent::Failed(&error)),
         };

@@ -28,6 +28,7 @@ pub struct PartialLimits {
     pub entries_per_range: u64,
 }
 
+#[derive(Debug)]
 pub(super) struct Early {
     pub(super) limits: PartialLimits,
     pub(super) is_ending: bool,

@@ -25,7 +25,7 @@ pub(super) struct Filled {
 impl Filled {
     pub(super) fn new(buffer_bytes: usize) -> Self {
         let buffer = vec![0; buffer_bytes].into_boxed_slice();
-        Self { buffer, length: 0, checked: Checked::NOTHING, rows: Vec::new() }
+        Self { buffer, length: 0, checked: Checked::default(), rows: Vec::new() }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -104,7 +104,7 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
     let mut scanned = Scanned {
         inside_bytes: 0,
         inside_records: 0,
-        inside: Checked::NOTHING,
+        inside: Checked::default(),
         past_end: false,
         ascending: true,
         first_offset: 0,

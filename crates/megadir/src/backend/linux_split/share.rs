@@ -194,15 +194,29 @@ pub(super) struct Shared {
     pub(super) space: Space,
     /// First position of each share, ascending, then the end of the last.
     pub(super) bounds: Vec<i64>,
-    pub(super) next_share: AtomicU64,
+    next_share: AtomicU64,
     pub(super) regions: usize,
     /// Left by threads that ended early: position and end.
-    pub(super) left: Mutex<Vec<(i64, i64)>>,
+    left: Mutex<Vec<(i64, i64)>>,
     pub(super) stop: AtomicBool,
     pub(super) calls: AtomicU64,
 }
 
 impl Shared {
+    /// Shares of a directory, with one region.
+    pub(super) fn new(directory: &Dir, bounds: Vec<i64>) -> Result<Self> {
+        Ok(Self {
+            path: directory.path().to_owned(),
+            space: Space::of(directory)?,
+            bounds,
+            next_share: AtomicU64::new(0),
+            regions: 1,
+            left: Mutex::new(Vec::new()),
+            stop: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
+        })
+    }
+
     /// First position of an unread share, and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
