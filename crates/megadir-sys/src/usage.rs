@@ -42,7 +42,7 @@ impl std::iter::Sum for Usage {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Voluntary context switches: for a lock, a device, or sleep.
     pub switches: u64,

@@ -12,7 +12,7 @@ use crate::backend::Reader;
 use crate::batch::OwnedBatch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
-use crate::options::join;
+use crate::options::{join, started};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
 
 pub(crate) enum Supply {
@@ -57,9 +57,7 @@ impl Chunks {
         for _ in 0..threads * 2 {
             let _ = empty.send(OwnedBatch::default());
         }
-        let mut chunks =
-            Self { source: Arc::clone(&source), filled, empty, current: None, threads: Vec::new() };
-        for (index, examine) in (0..).zip(stat_backend.start_threads(directory, want, threads)?) {
+        let start = |(index, examine)| {
             let worker = Worker {
                 directory: Arc::clone(directory),
                 source: Arc::clone(&source),
@@ -67,19 +65,13 @@ impl Chunks {
                 filled: filled_in.clone(),
                 empty: empty_out.clone(),
             };
-            let thread = std::thread::Builder::new()
-                .name(format!("megadir-examine-{index}"))
-                .spawn(move || worker.run());
-            match thread {
-                Ok(thread) => chunks.threads.push(thread),
-                // One thread is enough.
-                Err(error) if chunks.threads.is_empty() => {
-                    return Err(Error::io("start a thread to examine", directory.path(), error));
-                }
-                Err(_) => break,
-            }
-        }
-        Ok(chunks)
+            let named = std::thread::Builder::new().name(format!("megadir-examine-{index}"));
+            named.spawn(move || worker.run())
+        };
+        let all = stat_backend.start_threads(directory, want, threads)?;
+        let threads = started(all.into_iter().enumerate().map(start))
+            .map_err(|error| Error::io("start a thread to examine", directory.path(), error))?;
+        Ok(Self { source, filled, empty, current: None, threads })
     }
 }
 

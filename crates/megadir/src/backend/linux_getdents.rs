@@ -1,12 +1,14 @@
 //! Backend `getdents`: getdents64 into a buffer of the reader's own, decoded in place.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use megadir_sys::readdir::getdents64;
+
 use super::{Backend, Reader, resolve};
 use crate::batch::Batch;
-use crate::decode::{self, Malformed};
+use crate::decode::{self, Checked, Malformed};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{RECORD_BYTES_MAX, ReadAhead, ReadOptions};
@@ -71,8 +73,7 @@ impl Reader for GetdentsReader {
         self.calls += 1;
         self.ended = true;
         let directory = &*self.directory;
-        let filled = megadir_sys::readdir::getdents64(directory.as_fd(), &mut self.buffer)
-            .map_err(|error| Error::io("read", directory.path(), error))?;
+        let filled = read(directory.as_fd(), &mut self.buffer, directory.path())?;
         if filled == 0 {
             return Ok(None);
         }
@@ -81,10 +82,10 @@ impl Reader for GetdentsReader {
             read_ahead::start(directory.as_fd(), self.read_ahead);
         }
         let bytes = &mut self.buffer[..filled];
-        let mut checked = decode::check(bytes).map_err(|bad| malformed(directory.path(), bad))?;
+        let mut checked = check(bytes, directory.path())?;
         if self.resolve_types && checked.unknown_types > 0 {
             resolve::types(directory.as_fd(), bytes);
-            checked = decode::check(bytes).map_err(|bad| malformed(directory.path(), bad))?;
+            checked = check(bytes, directory.path())?;
         }
         let batch = Batch::from_checked(bytes, checked, true);
         self.ended = false;
@@ -98,6 +99,15 @@ impl Reader for GetdentsReader {
     fn into_buffer(self: Box<Self>) -> Vec<u8> {
         self.buffer
     }
+}
+
+/// Returns the number of bytes read, 0 at the end.
+pub(crate) fn read(directory: BorrowedFd<'_>, buffer: &mut [u8], path: &Path) -> Result<usize> {
+    getdents64(directory, buffer).map_err(|error| Error::io("read", path, error))
+}
+
+pub(crate) fn check(bytes: &[u8], path: &Path) -> Result<Checked> {
+    decode::check(bytes).map_err(|bad| malformed(path, bad))
 }
 
 pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {

@@ -1,9 +1,9 @@
-//! NTFS, ZFS, tmpfs, btrfs, overlayfs and NFS: a number from the format, or the reason why none is known.
+//! All but ext4: a number from the format, or the reason why none is known.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure::Trap;
 use super::facts::{Details, Facts};
-use super::model::{Ceiling, Judgement, Limit, Model};
+use super::model::{Ceiling, Gauge, Judgement, Limit, Model};
 use crate::file_system::FileSystem;
 
 /// A volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
@@ -33,9 +33,7 @@ pub(super) static ZFS: Model = Model {
 pub(super) static TMPFS: Model = Model {
     file_system: FileSystem::Tmpfs,
     about: "2^31 numbers for entries of a directory; nr_inodes (half of the memory's pages by default) ends first",
-    judge: |facts, _churn| {
-        numbered(facts, 1 << 31, "2^31 numbers for entries (Linux 6.6 and later)", 0.0)
-    },
+    judge: |facts, _churn| numbered(facts, 1 << 31, "2^31 numbers for entries (Linux 6.6 and later)", 0.0),
 };
 
 pub(super) static OVERLAY: Model = Model {
@@ -89,5 +87,138 @@ fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Jud
         capacity: Some(Fact { value: Span::exact(all), basis }),
         entry_bytes,
         ..Judgement::default()
+    }
+}
+
+/// `XFS_DIR2_SPACE_SIZE`.
+const XFS_DATA_BYTES_MAX: u64 = 32 << 30;
+/// `struct xfs_dir3_data_hdr`.
+const XFS_HEADER_BYTES: f64 = 64.0;
+/// Default of mkfs.xfs.
+const XFS_INODE_BYTES: f64 = 512.0;
+/// Hash and address.
+const XFS_LEAF_BYTES: f64 = 8.0;
+
+/// The data segment of a directory ends at 32 GiB: 704 M names of 32 characters or 117 M of 255, at the packing measured
+/// in filled directories (`xfs_dir2_data_entsize`).
+pub(super) static XFS: Model = Model {
+    file_system: FileSystem::Xfs,
+    about: "32 GiB of entries in a directory; their density was measured, the limit was not reached",
+    judge: |facts, _churn| xfs(facts),
+};
+
+fn xfs_entry_bytes(name_bytes: u16) -> f64 {
+    f64::from((name_bytes + 12).next_multiple_of(8))
+}
+
+fn xfs(facts: &Facts) -> Judgement {
+    let Details::Xfs(block) = &facts.details else { return Judgement::default() };
+    let names = &facts.names.value;
+    let block_bytes = block.value.max(512) as f64;
+    let fitting = names.fitting(block_bytes - XFS_HEADER_BYTES, xfs_entry_bytes).max(1.0);
+    let entries = fitting * XFS_DATA_BYTES_MAX as f64 / block_bytes;
+    let basis = |how| Basis::of(&[&block.basis, &facts.names.basis], how);
+    let packed = basis("32 GiB of entries, packed as measured");
+    let all = Span::rounded(entries, 0.95 * entries, 1.05 * entries);
+    let gauge = Gauge {
+        bytes: facts.directory_bytes,
+        full_bytes: XFS_DATA_BYTES_MAX,
+        basis: basis("32 GiB, from the format"),
+    };
+    let now = facts.entries.as_ref().map_or(Span::exact((entries * gauge.used()) as u64), |now| now.value);
+    let ceiling = Ceiling {
+        limit: Limit::DirectorySize,
+        more: all.less(now),
+        used: gauge.used(),
+        basis: packed.clone(),
+    };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: all, basis: packed }),
+        gauge: Some(gauge),
+        entry_bytes: names.mean_of(xfs_entry_bytes) + XFS_LEAF_BYTES * 1.5 + XFS_INODE_BYTES,
+        ..Judgement::default()
+    }
+}
+
+const FAT_RECORD_BYTES: u64 = 32;
+const FAT_DOTS: u64 = 2;
+const FAT32_CLUSTERS_MIN: u64 = 65_525;
+/// `MSDOS_ROOT_INO`.
+const FAT_ROOT_INODE: u64 = 1;
+const FAT16_ROOT_RECORDS: u64 = 512;
+
+/// A directory is a file of 32-byte records: 2 MiB below the root (`FAT_MAX_DIR_SIZE`), one record plus one for each 13
+/// characters. The root of FAT12 and FAT16 usually has 512 records. From the sources, not tested.
+pub(super) static FAT: Model = Model {
+    file_system: FileSystem::Fat,
+    about: "65 536 records of 32 bytes in a directory, from the kernel's source; not tested",
+    judge: |facts, _churn| {
+        let fixed_root = facts.space.blocks < FAT32_CLUSTERS_MIN && facts.inode == FAT_ROOT_INODE;
+        let (most, how) = match fixed_root {
+            true => (FAT16_ROOT_RECORDS, "usually 512 records in a root directory of FAT16"),
+            false => ((2 << 20) / FAT_RECORD_BYTES - FAT_DOTS, "2 MiB of records of 32 bytes"),
+        };
+        records(facts, most, how, fat_records)
+    },
+};
+
+/// 256 MiB of records (`MAX_EXFAT_DENTRIES`), two plus one for each 15 characters. From the sources, not tested.
+pub(super) static EXFAT: Model = Model {
+    file_system: FileSystem::ExFat,
+    about: "8 388 608 records of 32 bytes in a directory, from the kernel's source; not tested",
+    judge: |facts, _churn| {
+        records(facts, (256 << 20) / FAT_RECORD_BYTES, "256 MiB of records of 32 bytes", exfat_records)
+    },
+};
+
+/// Each byte counts as a character, to be safe.
+fn fat_records(name_bytes: u16) -> f64 {
+    1.0 + f64::from(name_bytes.div_ceil(13))
+}
+
+fn exfat_records(name_bytes: u16) -> f64 {
+    2.0 + f64::from(name_bytes.div_ceil(15))
+}
+
+fn records(facts: &Facts, records: u64, how: &'static str, of: fn(u16) -> f64) -> Judgement {
+    let names = &facts.names.value;
+    let entry_records = names.mean_of(of);
+    let all = Span::exact((records as f64 / entry_records) as u64);
+    let basis = Basis::of(&[&Basis::new(Known::Assumed, ""), &facts.names.basis], how);
+    let (bytes, full_bytes) = (facts.directory_bytes, records * FAT_RECORD_BYTES);
+    let gauge = Gauge { bytes, full_bytes, basis: basis.clone() };
+    let guessed = || Span::exact((gauge.used().min(1.0) * all.likely as f64) as u64);
+    let now = facts.entries.as_ref().map_or_else(guessed, |now| now.value);
+    let used = now.likely as f64 / all.likely.max(1) as f64;
+    let ceiling = Ceiling { limit: Limit::DirectorySize, more: all.less(now), used, basis: basis.clone() };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: all, basis }),
+        gauge: Some(gauge),
+        entry_bytes: entry_records * FAT_RECORD_BYTES as f64,
+        ..Judgement::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXFAT, FAT};
+    use crate::limits::tests::facts;
+
+    #[test]
+    fn directories_hold_what_is_known_of_names_of_32_characters() {
+        let facts = facts("32");
+        assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 16_383);
+        assert_eq!(EXFAT.judge(&facts, false).capacity.unwrap().value.likely, 1_677_721);
+    }
+
+    #[test]
+    fn the_root_of_fat16_is_small() {
+        let mut facts = facts("8");
+        facts.space.blocks = 60_000;
+        assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 32_767);
+        facts.inode = 1;
+        assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 256);
     }
 }

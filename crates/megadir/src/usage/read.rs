@@ -19,6 +19,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
+use crate::options::started;
 use crate::tree_path::TreePath;
 use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
 
@@ -187,15 +188,7 @@ fn walk(
     drop(sender);
     let mut flow = ControlFlow::Continue(());
     let tallies = std::thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for reader in readers {
-            match reader.start(scope) {
-                Ok(thread) => threads.push(thread),
-                // One thread is enough.
-                Err(error) if threads.is_empty() => return Err(error),
-                Err(_) => {}
-            }
-        }
+        let threads = started(readers.into_iter().map(|reader| reader.start(scope)))?;
         loop {
             let next = messages.recv_timeout(LOOK);
             if let (Ok(message), ControlFlow::Continue(())) = (&next, flow) {

@@ -47,10 +47,6 @@ impl Early {
         leaves
     }
 
-    pub(super) fn take_range(&mut self) -> Option<PositionRange> {
-        self.range.take()
-    }
-
     pub(super) fn divides(&mut self, directory: &Dir, inode: Option<u64>) -> Result<bool> {
         let ranges = backend::divide(directory, self.limits.entries_per_range)?;
         let path = directory.dir_path().below();

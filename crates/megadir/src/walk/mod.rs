@@ -25,7 +25,7 @@ use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
-use crate::options::{ReadAhead, join};
+use crate::options::{ReadAhead, join, started};
 use crate::stat::StatBackend;
 
 pub use self::early::{PartialLimits, Unvisited};
@@ -187,13 +187,7 @@ impl Walk {
         let team = Arc::new(team);
         // If a thread cannot be started, dropping this ends the others.
         let threads = Threads(Arc::clone(&team));
-        for worker in workers {
-            let started = team.start(worker, filled_in.clone(), empty_out.clone());
-            // One thread is enough.
-            if team.handles().is_empty() {
-                started?;
-            }
-        }
+        started(workers.into_iter().map(|worker| team.start(worker, filled_in.clone(), empty_out.clone())))?;
         Ok(Self { source: Source::Threads { filled, empty, threads }, current: None })
     }
 

@@ -40,7 +40,6 @@ use crate::error::Result;
 pub struct WalkPart<C: WalkContext = ()> {
     pub(super) worker: Worker<C>,
     current: Option<Output<C>>,
-    ended: bool,
 }
 
 impl Walk {
@@ -63,7 +62,7 @@ impl Walk {
 
 impl<C: WalkContext> WalkPart<C> {
     fn new(worker: Worker<C>) -> Self {
-        Self { worker, current: None, ended: false }
+        Self { worker, current: None }
     }
 
     /// Returns the next item, or `None` at the end. Waits while other parts may still find directories.
@@ -76,13 +75,8 @@ impl<C: WalkContext> WalkPart<C> {
         if let Some(Output::Batch { gathered, .. }) = self.current.take() {
             self.worker.recycle(gathered);
         }
-        match self.worker.step() {
-            Some(next) => item(&mut self.current, next),
-            None => {
-                self.ended = true;
-                None
-            }
-        }
+        let next = self.worker.step()?;
+        item(&mut self.current, next)
     }
 
     /// Returns another part, to be run on a thread of its own, if calls of this part wait for a device and fewer than
@@ -94,7 +88,7 @@ impl<C: WalkContext> WalkPart<C> {
 
 impl<C: WalkContext> Drop for WalkPart<C> {
     fn drop(&mut self) {
-        if self.worker.has_begun && !self.ended {
+        if self.worker.has_begun && !self.worker.has_ended {
             self.worker.queue.close();
         }
     }

@@ -47,7 +47,7 @@ pub(super) struct Worker<C> {
     examine: Option<Box<dyn Examine>>,
     pub(super) early: Option<Early>,
     pub(super) has_begun: bool,
-    done: bool,
+    pub(super) has_ended: bool,
 }
 
 struct Frame<C> {
@@ -80,7 +80,7 @@ impl<C: WalkContext> Worker<C> {
             examine,
             early: None,
             has_begun: false,
-            done: false,
+            has_ended: false,
         }
     }
 
@@ -100,10 +100,10 @@ impl<C: WalkContext> Worker<C> {
 
     pub(super) fn step(&mut self) -> Option<Output<C>> {
         self.has_begun = true;
-        while !self.done {
+        while !self.has_ended {
             let Some(frame) = self.stack.last_mut() else {
                 let Some(pending) = self.queue.pop(self.number) else {
-                    self.done = true;
+                    self.has_ended = true;
                     break;
                 };
                 if let Some(output) = self.enter(pending) {
@@ -195,7 +195,7 @@ impl<C: WalkContext> Worker<C> {
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let range = match &mut self.early {
-            Some(early) => match early.take_range() {
+            Some(early) => match early.range.take() {
                 None if early.divides(&directory.dir, inode)? => return Ok(()),
                 range => range,
             },

@@ -4,14 +4,12 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir_sys::readdir::getdents64;
-
-use super::super::linux_getdents::malformed;
 use crate::attributes::Attributes;
+use crate::backend::linux_getdents::{malformed, read};
 use crate::batch::Batch;
 use crate::decode::{Checked, Malformed, Records};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::RECORD_BYTES_MAX;
 use crate::stat::Examine;
 
@@ -72,8 +70,7 @@ impl Filled {
     ) -> Result<()> {
         calls.fetch_add(1, Ordering::Relaxed);
         let want_bytes = want_bytes.min(self.buffer.len());
-        self.length = getdents64(directory, &mut self.buffer[..want_bytes])
-            .map_err(|error| Error::io("read", path, error))?;
+        self.length = read(directory, &mut self.buffer[..want_bytes], path)?;
         Ok(())
     }
 }

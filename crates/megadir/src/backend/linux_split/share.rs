@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
-use megadir_sys::readdir::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use super::buffer::Filled;
 use super::contention::{Contention, Throughput};
 use super::space::Space;
+use crate::backend::linux_getdents::read;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -146,8 +146,7 @@ impl ShareReader {
         let mut position = end;
         while position <= latest {
             self.shared.calls.fetch_add(1, Ordering::Relaxed);
-            let filled = getdents64(self.directory.as_fd(), &mut buffer)
-                .map_err(|error| Error::io("read", &self.shared.path, error))?;
+            let filled = read(self.directory.as_fd(), &mut buffer, &self.shared.path)?;
             if filled == 0 {
                 return Ok(false);
             }
