@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
+use crate::succeeded;
 
 pub type BtrfsDirectory<'a> = DirectoryOn<'a, 0x9123_683e>;
 
@@ -15,6 +16,7 @@ const INODE_ITEM: u32 = 1;
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Header {
+    /// 0 for the tree of the descriptor's subvolume.
     tree: u64,
     object_min: u64,
     object_max: u64,
@@ -70,13 +72,8 @@ impl Search {
         items_max: u32,
     ) -> io::Result<Items<'_>> {
         self.request.header = Header {
-            // Zero is the tree of the descriptor's subvolume.
-            tree: 0,
             object_min: first,
             object_max: last,
-            offset_min: 0,
-            offset_max: 0,
-            transaction_min: 0,
             transaction_max: u64::MAX,
             type_min: INODE_ITEM,
             type_max: INODE_ITEM,
@@ -88,10 +85,7 @@ impl Search {
         // SAFETY: on a btrfs directory the number means BTRFS_IOC_TREE_SEARCH_V2 and nothing else. The kernel
         // reads and writes the header and writes at most `buffer_bytes` bytes behind it, which the exclusively
         // borrowed request has room for; it keeps no pointer. Any bytes are valid field values.
-        let status = unsafe { libc::ioctl(descriptor, BTRFS_IOC_TREE_SEARCH_V2, &raw mut *self.request) };
-        if status != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        succeeded(unsafe { libc::ioctl(descriptor, BTRFS_IOC_TREE_SEARCH_V2, &raw mut *self.request) })?;
         Ok(Items::new(&self.request.buffer, self.request.header.items))
     }
 }
@@ -203,8 +197,8 @@ pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 
     // SAFETY: on a btrfs directory the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and
     // writes 1024 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any
     // bytes are a valid value.
-    let status = unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_FS_INFO, &raw mut info) };
-    if status == 0 { Ok(info.identifier) } else { Err(io::Error::last_os_error()) }
+    succeeded(unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_FS_INFO, &raw mut info) })?;
+    Ok(info.identifier)
 }
 
 /// Fails with `ENOTTY` on Linux before 4.18.
@@ -213,9 +207,10 @@ pub fn subvolume(directory: BtrfsDirectory<'_>) -> io::Result<u64> {
     // SAFETY: on a btrfs directory the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel
     // writes 504 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any
     // bytes are a valid value.
-    let status =
-        unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_GET_SUBVOL_INFO, &raw mut info) };
-    if status == 0 { Ok(info.number) } else { Err(io::Error::last_os_error()) }
+    succeeded(unsafe {
+        libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_GET_SUBVOL_INFO, &raw mut info)
+    })?;
+    Ok(info.number)
 }
 
 #[cfg(test)]

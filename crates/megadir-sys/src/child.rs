@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 
+use crate::succeeded;
 use crate::usage::{Usage, of_rusage};
 
 /// The kernel kills the command's process when the starting thread ends for any reason, SIGKILL included.
@@ -20,10 +21,7 @@ pub fn dies_with_parent(command: &mut Command) {
 /// Safe between fork and exec: two system calls and no allocation.
 fn ask_to_die_with(parent: u32) -> io::Result<()> {
     // SAFETY: takes numbers only; safe between fork and exec, as it is one system call.
-    let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) })?;
     // SAFETY: takes nothing and cannot fail.
     let now = unsafe { libc::getppid() };
     // The parent may have ended before.

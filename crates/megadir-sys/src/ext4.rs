@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
+use crate::succeeded;
 
 pub type Ext4Directory<'a> = DirectoryOn<'a, 0xef53>;
 
@@ -39,12 +40,9 @@ pub fn features(directory: Ext4Directory<'_>) -> io::Result<Features> {
     // SAFETY: on an ext4 directory the number means EXT4_IOC_GET_TUNE_SB_PARAM and nothing else, or is unknown.
     // The kernel writes 232 bytes, the size of the structure, which is borrowed exclusively; it keeps no
     // pointer. Any bytes are valid field values.
-    let status = unsafe {
+    succeeded(unsafe {
         libc::ioctl(directory.descriptor.as_raw_fd(), EXT4_IOC_GET_TUNE_SB_PARAM, &raw mut parameters)
-    };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     let Parameters { compat, incompat, ro_compat, .. } = parameters;
     Ok(Features { compat, incompat, ro_compat })
 }
@@ -66,8 +64,8 @@ pub fn uuid(directory: Ext4Directory<'_>) -> io::Result<[u8; 16]> {
     // SAFETY: on an ext4 directory the number means EXT4_IOC_GETFSUUID and nothing else, or is unknown. The kernel
     // writes at most `length` bytes behind the header, which the structure, borrowed exclusively, has room for; it
     // keeps no pointer. Any bytes are valid field values.
-    let status = unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), EXT4_IOC_GETFSUUID, &raw mut found) };
-    if status == 0 { Ok(found.uuid) } else { Err(io::Error::last_os_error()) }
+    succeeded(unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), EXT4_IOC_GETFSUUID, &raw mut found) })?;
+    Ok(found.uuid)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct Extent {
 
 /// `struct fiemap_extent`
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Mapped {
     logical: u64,
     physical: u64,
@@ -58,8 +58,6 @@ pub struct Part {
 
 /// The file may change meanwhile. Fails with `EOPNOTSUPP` on file systems that do not report extents.
 pub fn extents(file: BorrowedFd<'_>, start: u64) -> io::Result<Part> {
-    let nothing =
-        Mapped { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
     let mut map = Map {
         start,
         length: u64::MAX - start,
@@ -67,15 +65,12 @@ pub fn extents(file: BorrowedFd<'_>, start: u64) -> io::Result<Part> {
         mapped: 0,
         count: AT_ONCE as u32,
         reserved: 0,
-        extents: [nothing; AT_ONCE],
+        extents: [Mapped::default(); AT_ONCE],
     };
     // SAFETY: the number means FS_IOC_FIEMAP on every file system and is handled before their own numbers. The kernel writes at most
     // `count` extents behind the header, which the structure, borrowed exclusively, has room for, and keeps no pointer. Any bytes are
     // valid field values.
-    let status = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    crate::succeeded(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) })?;
     let mapped = &map.extents[..(map.mapped as usize).min(AT_ONCE)];
     let readable = mapped.iter().filter(|extent| extent.flags & NOT_READABLE == 0);
     let extents = readable.map(|extent| Extent { offset: extent.physical, bytes: extent.length }).collect();

@@ -10,10 +10,7 @@ const IOPRIO_CLASS_SHIFT: libc::c_int = 13;
 pub fn make_idle() -> io::Result<()> {
     let priority = IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
     // SAFETY: the call takes three numbers and touches no memory of ours; 0 is the calling thread.
-    match unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, priority) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    crate::succeeded(unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, priority) })
 }
 
 #[cfg(test)]

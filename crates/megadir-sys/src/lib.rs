@@ -46,3 +46,9 @@ pub mod usage;
 pub mod windows;
 #[cfg(target_os = "linux")]
 pub mod xfs_bulkstat;
+
+/// Result of a call of the C library that has just returned 0 or an error.
+#[cfg(target_os = "linux")]
+fn succeeded(result: impl Into<libc::c_long>) -> std::io::Result<()> {
+    if result.into() == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}

@@ -98,16 +98,15 @@ fn configure(device: &File, image: BorrowedFd<'_>, sector_bytes: u32, direct_io:
     };
     // SAFETY: on a loop device, which it was opened as, the number means LOOP_CONFIGURE. The kernel reads 304
     // bytes, the size of the structure, and keeps no pointer; it takes its own reference to the image.
-    let status = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::succeeded(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) })
 }
 
 fn status(device: &File) -> io::Result<Info> {
     let mut info = Info::EMPTY;
     // SAFETY: on a loop device the number means LOOP_GET_STATUS64. The kernel writes 232 bytes, the size of the
     // structure, which is borrowed exclusively; any bytes are valid field values.
-    let status = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
-    if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+    crate::succeeded(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) })?;
+    Ok(info)
 }
 
 #[cfg(test)]

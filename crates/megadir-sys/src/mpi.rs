@@ -73,58 +73,48 @@ const BODY: c_int = 2;
 /// At least `MPI_MAX_LIBRARY_VERSION_STRING` of every library.
 const TEXT_BYTES: usize = 8192;
 
-type Init = unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> c_int;
-type Number = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
 type Text = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
-type Nothing = unsafe extern "C" fn() -> c_int;
-type Barrier = unsafe extern "C" fn(usize, *mut usize) -> c_int;
-type Test = unsafe extern "C" fn(*mut usize, *mut c_int, *mut Status) -> c_int;
-type Broadcast = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, usize, *mut usize) -> c_int;
-type Send = unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize, *mut usize) -> c_int;
-type Receive = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize) -> c_int;
-type Probe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut Status) -> c_int;
-type Gather = unsafe extern "C" fn(
-    *const c_void,
-    c_int,
-    usize,
-    *mut c_void,
-    c_int,
-    usize,
-    c_int,
-    usize,
-    *mut usize,
-) -> c_int;
-type GatherV = unsafe extern "C" fn(
-    *const c_void,
-    c_int,
-    usize,
-    *mut c_void,
-    *const c_int,
-    *const c_int,
-    usize,
-    c_int,
-    usize,
-    *mut usize,
-) -> c_int;
-type Abort = unsafe extern "C" fn(usize, c_int) -> c_int;
 
-#[derive(Debug)]
-struct Calls {
-    init: Init,
-    rank: Number,
-    size: Number,
-    host: Text,
-    version: Text,
-    barrier: Barrier,
-    test: Test,
-    send: Send,
-    receive: Receive,
-    probe: Probe,
-    broadcast: Broadcast,
-    gather: Gather,
-    gather_v: GatherV,
-    finalize: Nothing,
-    abort: Abort,
+macro_rules! calls {
+    ($($call:ident: $name:literal = ($($argument:ty),*),)*) => {
+        #[derive(Debug)]
+        struct Calls {
+            $($call: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Calls {
+            fn find(library: *mut c_void) -> io::Result<Self> {
+                $(
+                    let address = find(library, $name)?;
+                    // SAFETY: the MPI standard gives this function this signature; handles fit the register of a `usize`.
+                    let $call = unsafe {
+                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(address)
+                    };
+                )*
+                Ok(Self { $($call,)* })
+            }
+        }
+    };
+}
+
+calls! {
+    init: c"MPI_Init_thread" = (*mut c_int, *mut c_void, c_int, *mut c_int),
+    rank: c"MPI_Comm_rank" = (usize, *mut c_int),
+    size: c"MPI_Comm_size" = (usize, *mut c_int),
+    host: c"MPI_Get_processor_name" = (*mut c_char, *mut c_int),
+    version: c"MPI_Get_library_version" = (*mut c_char, *mut c_int),
+    barrier: c"MPI_Ibarrier" = (usize, *mut usize),
+    test: c"MPI_Test" = (*mut usize, *mut c_int, *mut Status),
+    send: c"MPI_Isend" = (*const c_void, c_int, usize, c_int, c_int, usize, *mut usize),
+    receive: c"MPI_Irecv" = (*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize),
+    probe: c"MPI_Iprobe" = (c_int, c_int, usize, *mut c_int, *mut Status),
+    broadcast: c"MPI_Ibcast" = (*mut c_void, c_int, usize, c_int, usize, *mut usize),
+    gather: c"MPI_Igather" =
+        (*const c_void, c_int, usize, *mut c_void, c_int, usize, c_int, usize, *mut usize),
+    gather_v: c"MPI_Igatherv" =
+        (*const c_void, c_int, usize, *mut c_void, *const c_int, *const c_int, usize, c_int, usize, *mut usize),
+    finalize: c"MPI_Finalize" = (),
+    abort: c"MPI_Abort" = (usize, c_int),
 }
 
 /// Open, not initialised; stays open until the process ends.
@@ -379,35 +369,6 @@ impl Drop for Pending<'_> {
             self.mpi.abort(1);
             std::process::abort();
         }
-    }
-}
-
-impl Calls {
-    fn find(library: *mut c_void) -> io::Result<Self> {
-        macro_rules! call {
-            ($name:literal, $call:ty) => {{
-                let address = find(library, $name)?;
-                // SAFETY: the MPI standard gives this function this signature; handles fit the register of a `usize`.
-                unsafe { std::mem::transmute::<*mut c_void, $call>(address) }
-            }};
-        }
-        Ok(Self {
-            init: call!(c"MPI_Init_thread", Init),
-            rank: call!(c"MPI_Comm_rank", Number),
-            size: call!(c"MPI_Comm_size", Number),
-            host: call!(c"MPI_Get_processor_name", Text),
-            version: call!(c"MPI_Get_library_version", Text),
-            barrier: call!(c"MPI_Ibarrier", Barrier),
-            test: call!(c"MPI_Test", Test),
-            send: call!(c"MPI_Isend", Send),
-            receive: call!(c"MPI_Irecv", Receive),
-            probe: call!(c"MPI_Iprobe", Probe),
-            broadcast: call!(c"MPI_Ibcast", Broadcast),
-            gather: call!(c"MPI_Igather", Gather),
-            gather_v: call!(c"MPI_Igatherv", GatherV),
-            finalize: call!(c"MPI_Finalize", Nothing),
-            abort: call!(c"MPI_Abort", Abort),
-        })
     }
 }
 

@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use crate::succeeded;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
     pub cached: u64,
@@ -20,6 +22,7 @@ struct Range {
 }
 
 #[repr(C)]
+#[derive(Default)]
 struct CacheStat {
     cached: u64,
     dirty: u64,
@@ -72,14 +75,11 @@ fn cachestat(file: BorrowedFd<'_>, range: &Range) -> io::Result<CacheStat> {
     let Some(number) = SYS_CACHESTAT else {
         return Err(io::Error::from_raw_os_error(libc::ENOSYS));
     };
-    let mut found = CacheStat { cached: 0, dirty: 0, writeback: 0, evicted: 0, recently_evicted: 0 };
+    let mut found = CacheStat::default();
     // SAFETY: the kernel reads the range and writes one `struct cachestat`, which both live through the call,
     // and keeps neither pointer; an older kernel does not know the number and does nothing. The descriptor is
     // open.
-    let status = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const *range, &raw mut found, 0_u32) };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { libc::syscall(number, file.as_raw_fd(), &raw const *range, &raw mut found, 0_u32) })?;
     Ok(found)
 }
 
@@ -111,14 +111,10 @@ fn mincore_window(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the range is the mapping's; the kernel writes one byte per page, and `states` has that many.
-    let status = unsafe { libc::mincore(mapping, bytes, states.as_mut_ptr()) };
-    let failed = io::Error::last_os_error();
+    let read = succeeded(unsafe { libc::mincore(mapping, bytes, states.as_mut_ptr()) });
     // SAFETY: the whole mapping made above; nothing points into it.
     let _ = unsafe { libc::munmap(mapping, bytes) };
-    if status != 0 {
-        return Err(failed);
-    }
-    Ok(states.iter().filter(|state| **state & 1 != 0).count() as u64)
+    read.map(|()| states.iter().filter(|state| **state & 1 != 0).count() as u64)
 }
 
 fn pages(file: BorrowedFd<'_>) -> io::Result<u64> {

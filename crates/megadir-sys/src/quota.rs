@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use crate::succeeded;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     User(u32),
@@ -34,7 +36,7 @@ pub fn quota(descriptor: BorrowedFd<'_>, owner: Owner) -> io::Result<Quota> {
     let mut block = std::mem::MaybeUninit::<libc::dqblk>::zeroed();
     // SAFETY: Q_GETQUOTA writes one `struct if_dqblk`, which is `libc::dqblk`, to memory borrowed exclusively
     // for the call; the kernel keeps no pointer. The descriptor is open for the call.
-    let status = unsafe {
+    succeeded(unsafe {
         libc::syscall(
             libc::SYS_quotactl_fd,
             descriptor.as_raw_fd(),
@@ -42,10 +44,7 @@ pub fn quota(descriptor: BorrowedFd<'_>, owner: Owner) -> io::Result<Quota> {
             libc::c_ulong::from(number),
             block.as_mut_ptr(),
         )
-    };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid dqblk.
     let block = unsafe { block.assume_init() };
     Ok(Quota {
@@ -80,8 +79,7 @@ pub fn set_project(directory: BorrowedFd<'_>, project: u32) -> io::Result<()> {
     flags.project = project;
     // SAFETY: on a directory, which this descriptor was found to be, the number means FS_IOC_FSSETXATTR. The
     // kernel reads 28 bytes, the size of the structure, which is borrowed for the call; it keeps no pointer.
-    let status = unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSSETXATTR, &raw const flags) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    succeeded(unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSSETXATTR, &raw const flags) })
 }
 
 fn extended_flags(directory: BorrowedFd<'_>) -> io::Result<ExtendedFlags> {
@@ -93,8 +91,8 @@ fn extended_flags(directory: BorrowedFd<'_>) -> io::Result<ExtendedFlags> {
     // SAFETY: on a directory the number means FS_IOC_FSGETXATTR on every file system (a device, where it could
     // mean something else, was refused). The kernel writes 28 bytes, the size of the structure, which is
     // borrowed exclusively; it keeps no pointer. Any bytes are valid field values.
-    let status = unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSGETXATTR, &raw mut flags) };
-    if status == 0 { Ok(flags) } else { Err(io::Error::last_os_error()) }
+    succeeded(unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSGETXATTR, &raw mut flags) })?;
+    Ok(flags)
 }
 
 #[cfg(test)]

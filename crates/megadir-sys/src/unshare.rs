@@ -14,10 +14,7 @@ use std::io;
 pub unsafe fn own_descriptors() -> io::Result<()> {
     // SAFETY: the call has no pointer; it gives this thread another table with the same contents, so every
     // number in use stays valid here and everywhere else. The caller keeps later ones apart.
-    match unsafe { libc::unshare(libc::CLONE_FILES) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    crate::succeeded(unsafe { libc::unshare(libc::CLONE_FILES) })
 }
 
 /// Moves the calling thread and its later children to its own mount namespace (mount_namespaces(7)), working directory
@@ -26,8 +23,7 @@ pub unsafe fn own_descriptors() -> io::Result<()> {
 pub fn own_mounts() -> io::Result<()> {
     // SAFETY: takes no pointer. Unlike with CLONE_FILES, descriptors stay shared with all threads; only the
     // meaning of paths may differ between threads afterwards.
-    let status = unsafe { libc::unshare(libc::CLONE_NEWNS) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::succeeded(unsafe { libc::unshare(libc::CLONE_NEWNS) })
 }
 
 #[cfg(test)]

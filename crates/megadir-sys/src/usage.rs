@@ -42,7 +42,7 @@ impl std::iter::Sum for Usage {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Voluntary context switches: for a lock, a device, or sleep.
     pub switches: u64,
@@ -68,22 +68,20 @@ mod unix {
     use super::Waits;
 
     pub fn process_usage() -> Usage {
-        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_SELF is always valid.
-        let _ = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
-        let usage = unsafe { usage.assume_init() };
-        of_rusage(usage)
+        of_rusage(rusage(libc::RUSAGE_SELF))
     }
 
     pub fn children_usage() -> Usage {
+        of_rusage(rusage(libc::RUSAGE_CHILDREN))
+    }
+
+    /// All 0 if the kernel does not know `who`.
+    fn rusage(who: libc::c_int) -> libc::rusage {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_CHILDREN is always
-        // valid.
-        let _ = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+        // SAFETY: the pointer is to memory of the type's size, which the kernel fills.
+        let _ = unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
         // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
-        let usage = unsafe { usage.assume_init() };
-        of_rusage(usage)
+        unsafe { usage.assume_init() }
     }
 
     /// Usage of the calling thread. Reading the thread's clock first updates values that are otherwise as old as
@@ -93,13 +91,7 @@ mod unix {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the pointer is to a timespec, which the kernel fills; every thread has this clock.
         let _ = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
-        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always
-        // valid.
-        let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
-        let usage = unsafe { usage.assume_init() };
-        of_rusage(usage)
+        of_rusage(rusage(libc::RUSAGE_THREAD))
     }
 
     pub(crate) fn of_rusage(usage: libc::rusage) -> Usage {
@@ -110,12 +102,7 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     pub fn thread_waits() -> Waits {
-        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always
-        // valid.
-        let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
-        let usage = unsafe { usage.assume_init() };
+        let usage = rusage(libc::RUSAGE_THREAD);
         Waits { switches: usage.ru_nvcsw as u64, read_sectors: usage.ru_inblock as u64 }
     }
 }
@@ -131,7 +118,7 @@ mod windows {
     };
 
     use super::Usage;
-    use crate::windows::system::units;
+    use crate::windows::units;
 
     pub fn process_usage() -> Usage {
         // SAFETY: returns a constant that stands for the process itself.

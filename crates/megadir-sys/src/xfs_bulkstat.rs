@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
+use crate::succeeded;
 
 pub const RECORDS_MAX: usize = 512;
 
@@ -103,10 +104,7 @@ impl Records {
         // SAFETY: on an XFS directory the number means XFS_IOC_BULKSTAT and nothing else. The kernel reads and
         // writes the header and writes at most `wanted` records behind it, which the exclusively borrowed
         // request has room for; it keeps no pointer. Any bytes are valid field values.
-        let status = unsafe { libc::ioctl(descriptor, XFS_IOC_BULKSTAT, &raw mut *self.request) };
-        if status != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        succeeded(unsafe { libc::ioctl(descriptor, XFS_IOC_BULKSTAT, &raw mut *self.request) })?;
         let filled = self.request.header.filled.min(wanted) as usize;
         Ok(&self.request.records[..filled])
     }
@@ -146,9 +144,10 @@ fn geometry(directory: XfsDirectory<'_>) -> io::Result<Geometry> {
     // SAFETY: on an XFS directory the number means XFS_IOC_FSGEOMETRY_V4 and nothing else. The kernel writes
     // 112 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are
     // valid field values.
-    let status =
-        unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), XFS_IOC_FSGEOMETRY_V4, &raw mut geometry) };
-    if status == 0 { Ok(geometry) } else { Err(io::Error::last_os_error()) }
+    succeeded(unsafe {
+        libc::ioctl(directory.descriptor.as_raw_fd(), XFS_IOC_FSGEOMETRY_V4, &raw mut geometry)
+    })?;
+    Ok(geometry)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::attributes::Attributes;
 use crate::decode::{self, Records};
+use crate::error::{Error, Result};
 use crate::file_type::FileType;
 
 /// Entries of a directory without `.` and `..`, decoded in place from the reader's buffer, a few nanoseconds
@@ -32,10 +33,6 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) fn check(bytes: &'a [u8], cookies: bool) -> Result<Self, decode::Malformed> {
-        Ok(Self::from_checked(bytes, decode::check(bytes)?, cookies))
-    }
-
     /// Entries of an unchecked buffer end at the first bad record.
     pub(crate) fn from_checked(bytes: &'a [u8], checked: decode::Checked, cookies: bool) -> Self {
         let unknown_types = checked.unknown_types;
@@ -90,6 +87,31 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// Copy of a batch, with the attributes of its entries if they were read.
+#[derive(Debug, Default)]
+pub(crate) struct OwnedBatch {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) checked: decode::Checked,
+    pub(crate) cookies: bool,
+    pub(crate) rows: Vec<Attributes>,
+}
+
+impl OwnedBatch {
+    /// Copies the entries; their attributes are not read yet.
+    pub(crate) fn copy(&mut self, batch: Batch<'_>) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(batch.bytes);
+        self.checked = decode::Checked { entries: batch.entries, unknown_types: batch.unknown_types };
+        self.cookies = batch.cookies;
+        self.rows.clear();
+    }
+
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        debug_assert_eq!(decode::check(&self.bytes), Ok(self.checked), "records are copied whole");
+        Batch::from_checked(&self.bytes, self.checked, self.cookies)
+    }
+}
+
 impl<'a> IntoIterator for Batch<'a> {
     type Item = Entry<'a>;
     type IntoIter = Entries<'a>;
@@ -138,23 +160,18 @@ pub struct BatchBuilder {
 impl BatchBuilder {
     /// Creates a builder for about `buffer_bytes` of records. With `cookies`, offsets are positions.
     pub fn new(buffer_bytes: usize, cookies: bool) -> Self {
-        Self { bytes: Vec::with_capacity(buffer_bytes), checked: decode::Checked::NOTHING, cookies }
+        Self { bytes: Vec::with_capacity(buffer_bytes), checked: decode::Checked::default(), cookies }
     }
 
     /// Removes all entries and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.checked = decode::Checked::NOTHING;
+        self.checked = decode::Checked::default();
     }
 
     /// `true` if a record for `name` fits into the requested memory. An empty builder accepts any name.
     pub fn fits(&self, name: &[u8]) -> bool {
         self.bytes.is_empty() || self.bytes.len() + decode::record_length(name) <= self.bytes.capacity()
-    }
-
-    #[cfg(windows)]
-    pub(crate) fn bytes_left(&self) -> usize {
-        self.bytes.capacity().saturating_sub(self.bytes.len())
     }
 
     /// Appends an entry; `false` if the name is empty, contains a NUL or is longer than 65 000 bytes.
@@ -174,6 +191,14 @@ impl BatchBuilder {
     /// `true` if nothing was added since the last [`BatchBuilder::clear`].
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// Returns the added entries, or without any the error that ended the listing, or the end.
+    pub(crate) fn finish(&self, failed: &mut Option<Error>) -> Result<Option<Batch<'_>>> {
+        match self.is_empty() {
+            true => failed.take().map_or(Ok(None), Err),
+            false => Ok(Some(self.batch())),
+        }
     }
 
     /// Returns the added entries.

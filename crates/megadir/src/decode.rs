@@ -10,6 +10,8 @@
 
 pub(crate) const HEADER_BYTES: usize = 19;
 pub(crate) const RECORD_BYTES_MIN: usize = 24;
+/// Place of the type in a record.
+pub(crate) const TYPE_AT: usize = 18;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
@@ -35,15 +37,13 @@ impl<'a> Record<'a> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     pub(crate) entries: usize,
     pub(crate) unknown_types: usize,
 }
 
 impl Checked {
-    pub(crate) const NOTHING: Self = Self { entries: 0, unknown_types: 0 };
-
     #[inline]
     pub(crate) fn count(&mut self, record: &Record<'_>) {
         if !record.is_dot() {
@@ -97,7 +97,7 @@ impl<'a> Iterator for Records<'a> {
             inode: u64::from_ne_bytes(*header.first_chunk()?),
             offset: i64::from_ne_bytes(*header[8..].first_chunk()?),
             record_bytes,
-            kind: header[18],
+            kind: header[TYPE_AT],
             name,
             terminated,
         })
@@ -123,7 +123,7 @@ fn name_length(record: &[u8]) -> Option<usize> {
 
 pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
     let mut records = Records::new(bytes);
-    let mut checked = Checked::NOTHING;
+    let mut checked = Checked::default();
     for record in &mut records {
         checked.count(&record);
     }
@@ -156,7 +156,7 @@ pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> 
         let next = at + usize::from(record.record_bytes);
         if record.kind == 0 && !record.is_dot() {
             let kind = kind_of(record.name);
-            bytes[at + 18] = kind;
+            bytes[at + TYPE_AT] = kind;
         }
         at = next;
     }

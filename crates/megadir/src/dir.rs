@@ -9,6 +9,10 @@ use crate::file_system::FileSystem;
 #[cfg(unix)]
 use crate::file_type::FileType;
 #[cfg(unix)]
+use rustix::fs::{Mode, OFlags};
+#[cfg(unix)]
+use rustix::io::retry_on_intr;
+#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 #[cfg(windows)]
@@ -38,11 +42,7 @@ pub struct DirId {
 }
 
 #[cfg(unix)]
-mod flags {
-    use rustix::fs::OFlags;
-    pub(super) const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    pub(super) const OPEN_BELOW: OFlags = OPEN.union(OFlags::NOFOLLOW);
-}
+const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 #[cfg(unix)]
 impl Dir {
@@ -50,9 +50,8 @@ impl Dir {
     /// denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let descriptor =
-            rustix::io::retry_on_intr(|| rustix::fs::open(path, flags::OPEN, rustix::fs::Mode::empty()))
-                .map_err(|error| Error::io("open", path, error.into()))?;
+        let opened = retry_on_intr(|| rustix::fs::open(path, OPEN, Mode::empty()));
+        let descriptor = opened.map_err(|error| Error::io("open", path, error.into()))?;
         Ok(Self { path: path.into(), descriptor })
     }
 
@@ -60,55 +59,32 @@ impl Dir {
     /// [`Dir::open`]; for a symbolic link "not a directory".
     /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if the name is not a single component.
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
-        use std::os::unix::ffi::OsStrExt;
         self.check_component(name)?;
-        let os_name = std::ffi::OsStr::from_bytes(name);
-        let opened = rustix::io::retry_on_intr(|| {
-            rustix::fs::openat(&self.descriptor, os_name, flags::OPEN_BELOW, rustix::fs::Mode::empty())
-        });
-        match opened {
-            Ok(descriptor) => Ok(Self { path: self.path.child(name), descriptor }),
-            Err(error) => Err(Error::io("open", &self.path.join(os_name), error.into())),
-        }
+        let flags = OPEN | OFlags::NOFOLLOW;
+        let opened = retry_on_intr(|| rustix::fs::openat(&self.descriptor, name, flags, Mode::empty()));
+        let descriptor = opened.map_err(|error| Error::io("open", &self.entry_path(name), error.into()))?;
+        Ok(Self { path: self.path.child(name), descriptor })
     }
 
     /// Opens a directory below this one, or returns `None` if a file system is mounted there, which is not
     /// touched because it may hang. Errors: as [`Dir::open_below`].
     #[cfg(target_os = "linux")]
     pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
-        use rustix::fs::{Mode, ResolveFlags, openat2};
-        use rustix::io::Errno;
-        use std::os::unix::ffi::OsStrExt;
+        use crate::mount_id::{open_below, seem_to_be_on_one_mount};
+        use rustix::fs::ResolveFlags;
         self.check_component(name)?;
-        let os_name = std::ffi::OsStr::from_bytes(name);
-        let opened = rustix::io::retry_on_intr(|| {
-            openat2(&self.descriptor, os_name, flags::OPEN_BELOW, Mode::empty(), ResolveFlags::NO_XDEV)
-        });
-        match opened {
+        match open_below(self.as_fd(), name, ResolveFlags::NO_XDEV, seem_to_be_on_one_mount) {
             Ok(descriptor) => Ok(Some(Self { path: self.path.child(name), descriptor })),
-            Err(Errno::XDEV) => Ok(None),
-            // Linux before 5.6, or a seccomp filter.
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-                let below = self.open_below(name)?;
-                let (here, there) = (self.id()?, below.id()?);
-                // Devices miss bind mounts.
-                let same = match (here.mount, there.mount) {
-                    (Some(here), Some(there)) => here == there,
-                    _ => here.device == there.device,
-                };
-                Ok(same.then_some(below))
-            }
-            Err(error) => Err(Error::io("open", &self.path.join(os_name), error.into())),
+            Err(rustix::io::Errno::XDEV) => Ok(None),
+            Err(error) => Err(Error::io("open", &self.entry_path(name), error.into())),
         }
     }
 
     /// Opens this directory again, with its own position. Errors: permission denied if the directory may be
     /// read but not searched.
     pub fn reopen(&self) -> Result<OwnedFd> {
-        rustix::io::retry_on_intr(|| {
-            rustix::fs::openat(&self.descriptor, ".", flags::OPEN, rustix::fs::Mode::empty())
-        })
-        .map_err(|error| Error::io("open", &self.path, error.into()))
+        retry_on_intr(|| rustix::fs::openat(&self.descriptor, ".", OPEN, Mode::empty()))
+            .map_err(|error| Error::io("open", &self.path, error.into()))
     }
 
     /// Opens this directory again as a separate [`Dir`]. Errors: as [`Dir::reopen`].
@@ -146,6 +122,12 @@ impl Dir {
         }
     }
 
+    /// As [`Dir::reopen_for_reader`], as a separate [`Dir`].
+    #[cfg(target_os = "linux")]
+    pub(crate) fn again_for_reader(&self) -> Result<Self> {
+        Ok(Self { path: self.path.clone(), descriptor: self.reopen_for_reader()? })
+    }
+
     /// File system that holds the directory.
     pub fn file_system(&self) -> FileSystem {
         FileSystem::of(self.descriptor.as_fd())
@@ -162,10 +144,7 @@ impl Dir {
     /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists. Errors: as
     /// fstatat(2), such as permission denied if the directory may be read but not searched.
     pub fn kind_of(&self, name: &[u8]) -> Result<FileType> {
-        use std::os::unix::ffi::OsStrExt;
-        kind_of(self.as_fd(), name).map_err(|error| {
-            Error::io("stat", &self.path.join(std::ffi::OsStr::from_bytes(name)), error.into())
-        })
+        kind_of(self.as_fd(), name).map_err(|error| Error::io("stat", &self.entry_path(name), error.into()))
     }
 
     /// Identity of the directory, to detect loops and mounts. Errors: as fstat(2).
@@ -178,9 +157,7 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     fn mount(&self) -> Option<u64> {
-        // A seccomp filter may refuse statx.
-        let known = crate::mount_id::mount_id(self.as_fd());
-        known.unwrap_or_else(|_| crate::mount_id::in_proc(self))
+        crate::mount_id::mount_id(self)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -193,9 +170,8 @@ impl Dir {
 #[cfg(unix)]
 pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<FileType> {
     use rustix::fs::AtFlags;
-    use std::os::unix::ffi::OsStrExt;
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {
+    match rustix::fs::statat(directory, name, flags) {
         Ok(status) => Ok(rustix::fs::FileType::from_raw_mode(status.st_mode).into()),
         Err(rustix::io::Errno::NOENT) => Ok(FileType::Unknown),
         Err(error) => Err(error),
@@ -235,6 +211,11 @@ impl Dir {
     /// Path that the directory was opened with, not built yet.
     pub fn dir_path(&self) -> &DirPath {
         &self.path
+    }
+
+    /// Path of an entry, for messages.
+    pub(crate) fn entry_path(&self, name: &[u8]) -> PathBuf {
+        self.path.join(crate::names::to_os(name).unwrap_or_default())
     }
 
     fn check_component(&self, name: &[u8]) -> Result<()> {

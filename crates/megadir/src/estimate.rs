@@ -12,12 +12,11 @@
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU64;
 
-use megadir_sys::readdir::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
-use crate::backend::linux_getdents::malformed;
+use crate::backend::linux_getdents;
 use crate::backend::linux_split::space::Space;
-use crate::decode::{self, Records};
+use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
@@ -117,10 +116,10 @@ impl<'a> Sampler<'a> {
     }
 
     fn read(&mut self) -> Result<Sample> {
-        let io = |error| Error::io("read", self.directory.path(), error);
-        let filled = getdents64(self.descriptor.as_fd(), &mut self.buffer).map_err(io)?;
+        let path = self.directory.path();
+        let filled = linux_getdents::read(self.descriptor.as_fd(), &mut self.buffer, path)?;
         let bytes = &self.buffer[..filled];
-        decode::check(bytes).map_err(|bad| malformed(self.directory.path(), bad))?;
+        linux_getdents::check(bytes, path)?;
         let mut sample = Sample {
             entries: 0,
             name_bytes: 0,
@@ -140,7 +139,7 @@ impl<'a> Sampler<'a> {
         }
         if filled > 0 && filled + RECORD_BYTES_MAX < SAMPLE_BYTES {
             let mut rest = [0; 512];
-            sample.ended = getdents64(self.descriptor.as_fd(), &mut rest).map_err(io)? == 0;
+            sample.ended = linux_getdents::read(self.descriptor.as_fd(), &mut rest, path)? == 0;
         }
         Ok(sample)
     }

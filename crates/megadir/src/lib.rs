@@ -60,8 +60,6 @@
 
 #![warn(missing_docs)]
 
-#[cfg(windows)]
-mod access_list;
 mod attribute_listing;
 mod attributes;
 mod backend;
@@ -112,8 +110,6 @@ mod tree_path;
 pub mod usage;
 mod walk;
 
-#[cfg(windows)]
-pub use access_list::AccessList;
 pub use attribute_listing::AttributeListing;
 pub use attribute_listing::policy::{self as attribute_policy, AttributeChoice, Strategy};
 pub use attributes::{Attributes, StatMask, Time, Utc};
@@ -132,6 +128,10 @@ pub use estimate::{Estimate, estimate};
 pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
+#[cfg(windows)]
+pub use megadir_sys::windows::access_list::AccessList;
+#[cfg(target_os = "linux")]
+pub use mount_id::mount_id;
 pub use options::{
     BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, PositionRange, ReadAhead, ReadOptions, SHARES_MAX, THREADS_MAX,
 };

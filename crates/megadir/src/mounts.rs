@@ -55,11 +55,15 @@ impl<'t> Line<'t> {
 
     /// Value of an option of the file system; empty for an option without a value.
     pub(crate) fn option(&self, name: &str) -> Option<&'t [u8]> {
-        self.options.split(|byte| *byte == b',').find_map(|option| {
-            let rest = option.strip_prefix(name.as_bytes())?;
-            if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"=") }
-        })
+        option(self.options, name)
     }
+}
+
+fn option<'t>(options: &'t [u8], name: &str) -> Option<&'t [u8]> {
+    options.split(|byte| *byte == b',').find_map(|option| {
+        let rest = option.strip_prefix(name.as_bytes())?;
+        if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b"=") }
+    })
 }
 
 fn lines(table: &[u8]) -> impl Iterator<Item = Line<'_>> {
@@ -73,8 +77,7 @@ pub(crate) fn table() -> io::Result<Vec<u8>> {
 
 impl Mount {
     pub(crate) fn has_option(&self, name: &str) -> bool {
-        let of_option = |option: &[u8]| option.split(|byte| *byte == b'=').next() == Some(name.as_bytes());
-        self.options.split(|byte| *byte == b',').any(of_option)
+        option(&self.options, name).is_some()
     }
 }
 
@@ -86,7 +89,7 @@ impl Mounts {
     fn parse(text: &[u8]) -> Self {
         let mut parsed = Self { mounts: Vec::new(), names: BTreeSet::new(), lengths: [false; 256] };
         for Line { id, point, own_options, driver, options, .. } in lines(text) {
-            let maps_users = own_options.split(|byte| *byte == b',').any(|option| option == b"idmapped");
+            let maps_users = option(own_options, "idmapped").is_some();
             parsed.mounts.push(Mount { id, maps_users, driver: driver.into(), options: options.into() });
             let name = unescaped(point.rsplit(|byte| *byte == b'/').next().unwrap_or(point));
             parsed.lengths[name.len() & 255] = true;

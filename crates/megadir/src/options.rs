@@ -130,6 +130,21 @@ impl ReadOptions {
     }
 }
 
+/// Starts as many threads as the system allows; fails only if it allows none.
+pub(crate) fn started<T, E>(
+    starts: impl Iterator<Item = std::result::Result<T, E>>,
+) -> std::result::Result<Vec<T>, E> {
+    let mut threads = Vec::new();
+    for start in starts {
+        match start {
+            Ok(thread) => threads.push(thread),
+            Err(error) if threads.is_empty() => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(threads)
+}
+
 /// Joins the threads and resumes their panics, so that a lost part is not taken for the end.
 pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {

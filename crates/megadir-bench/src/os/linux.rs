@@ -3,11 +3,12 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags, Timespec, Timestamps};
+use megadir::mount_id;
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 pub(crate) use rustix::path::Arg;
 
@@ -80,20 +81,8 @@ pub(crate) fn open_and_compare(
 ) -> Result<OwnedFd, Errno> {
     let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     let same_device = rustix::fs::fstat(&directory)?.st_dev == rustix::fs::fstat(parent)?.st_dev;
-    let same_mount = mount_id(parent).is_some_and(|mount| mount_id(directory.as_fd()) == Some(mount));
+    let same_mount = mount_id(parent).is_some_and(|mount| mount_id(&directory) == Some(mount));
     if same_device && same_mount { Ok(directory) } else { Err(Errno::XDEV) }
-}
-
-/// By statx (Linux 5.8), otherwise from /proc.
-fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
-    let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-    if let Ok(status) = rustix::fs::statx(directory, "", flags, StatxFlags::MNT_ID)
-        && StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID)
-    {
-        return Some(status.stx_mnt_id);
-    }
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", directory.as_raw_fd())).ok()?;
-    info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
 }
 
 /// With its own read position.

@@ -5,20 +5,20 @@ use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
 
 use windows_sys::Win32::Foundation::ERROR_INSUFFICIENT_BUFFER;
 use windows_sys::Win32::Security::{
-    DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SE_DACL_AUTO_INHERIT_REQ, SE_DACL_AUTO_INHERITED,
-    SE_DACL_PRESENT, SE_DACL_PROTECTED, SetKernelObjectSecurity,
+    DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, OBJECT_SECURITY_INFORMATION,
+    SE_DACL_AUTO_INHERIT_REQ, SE_DACL_AUTO_INHERITED, SE_DACL_PRESENT, SE_DACL_PROTECTED,
+    SetKernelObjectSecurity,
 };
 
-/// Right to read a file's access list; [`CHANGE`] to change it.
-pub const READ: u32 = 0x0002_0000;
-pub const CHANGE: u32 = 0x0004_0000;
+use super::succeeded;
 
 const BYTES: usize = 1024;
 const BYTES_MAX: usize = (64 << 10) + BYTES;
 const PLACE: usize = 16;
 const CONTROL: usize = 2;
 
-/// Lists are equal if they have the same entries in the same order and agree on inheritance.
+/// Access list (DACL) of a file. Lists are equal if they have the same entries in the same order and agree on
+/// inheritance.
 #[derive(Clone, Debug)]
 pub struct AccessList {
     /// Descriptor with the list only, aligned as the system requires.
@@ -26,38 +26,19 @@ pub struct AccessList {
 }
 
 impl AccessList {
-    /// The file must be opened with [`READ`], which every reader has.
+    /// Access right to read the list (`READ_CONTROL`), part of the right to read the file.
+    pub const READ: u32 = 0x0002_0000;
+    /// Access right to set the list (`WRITE_DAC`).
+    pub const CHANGE: u32 = 0x0004_0000;
+
+    /// Reads the list of an open file. Errors: access denied, if the file was not opened with [`AccessList::READ`].
     pub fn of(file: &impl AsHandle) -> io::Result<Self> {
-        let (mut bytes, mut needed) = (BYTES, 0);
-        loop {
-            let mut units = vec![0_u64; bytes.div_ceil(8)];
-            let (to, length) = (units.as_mut_ptr(), size_of_val(&units[..]) as u32);
-            // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as
-            // it requires.
-            let succeeded = unsafe {
-                GetKernelObjectSecurity(
-                    file.as_handle().as_raw_handle(),
-                    DACL_SECURITY_INFORMATION,
-                    to.cast(),
-                    length,
-                    &raw mut needed,
-                )
-            };
-            if succeeded != 0 {
-                let list = Self { units };
-                return list.entries().is_some().then_some(list).ok_or_else(malformed);
-            }
-            let error = io::Error::last_os_error();
-            let needed = needed as usize;
-            let is_short = error.raw_os_error() == Some(ERROR_INSUFFICIENT_BUFFER as i32);
-            if !is_short || needed <= bytes || needed > BYTES_MAX {
-                return Err(error);
-            }
-            bytes = needed;
-        }
+        let list = Self { units: descriptor(file.as_handle(), DACL_SECURITY_INFORMATION)? };
+        list.entries().is_some().then_some(list).ok_or_else(malformed)
     }
 
-    /// The file must be opened with [`READ`] and [`CHANGE`]. Fails if the system has stored a different list.
+    /// Replaces the list of an open file. Errors: access denied, if the file was not opened with [`AccessList::READ`] and
+    /// [`AccessList::CHANGE`]; an error if the file system stored a different list.
     pub fn give(&self, file: &impl AsHandle) -> io::Result<()> {
         self.set(file.as_handle())?;
         match Self::of(file)? == *self {
@@ -74,29 +55,24 @@ impl AccessList {
         }
         // SAFETY: the handle is open for the call, which reads the descriptor. The system wrote the descriptor
         // itself with a list that lies within it (`entries`), and checks it again.
-        let succeeded = unsafe {
+        succeeded(unsafe {
             SetKernelObjectSecurity(
                 file.as_raw_handle(),
                 DACL_SECURITY_INFORMATION,
                 units.as_mut_ptr().cast(),
             )
-        };
-        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        self.units.iter().flat_map(|unit| unit.to_ne_bytes()).collect()
+        })
     }
 
     fn control(&self) -> u16 {
-        let bytes = self.bytes();
+        let bytes = bytes_of(&self.units);
         u16::from_ne_bytes([bytes[CONTROL], bytes[CONTROL + 1]])
     }
 
     /// `Some(None)` without a list, which allows everything to everyone; `None` if the list exceeds the
     /// descriptor.
     fn entries(&self) -> Option<Option<Vec<u8>>> {
-        let bytes = self.bytes();
+        let bytes = bytes_of(&self.units);
         let at = u32::from_ne_bytes(bytes.get(PLACE..PLACE + 4)?.try_into().ok()?) as usize;
         if self.control() & SE_DACL_PRESENT == 0 || at == 0 {
             return Some(None);
@@ -123,6 +99,33 @@ impl PartialEq for AccessList {
 }
 
 impl Eq for AccessList {}
+
+/// Security descriptor of a file with this information, aligned as the system requires.
+pub(super) fn descriptor(
+    file: BorrowedHandle<'_>,
+    wanted: OBJECT_SECURITY_INFORMATION,
+) -> io::Result<Vec<u64>> {
+    let (mut bytes, mut needed) = (BYTES, 0);
+    loop {
+        let mut units = vec![0_u64; bytes.div_ceil(8)];
+        let (to, length) = (units.as_mut_ptr().cast(), size_of_val(&units[..]) as u32);
+        // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it requires.
+        let result = succeeded(unsafe {
+            GetKernelObjectSecurity(file.as_raw_handle(), wanted, to, length, &raw mut needed)
+        });
+        let Err(error) = result else { return Ok(units) };
+        let needed = needed as usize;
+        let is_short = error.raw_os_error() == Some(ERROR_INSUFFICIENT_BUFFER as i32);
+        if !is_short || needed <= bytes || needed > BYTES_MAX {
+            return Err(error);
+        }
+        bytes = needed;
+    }
+}
+
+pub(super) fn bytes_of(units: &[u64]) -> Vec<u8> {
+    units.iter().flat_map(|unit| unit.to_ne_bytes()).collect()
+}
 
 fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "an access list that is none")
@@ -159,7 +162,7 @@ mod tests {
     fn made(name: &str) -> (std::path::PathBuf, File) {
         let path = std::env::temp_dir().join(format!("megadir-access-{}-{name}", std::process::id()));
         // Both rights, plus write, read attributes and wait.
-        let access = READ | CHANGE | 0x0012_0116;
+        let access = AccessList::READ | AccessList::CHANGE | 0x0012_0116;
         let file = OpenOptions::new().write(true).access_mode(access).create_new(true).open(&path).unwrap();
         (path, file)
     }

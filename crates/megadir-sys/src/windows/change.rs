@@ -64,10 +64,7 @@ pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<(
     // Times of 0 stay unchanged; so would attributes of 0.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
     let told = FILE_BASIC_INFORMATION { FileAttributes: attributes, ..FILE_BASIC_INFORMATION::default() };
-    match set(file, &told, FileBasicInformation) {
-        0 => Ok(()),
-        status => Err(super::error_of(status)),
-    }
+    super::checked(set(file, &told, FileBasicInformation))
 }
 
 #[repr(C)]
@@ -91,10 +88,7 @@ pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name:
         name: [0; NAME_UNITS_MAX],
     };
     told.name[..name.len()].copy_from_slice(name);
-    match set(file, &told, FileRenameInformation) {
-        0 => Ok(()),
-        status => Err(super::error_of(status)),
-    }
+    super::checked(set(file, &told, FileRenameInformation))
 }
 
 fn set<T>(file: BorrowedHandle<'_>, told: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {

@@ -16,10 +16,7 @@ pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> 
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     // SAFETY: the routine is a function of the program and lives as long as the process.
-    match unsafe { SetConsoleCtrlHandler(Some(handle), 1) } {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    super::succeeded(unsafe { SetConsoleCtrlHandler(Some(handle), 1) })
 }
 
 /// 1 stops further handling. Closing the console, logging off and shutting down still end the process.

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io;
 use std::os::windows::ffi::OsStringExt;
 use std::os::windows::fs::OpenOptionsExt;
-use std::os::windows::io::AsRawHandle;
+use std::os::windows::io::AsHandle;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{
     DISK_PERFORMANCE, IOCTL_DISK_PERFORMANCE, IOCTL_DISK_PERFORMANCE_OFF, IOCTL_STORAGE_QUERY_PROPERTY,
     PropertyStandardQuery, STORAGE_PROPERTY_ID, StorageDeviceProperty, StorageDeviceSeekPenaltyProperty,
     StorageDeviceTrimProperty,
 };
+
+use super::control;
 
 const DESCRIPTION_BYTES: usize = 1024;
 /// Offsets in `STORAGE_DEVICE_DESCRIPTOR`: vendor, product, bus.
@@ -67,25 +68,9 @@ impl Disk {
         let asked = [property, PropertyStandardQuery, 0];
         // Words, because the answer begins with numbers.
         let mut told = vec![0_u32; bytes_max / 4];
-        let mut returned = 0_u32;
-        // SAFETY: the system reads the query, writes at most `told`'s bytes, and keeps no pointer.
-        let succeeded = unsafe {
-            DeviceIoControl(
-                self.0.as_raw_handle(),
-                IOCTL_STORAGE_QUERY_PROPERTY,
-                asked.as_ptr().cast(),
-                size_of_val(&asked) as u32,
-                told.as_mut_ptr().cast(),
-                size_of_val(&told[..]) as u32,
-                &raw mut returned,
-                std::ptr::null_mut(),
-            )
-        };
-        if succeeded == 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let returned = control(self.0.as_handle(), IOCTL_STORAGE_QUERY_PROPERTY, &asked, &mut told[..])?;
         let mut bytes: Vec<u8> = told.iter().flat_map(|word| word.to_le_bytes()).collect();
-        bytes.truncate(returned as usize);
+        bytes.truncate(returned);
         Ok(bytes)
     }
 }
@@ -101,24 +86,7 @@ pub struct Counting {
 impl Counting {
     pub fn read_bytes(&self) -> io::Result<u64> {
         let mut told = DISK_PERFORMANCE::default();
-        let (size, mut returned) = (size_of::<DISK_PERFORMANCE>() as u32, 0_u32);
-        // SAFETY: the system writes at most one such structure, which consists of numbers, and keeps no pointer
-        // to it: the device is open for synchronous use.
-        let succeeded = unsafe {
-            DeviceIoControl(
-                self.disk.0.as_raw_handle(),
-                IOCTL_DISK_PERFORMANCE,
-                std::ptr::null(),
-                0,
-                (&raw mut told).cast(),
-                size,
-                &raw mut returned,
-                std::ptr::null_mut(),
-            )
-        };
-        if succeeded == 0 {
-            return Err(io::Error::last_os_error());
-        }
+        control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE, &(), &mut told)?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         Ok(told.BytesRead.cast_unsigned())
     }
@@ -127,20 +95,7 @@ impl Counting {
 impl Drop for Counting {
     fn drop(&mut self) {
         for _ in 0..self.asked.load(Ordering::Relaxed) {
-            let mut returned = 0_u32;
-            // SAFETY: only the number of returned bytes is written; the device is open for synchronous use.
-            unsafe {
-                DeviceIoControl(
-                    self.disk.0.as_raw_handle(),
-                    IOCTL_DISK_PERFORMANCE_OFF,
-                    std::ptr::null(),
-                    0,
-                    std::ptr::null_mut(),
-                    0,
-                    &raw mut returned,
-                    std::ptr::null_mut(),
-                )
-            };
+            let _ = control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE_OFF, &(), &mut ());
         }
     }
 }

@@ -11,8 +11,6 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Storage::FileSystem::GetFileInformationByHandleEx;
 use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, PIO_APC_ROUTINE};
-use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
-use windows_sys::w;
 
 /// Aligned as the calls require.
 #[derive(Debug)]
@@ -44,12 +42,11 @@ pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer)
     let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
     // SAFETY: the system writes at most `length` bytes to the buffer, which is borrowed exclusively for the
     // call and aligned to 8 bytes, and keeps no pointer to it: the directory is open for synchronous use.
-    let succeeded = unsafe { GetFileInformationByHandleEx(directory.as_raw_handle(), class, to, length) };
-    if succeeded != 0 {
-        return Ok(true);
+    let result = unsafe { GetFileInformationByHandleEx(directory.as_raw_handle(), class, to, length) };
+    match super::succeeded(result) {
+        Err(error) if error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32) => Ok(false),
+        result => result.map(|()| true),
     }
-    let error = io::Error::last_os_error();
-    if error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32) { Ok(false) } else { Err(error) }
 }
 
 /// `NtQueryDirectoryFile`, from the start if `restart` is set. Returns the number of bytes, `None` at the end
@@ -132,10 +129,7 @@ pub fn nt_query_ex(
 fn nt_query_directory_file_ex() -> Option<NtQueryDirectoryFileEx> {
     static FOUND: OnceLock<Option<NtQueryDirectoryFileEx>> = OnceLock::new();
     *FOUND.get_or_init(|| {
-        // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
-        let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
-        // SAFETY: the module is loaded or null, for which the result is null; the name ends with a NUL.
-        let found = unsafe { GetProcAddress(ntdll, c"NtQueryDirectoryFileEx".as_ptr().cast()) }?;
+        let found = super::find_in_ntdll(c"NtQueryDirectoryFileEx")?;
         // SAFETY: both are pointers to functions of the system's calling convention, and the function of this
         // name has this documented signature.
         Some(unsafe {

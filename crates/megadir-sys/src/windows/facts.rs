@@ -17,7 +17,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     WIN32_FILE_ATTRIBUTE_DATA,
 };
 
-use super::open;
+use super::{checked, open, succeeded, units, wide};
 
 pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
 
@@ -45,10 +45,7 @@ pub struct Facts {
 pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     let mut told = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open for the call, and the system writes one such structure.
-    let succeeded = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) })?;
     let basic: FILE_BASIC_INFO = ask(file, FileBasicInfo)?;
     let attributes = told.dwFileAttributes;
     Ok(Facts {
@@ -68,8 +65,7 @@ pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
 /// `GetFileAttributesExW` of a path without a NUL. Links are not followed, and the kind of a reparse point is
 /// unknown.
 pub fn of_path(path: &[u16]) -> io::Result<Facts> {
-    let path: Vec<u16> = path.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
-    of_terminated(&path)
+    of_terminated(&super::terminated(path.iter().copied()))
 }
 
 /// As [`of_path`] without allocating; the path must end with a NUL.
@@ -80,11 +76,7 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     let mut told = WIN32_FILE_ATTRIBUTE_DATA::default();
     // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live
     // until the call returns.
-    let succeeded =
-        unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut told).cast()) };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut told).cast()) })?;
     Ok(Facts {
         attributes: told.dwFileAttributes,
         created: time(told.ftCreationTime),
@@ -103,10 +95,7 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     let mut told = FILE_NETWORK_OPEN_INFORMATION::default();
     // SAFETY: the name is only read within its length, and the system writes one such structure; all live until
     // the call returns.
-    let status = unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut told) };
-    if status != 0 {
-        return Err(super::error_of(status));
-    }
+    checked(unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut told) })?;
     Ok(Facts {
         attributes: told.FileAttributes,
         created: told.CreationTime,
@@ -220,7 +209,7 @@ pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
 pub(super) fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
     let mut told = T::default();
     // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes.
-    let succeeded = unsafe {
+    let result = unsafe {
         GetFileInformationByHandleEx(
             file.as_raw_handle(),
             class,
@@ -228,13 +217,10 @@ pub(super) fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HAND
             size_of::<T>() as u32,
         )
     };
-    if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
+    succeeded(result).map(|()| told)
 }
 
-fn wide(high: u32, low: u32) -> u64 {
-    (u64::from(high) << 32) | u64::from(low)
-}
-
-fn time(time: FILETIME) -> i64 {
-    wide(time.dwHighDateTime, time.dwLowDateTime).cast_signed()
+/// Units of 100 ns since 1601.
+pub(super) fn time(time: FILETIME) -> i64 {
+    units(time).cast_signed()
 }

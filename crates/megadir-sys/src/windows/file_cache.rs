@@ -3,18 +3,18 @@
 //! in RAMMap), so callers must verify the effect.
 
 use std::io;
-use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::os::windows::io::{AsRawHandle, OwnedHandle};
 
-use windows_sys::Win32::Foundation::{ERROR_NOT_ALL_ASSIGNED, ERROR_NOT_SUPPORTED, HANDLE, LUID, NTSTATUS};
+use windows_sys::Win32::Foundation::{ERROR_NOT_ALL_ASSIGNED, ERROR_NOT_SUPPORTED, LUID, NTSTATUS};
 use windows_sys::Win32::Security::{
     AdjustTokenPrivileges, LUID_AND_ATTRIBUTES, LookupPrivilegeValueW, SE_PRIVILEGE_ENABLED,
     TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES, TOKEN_QUERY,
 };
-use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Memory::SetSystemFileCacheSize;
-use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 use windows_sys::core::PCWSTR;
-use windows_sys::{s, w};
+use windows_sys::w;
+
+use super::{checked, owner, succeeded};
 
 const MEMORY_LISTS: i32 = 80;
 const FLUSH_MODIFIED: i32 = 3;
@@ -24,16 +24,7 @@ type Set = unsafe extern "system" fn(i32, *const core::ffi::c_void, u32) -> NTST
 
 /// Enables the privileges that [`forget`] needs. "Not all privileges" without administrator rights.
 pub fn may_forget() -> io::Result<()> {
-    let mut token: HANDLE = std::ptr::null_mut();
-    // SAFETY: returns a constant that stands for the process itself.
-    let process = unsafe { GetCurrentProcess() };
-    // SAFETY: the system writes one handle.
-    let opened = unsafe { OpenProcessToken(process, TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &raw mut token) };
-    if opened == 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call succeeded, so this is a handle that no other owner has.
-    let token = unsafe { OwnedHandle::from_raw_handle(token) };
+    let token = owner::token(TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY)?;
     for privilege in [w!("SeIncreaseQuotaPrivilege"), w!("SeProfileSingleProcessPrivilege")] {
         enable(&token, privilege)?;
     }
@@ -44,9 +35,7 @@ pub fn may_forget() -> io::Result<()> {
 fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
     let mut luid = LUID::default();
     // SAFETY: the name is a constant that ends with a NUL; the system writes one number.
-    if unsafe { LookupPrivilegeValueW(std::ptr::null(), privilege, &raw mut luid) } == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { LookupPrivilegeValueW(std::ptr::null(), privilege, &raw mut luid) })?;
     let wanted = TOKEN_PRIVILEGES {
         PrivilegeCount: 1,
         Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
@@ -66,25 +55,17 @@ fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
 /// Writes dirty pages and drops everything cached that no process uses, on the whole machine.
 pub fn forget() -> io::Result<()> {
     // SAFETY: takes numbers only; this pair is documented to empty the cache's working set.
-    if unsafe { SetSystemFileCacheSize(usize::MAX, usize::MAX, 0) } == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { SetSystemFileCacheSize(usize::MAX, usize::MAX, 0) })?;
     let set = find()?;
     for order in [FLUSH_MODIFIED, PURGE_STANDBY] {
         // SAFETY: the system reads one 32-bit number.
-        let status = unsafe { set(MEMORY_LISTS, (&raw const order).cast(), size_of::<i32>() as u32) };
-        if status != 0 {
-            return Err(super::error_of(status));
-        }
+        checked(unsafe { set(MEMORY_LISTS, (&raw const order).cast(), size_of::<i32>() as u32) })?;
     }
     Ok(())
 }
 
 fn find() -> io::Result<Set> {
-    // SAFETY: the name ends with a NUL; the module is in every process.
-    let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
-    // SAFETY: the module stays loaded as long as the process; the name ends with a NUL.
-    let found = unsafe { GetProcAddress(ntdll, s!("NtSetSystemInformation")) };
+    let found = super::find_in_ntdll(c"NtSetSystemInformation");
     let found = found.ok_or_else(|| io::Error::from_raw_os_error(ERROR_NOT_SUPPORTED as i32))?;
     // SAFETY: the function of this name takes a class, a pointer and a length, and returns a status.
     Ok(unsafe { std::mem::transmute::<unsafe extern "system" fn() -> isize, Set>(found) })

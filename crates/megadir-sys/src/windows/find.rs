@@ -8,6 +8,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     FindFirstFileExW, FindNextFileW, WIN32_FIND_DATAW,
 };
 
+use super::facts::{REPARSE_POINT, time};
+
 pub struct Search {
     handle: HANDLE,
     data: Box<WIN32_FIND_DATAW>,
@@ -36,7 +38,7 @@ impl Search {
     /// `pattern` is like `C:\folder\*`, without a NUL. `basic` omits short names (8.3); `large_fetch` requests
     /// larger internal buffers. "Not found" if nothing matches.
     pub fn open(pattern: &[u16], basic: bool, large_fetch: bool) -> io::Result<Self> {
-        let pattern: Vec<u16> = pattern.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
+        let pattern = super::terminated(pattern.iter().copied());
         let mut data = Box::<WIN32_FIND_DATAW>::default();
         // SAFETY: the pattern ends with a NUL, and the system writes one entry to `data`; both live until the
         // call returns.
@@ -60,26 +62,20 @@ impl Search {
     pub fn next_entry(&mut self) -> io::Result<Option<Found<'_>>> {
         if !std::mem::take(&mut self.first) {
             // SAFETY: the search is open, and the system writes one entry to `data`.
-            let found = unsafe { FindNextFileW(self.handle, &raw mut *self.data) };
-            if found == 0 {
-                let error = io::Error::last_os_error();
-                let ended = error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32);
-                return if ended { Ok(None) } else { Err(error) };
+            match super::succeeded(unsafe { FindNextFileW(self.handle, &raw mut *self.data) }) {
+                Err(error) if error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32) => return Ok(None),
+                found => found?,
             }
         }
         let data = &*self.data;
         let length = data.cFileName.iter().position(|unit| *unit == 0).unwrap_or(data.cFileName.len());
-        let wide = |high: u32, low: u32| (u64::from(high) << 32) | u64::from(low);
-        let time = |time: windows_sys::Win32::Foundation::FILETIME| {
-            wide(time.dwHighDateTime, time.dwLowDateTime).cast_signed()
-        };
-        let is_reparse_point = data.dwFileAttributes & super::facts::REPARSE_POINT != 0;
+        let is_reparse_point = data.dwFileAttributes & REPARSE_POINT != 0;
         Ok(Some(Found {
             attributes: data.dwFileAttributes,
             reparse_tag: if is_reparse_point { data.dwReserved0 } else { 0 },
             created: time(data.ftCreationTime),
             written: time(data.ftLastWriteTime),
-            size_bytes: wide(data.nFileSizeHigh, data.nFileSizeLow),
+            size_bytes: super::wide(data.nFileSizeHigh, data.nFileSizeLow),
             name: &data.cFileName[..length],
         }))
     }

@@ -5,9 +5,7 @@ use std::io;
 
 use windows_sys::Wdk::System::Threading::{PROCESSINFOCLASS, ProcessIoPriority};
 use windows_sys::Win32::Foundation::{HANDLE, NTSTATUS};
-use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
-use windows_sys::w;
 
 /// `IoPriorityVeryLow`: the priority of the system's background work.
 static VERY_LOW: u32 = 0;
@@ -17,11 +15,7 @@ type NtSetInformationProcess =
 
 /// Fails with [`io::ErrorKind::Unsupported`] if the system lacks the call.
 pub fn make_idle() -> io::Result<()> {
-    // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
-    let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
-    // SAFETY: the module is loaded or null, for which the result is null; the name ends with a NUL.
-    let found = unsafe { GetProcAddress(ntdll, c"NtSetInformationProcess".as_ptr().cast()) };
-    let found = found.ok_or(io::ErrorKind::Unsupported)?;
+    let found = super::find_in_ntdll(c"NtSetInformationProcess").ok_or(io::ErrorKind::Unsupported)?;
     // SAFETY: both are pointers to functions of the system's calling convention, and the function of this name
     // has this documented signature.
     let set = unsafe {
@@ -30,6 +24,5 @@ pub fn make_idle() -> io::Result<()> {
     // SAFETY: returns a constant that stands for this process.
     let process = unsafe { GetCurrentProcess() };
     // SAFETY: the system reads one number, which lives until the call returns.
-    let status = unsafe { set(process, ProcessIoPriority, (&raw const VERY_LOW).cast(), 4) };
-    if status == 0 { Ok(()) } else { Err(super::error_of(status)) }
+    super::checked(unsafe { set(process, ProcessIoPriority, (&raw const VERY_LOW).cast(), 4) })
 }

@@ -20,14 +20,79 @@ pub mod system;
 pub mod volume;
 pub mod volume_settings;
 
+use std::ffi::CStr;
 use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
 use windows_sys::Win32::Foundation::{
     ERROR_CALL_NOT_IMPLEMENTED, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, ERROR_INVALID_FUNCTION,
-    ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, NTSTATUS, RtlNtStatusToDosError,
-    STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_DEVICE_REQUEST,
-    STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
+    ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, FILETIME, NTSTATUS,
+    RtlNtStatusToDosError, STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY,
+    STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER,
+    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
+use windows_sys::Win32::System::IO::DeviceIoControl;
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
+use windows_sys::core::BOOL;
+use windows_sys::w;
+
+/// Result of a call of Win32 that has just returned.
+fn succeeded(result: BOOL) -> io::Result<()> {
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Result of a call of the native interface.
+fn checked(status: NTSTATUS) -> io::Result<()> {
+    if status == 0 { Ok(()) } else { Err(error_of(status)) }
+}
+
+/// Function of the system with this name; `None` if it lacks the function.
+fn find_in_ntdll(name: &CStr) -> Option<unsafe extern "system" fn() -> isize> {
+    // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
+    let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
+    // SAFETY: the module is loaded or null, for which the result is null; the name ends with a NUL.
+    unsafe { GetProcAddress(ntdll, name.as_ptr().cast()) }
+}
+
+/// Sends a request to a device or volume that is open for synchronous use. Returns the number of bytes that it wrote to
+/// `told`. Both must consist of numbers.
+fn control<A: ?Sized, T: ?Sized>(
+    device: BorrowedHandle<'_>,
+    code: u32,
+    asked: &A,
+    told: &mut T,
+) -> io::Result<usize> {
+    let (asked_bytes, told_bytes, mut returned) = (size_of_val(asked), size_of_val(told), 0_u32);
+    // SAFETY: the system reads and writes at most the bytes of the two, and keeps no pointer, because the device is open for
+    // synchronous use.
+    let result = unsafe {
+        DeviceIoControl(
+            device.as_raw_handle(),
+            code,
+            (&raw const *asked).cast(),
+            asked_bytes as u32,
+            (&raw mut *told).cast(),
+            told_bytes as u32,
+            &raw mut returned,
+            std::ptr::null_mut(),
+        )
+    };
+    succeeded(result).map(|()| returned as usize)
+}
+
+/// Text with a NUL at its end and nowhere else.
+fn terminated(text: impl IntoIterator<Item = u16>) -> Vec<u16> {
+    text.into_iter().filter(|unit| *unit != 0).chain([0]).collect()
+}
+
+fn wide(high: u32, low: u32) -> u64 {
+    (u64::from(high) << 32) | u64::from(low)
+}
+
+/// Units of 100 ns.
+pub(crate) fn units(time: FILETIME) -> u64 {
+    wide(time.dwHighDateTime, time.dwLowDateTime)
+}
 
 /// A file that is being removed counts as not found, and a directory in place of a file as a directory (Win32
 /// reports "access denied" for both).

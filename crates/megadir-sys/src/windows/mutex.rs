@@ -9,7 +9,7 @@ use windows_sys::Win32::System::Threading::CreateMutexW;
 /// `name` is `Global\...` for all sessions, without a NUL; held until the handle is closed. `None` if it exists
 /// or cannot be created.
 pub fn hold_new(name: &[u16]) -> Option<OwnedHandle> {
-    let name: Vec<u16> = name.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
+    let name = super::terminated(name.iter().copied());
     // SAFETY: the name ends with a NUL and lives until the call returns; there are no attributes.
     let made = unsafe { CreateMutexW(std::ptr::null(), 0, name.as_ptr()) };
     // SAFETY: reads a number of the calling thread, set by the call before.

@@ -78,7 +78,7 @@ pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> i
     let mut io_status = IO_STATUS_BLOCK::default();
     // SAFETY: every pointer is to memory that lives until the call returns, which is when it is done: the file
     // is opened for synchronous use. The name is only read within its length.
-    let status = unsafe {
+    super::checked(unsafe {
         NtCreateFile(
             &raw mut opened,
             access,
@@ -92,10 +92,7 @@ pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> i
             std::ptr::null(),
             0,
         )
-    };
-    if status != 0 {
-        return Err(super::error_of(status));
-    }
+    })?;
     // SAFETY: the call succeeded, so this is a handle that no other owner has.
     Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
 }

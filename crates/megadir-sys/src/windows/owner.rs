@@ -6,12 +6,15 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHand
 
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::Win32::Security::{
-    GetKernelObjectSecurity, GetTokenInformation, OWNER_SECURITY_INFORMATION, TOKEN_INFORMATION_CLASS,
-    TOKEN_QUERY, TokenOwner, TokenUser,
+    GetTokenInformation, OWNER_SECURITY_INFORMATION, TOKEN_ACCESS_MASK, TOKEN_INFORMATION_CLASS, TOKEN_QUERY,
+    TokenOwner, TokenUser,
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// Room for a descriptor or a token's answer with one identifier of at most 68 bytes, aligned like pointers.
+use super::access_list::{bytes_of, descriptor};
+use super::succeeded;
+
+/// Room for a token's answer with one identifier of at most 68 bytes, aligned like pointers.
 const UNITS: usize = 32;
 /// Everyone: the owner on file systems that store none (FAT).
 const WORLD: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
@@ -24,7 +27,7 @@ pub fn is_own(file: BorrowedHandle<'_>) -> io::Result<bool> {
     if owner == WORLD {
         return Ok(true);
     }
-    let token = token()?;
+    let token = token(TOKEN_QUERY)?;
     Ok(owner == of_token(&token, TokenUser)? || owner == of_token(&token, TokenOwner)?)
 }
 
@@ -38,29 +41,8 @@ fn identifier(bytes: &[u8], at: usize) -> io::Result<&[u8]> {
     bytes.get(at..at + 8 + 4 * usize::from(count)).ok_or_else(malformed)
 }
 
-fn bytes_of(units: &[u64; UNITS]) -> Vec<u8> {
-    units.iter().flat_map(|unit| unit.to_ne_bytes()).collect()
-}
-
 fn owner_of(file: BorrowedHandle<'_>) -> io::Result<Vec<u8>> {
-    let mut units = [0_u64; UNITS];
-    let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);
-    let mut needed = 0;
-    // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it
-    // requires.
-    let succeeded = unsafe {
-        GetKernelObjectSecurity(
-            file.as_raw_handle(),
-            OWNER_SECURITY_INFORMATION,
-            to.cast(),
-            length,
-            &raw mut needed,
-        )
-    };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let bytes = bytes_of(&units);
+    let bytes = bytes_of(&descriptor(file, OWNER_SECURITY_INFORMATION)?);
     // Revision, padding, control, then the offset of the owner.
     let at = bytes.get(4..8).and_then(|at| at.try_into().ok()).map(u32::from_ne_bytes);
     match at {
@@ -69,15 +51,13 @@ fn owner_of(file: BorrowedHandle<'_>) -> io::Result<Vec<u8>> {
     }
 }
 
-fn token() -> io::Result<OwnedHandle> {
+/// Token of this process.
+pub(super) fn token(access: TOKEN_ACCESS_MASK) -> io::Result<OwnedHandle> {
     let mut token: HANDLE = std::ptr::null_mut();
     // SAFETY: returns a constant that stands for this process.
     let process = unsafe { GetCurrentProcess() };
     // SAFETY: writes one handle.
-    let succeeded = unsafe { OpenProcessToken(process, TOKEN_QUERY, &raw mut token) };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe { OpenProcessToken(process, access, &raw mut token) })?;
     // SAFETY: the call succeeded, so this is a handle that no other owner has.
     Ok(unsafe { OwnedHandle::from_raw_handle(token) })
 }
@@ -89,11 +69,9 @@ fn of_token(token: &OwnedHandle, class: TOKEN_INFORMATION_CLASS) -> io::Result<V
     let mut needed = 0;
     // SAFETY: the token is open for the call, and the system writes at most `length` bytes, aligned as it
     // requires.
-    let succeeded =
-        unsafe { GetTokenInformation(token.as_raw_handle(), class, to.cast(), length, &raw mut needed) };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    succeeded(unsafe {
+        GetTokenInformation(token.as_raw_handle(), class, to.cast(), length, &raw mut needed)
+    })?;
     // The pointer leads into the same buffer.
     let at = (units[0] as usize).checked_sub(units.as_ptr().addr()).ok_or_else(malformed)?;
     identifier(&bytes_of(&units), at).map(<[u8]>::to_vec)

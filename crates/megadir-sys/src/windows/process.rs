@@ -15,6 +15,8 @@ use windows_sys::Win32::System::Threading::{
     CreateEventW, GetCurrentProcess, INFINITE, SetEvent, WaitForSingleObject,
 };
 
+use super::succeeded;
+
 /// Handle duplicated into another process by [`give`], closed there on drop; the other process duplicates it
 /// first ([`take`]).
 #[derive(Debug)]
@@ -74,8 +76,8 @@ fn duplicate(
 ) -> io::Result<RawHandle> {
     let mut made: HANDLE = std::ptr::null_mut();
     // SAFETY: the system checks all three handles and writes one, which child processes do not inherit.
-    let succeeded = unsafe { DuplicateHandle(from, open, to, &raw mut made, 0, 0, options) };
-    if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(made) }
+    succeeded(unsafe { DuplicateHandle(from, open, to, &raw mut made, 0, 0, options) })?;
+    Ok(made)
 }
 
 fn this_process() -> HANDLE {
@@ -103,8 +105,7 @@ impl Gate {
 
     pub fn open(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
-        let succeeded = unsafe { SetEvent(self.event.as_raw_handle()) };
-        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        succeeded(unsafe { SetEvent(self.event.as_raw_handle()) })
     }
 
     pub fn wait(&self) -> io::Result<()> {
@@ -145,23 +146,21 @@ impl Job {
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
         // SAFETY: the system reads one such structure, which lives until the call returns.
-        let succeeded = unsafe {
+        succeeded(unsafe {
             SetInformationJobObject(
                 job.job.as_raw_handle(),
                 JobObjectExtendedLimitInformation,
                 (&raw const limits).cast(),
                 size_of_val(&limits) as u32,
             )
-        };
-        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
+        })?;
+        Ok(job)
     }
 
     /// "Access denied" if the process has ended, or is in a job that forbids it (before Windows 8: in any job).
     pub fn add(&self, process: BorrowedHandle<'_>) -> io::Result<()> {
         // SAFETY: both handles are open for the call.
-        let succeeded =
-            unsafe { AssignProcessToJobObject(self.job.as_raw_handle(), process.as_raw_handle()) };
-        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        succeeded(unsafe { AssignProcessToJobObject(self.job.as_raw_handle(), process.as_raw_handle()) })
     }
 }
 

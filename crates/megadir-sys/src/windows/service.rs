@@ -37,7 +37,7 @@ impl Services {
     }
 
     pub fn state(&self, name: &str) -> io::Result<State> {
-        let name: Vec<u16> = name.encode_utf16().filter(|unit| *unit != 0).chain([0]).collect();
+        let name = super::terminated(name.encode_utf16());
         // SAFETY: the manager is open, and the name ends with a NUL.
         let service = unsafe { OpenServiceW((self.0).0, name.as_ptr(), SERVICE_QUERY_STATUS) };
         if service.is_null() {
@@ -48,9 +48,7 @@ impl Services {
         let service = Handle(service);
         let mut status = SERVICE_STATUS::default();
         // SAFETY: the service is open, and the system writes one such structure.
-        if unsafe { QueryServiceStatus(service.0, &raw mut status) } == 0 {
-            return Err(io::Error::last_os_error());
-        }
+        super::succeeded(unsafe { QueryServiceStatus(service.0, &raw mut status) })?;
         Ok(if status.dwCurrentState == SERVICE_RUNNING { State::Running } else { State::Stopped })
     }
 }

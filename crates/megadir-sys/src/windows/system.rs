@@ -9,22 +9,16 @@ use windows_sys::Win32::System::JobObjects::{
     JOB_OBJECT_LIMIT_PROCESS_MEMORY, JOBOBJECT_EXTENDED_LIMIT_INFORMATION,
     JobObjectCpuRateControlInformation, JobObjectExtendedLimitInformation, QueryInformationJobObject,
 };
-use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Performance::QueryPerformanceFrequency;
 use windows_sys::Win32::System::Power::{GetSystemPowerStatus, SYSTEM_POWER_STATUS};
 use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX, OSVERSIONINFOW};
 use windows_sys::Win32::System::Threading::GetSystemTimes;
-use windows_sys::{s, w};
+
+use super::units;
 
 /// Version of Wine, such as `8.0`; measurements then say nothing about Windows.
 pub fn wine_version() -> Option<String> {
-    // SAFETY: the name ends with a NUL; the module is in every process.
-    let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
-    if ntdll.is_null() {
-        return None;
-    }
-    // SAFETY: the module stays loaded as long as the process; the name ends with a NUL.
-    let found = unsafe { GetProcAddress(ntdll, s!("wine_get_version")) }?;
+    let found = super::find_in_ntdll(c"wine_get_version")?;
     // SAFETY: Wine exports it as a function without arguments that returns a pointer to a string; Windows has
     // no export of that name.
     let version = unsafe {
@@ -80,11 +74,6 @@ pub fn processor_times() -> Option<ProcessorTimes> {
     let succeeded = unsafe { GetSystemTimes(&raw mut idle, &raw mut kernel, &raw mut user) };
     // Kernel time includes idle time.
     (succeeded != 0).then(|| ProcessorTimes { idle: units(idle), all: units(kernel) + units(user) })
-}
-
-/// Units of 100 ns.
-pub(crate) fn units(time: FILETIME) -> u64 {
-    (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)
 }
 
 pub fn counter_hz() -> Option<u64> {

@@ -30,7 +30,7 @@ pub fn size(file: BorrowedHandle<'_>) -> io::Result<Size> {
     let mut io_status = IO_STATUS_BLOCK::default();
     // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes, which are
     // numbers.
-    let status = unsafe {
+    super::checked(unsafe {
         NtQueryVolumeInformationFile(
             file.as_raw_handle(),
             &raw mut io_status,
@@ -38,6 +38,6 @@ pub fn size(file: BorrowedHandle<'_>) -> io::Result<Size> {
             size_of::<Size>() as u32,
             FileFsFullSizeInformation,
         )
-    };
-    if status == 0 { Ok(told) } else { Err(super::error_of(status)) }
+    })?;
+    Ok(told)
 }

@@ -8,7 +8,6 @@ use windows_sys::Win32::Foundation::MAX_PATH;
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_CASE_SENSITIVE_INFO, FileCaseSensitiveInfo, GetVolumeInformationByHandleW, VOLUME_NAME_GUID,
 };
-use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{
     FILE_FS_PERSISTENT_VOLUME_INFORMATION, FSCTL_QUERY_PERSISTENT_VOLUME_STATE,
     PERSISTENT_VOLUME_STATE_DEV_VOLUME, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED,
@@ -28,7 +27,7 @@ pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
     let (mut serial, mut name_max, mut flags) = (0_u32, 0_u32, 0_u32);
     // SAFETY: the system writes one number to each of three, and at most as many characters to the name as it
     // is given; no label is requested.
-    let succeeded = unsafe {
+    super::succeeded(unsafe {
         GetVolumeInformationByHandleW(
             file.as_raw_handle(),
             std::ptr::null_mut(),
@@ -39,10 +38,7 @@ pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
             name.as_mut_ptr(),
             name.len() as u32,
         )
-    };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     let end = name.iter().position(|unit| *unit == 0).unwrap_or(name.len());
     Ok(Volume { file_system: String::from_utf16_lossy(&name[..end]), serial, flags })
 }
@@ -73,22 +69,8 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
         ..FILE_FS_PERSISTENT_VOLUME_INFORMATION::default()
     };
     let mut told = FILE_FS_PERSISTENT_VOLUME_INFORMATION::default();
-    let (size, mut returned) = (size_of_val(&told) as u32, 0_u32);
-    // SAFETY: the system reads one structure of this size and writes one, and keeps no pointer: the directory
-    // is open for synchronous use.
-    let succeeded = unsafe {
-        DeviceIoControl(
-            directory.as_raw_handle(),
-            FSCTL_QUERY_PERSISTENT_VOLUME_STATE,
-            (&raw const asked).cast(),
-            size,
-            (&raw mut told).cast(),
-            size,
-            &raw mut returned,
-            std::ptr::null_mut(),
-        )
-    };
-    (succeeded != 0 && returned >= size).then_some(told.VolumeFlags & bit != 0)
+    let returned = super::control(directory, FSCTL_QUERY_PERSISTENT_VOLUME_STATE, &asked, &mut told).ok()?;
+    (returned >= size_of_val(&told)).then_some(told.VolumeFlags & bit != 0)
 }
 
 /// Fails before Windows 10 1803 and on file systems other than NTFS.

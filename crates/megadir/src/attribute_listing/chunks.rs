@@ -6,21 +6,14 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::windows::{InInodeOrder, check_copy};
-use crate::attributes::{Attributes, StatMask};
+use super::windows::InInodeOrder;
+use crate::attributes::StatMask;
 use crate::backend::Reader;
-use crate::batch::Batch;
+use crate::batch::OwnedBatch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
-use crate::options::join;
+use crate::options::{join, started};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
-
-#[derive(Default)]
-struct Examined {
-    bytes: Vec<u8>,
-    cookies: bool,
-    rows: Vec<Attributes>,
-}
 
 pub(crate) enum Supply {
     Listing(Box<dyn Reader>),
@@ -36,9 +29,9 @@ struct Source {
 
 pub(crate) struct Chunks {
     source: Arc<Mutex<Source>>,
-    filled: Receiver<Examined>,
-    empty: Sender<Examined>,
-    current: Option<Examined>,
+    filled: Receiver<OwnedBatch>,
+    empty: Sender<OwnedBatch>,
+    current: Option<OwnedBatch>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -46,8 +39,8 @@ struct Worker {
     directory: Arc<Dir>,
     source: Arc<Mutex<Source>>,
     examine: Box<dyn Examine>,
-    filled: Sender<Examined>,
-    empty: Receiver<Examined>,
+    filled: Sender<OwnedBatch>,
+    empty: Receiver<OwnedBatch>,
 }
 
 impl Chunks {
@@ -62,11 +55,9 @@ impl Chunks {
         let (filled_in, filled) = bounded(threads * 2);
         let (empty, empty_out) = bounded(threads * 3);
         for _ in 0..threads * 2 {
-            let _ = empty.send(Examined::default());
+            let _ = empty.send(OwnedBatch::default());
         }
-        let mut chunks =
-            Self { source: Arc::clone(&source), filled, empty, current: None, threads: Vec::new() };
-        for (index, examine) in (0..).zip(stat_backend.start_threads(directory, want, threads)?) {
+        let start = |(index, examine)| {
             let worker = Worker {
                 directory: Arc::clone(directory),
                 source: Arc::clone(&source),
@@ -74,19 +65,13 @@ impl Chunks {
                 filled: filled_in.clone(),
                 empty: empty_out.clone(),
             };
-            let thread = std::thread::Builder::new()
-                .name(format!("megadir-examine-{index}"))
-                .spawn(move || worker.run());
-            match thread {
-                Ok(thread) => chunks.threads.push(thread),
-                // One thread is enough.
-                Err(error) if chunks.threads.is_empty() => {
-                    return Err(Error::io("start a thread to examine", directory.path(), error));
-                }
-                Err(_) => break,
-            }
-        }
-        Ok(chunks)
+            let named = std::thread::Builder::new().name(format!("megadir-examine-{index}"));
+            named.spawn(move || worker.run())
+        };
+        let all = stat_backend.start_threads(directory, want, threads)?;
+        let threads = started(all.into_iter().enumerate().map(start))
+            .map_err(|error| Error::io("start a thread to examine", directory.path(), error))?;
+        Ok(Self { source, filled, empty, current: None, threads })
     }
 }
 
@@ -101,10 +86,7 @@ impl AttributeReader for Chunks {
             return failed.map_or(Ok(None), Err);
         };
         let current = self.current.insert(next);
-        match Batch::check(&current.bytes, current.cookies) {
-            Ok(batch) => Ok(Some(AttributeBatch::new(batch, &current.rows))),
-            Err(_) => unreachable!("the bytes of a batch are a batch"),
-        }
+        Ok(Some(AttributeBatch::new(current.batch(), &current.rows)))
     }
 }
 
@@ -128,7 +110,7 @@ impl Worker {
         }
     }
 
-    fn fill(&mut self, examined: &mut Examined) -> bool {
+    fn fill(&mut self, examined: &mut OwnedBatch) -> bool {
         let filled = self.take(examined).and_then(|taken| match taken {
             true => self.examine(examined),
             false => Ok(false),
@@ -139,15 +121,13 @@ impl Worker {
         })
     }
 
-    fn take(&self, examined: &mut Examined) -> Result<bool> {
-        examined.bytes.clear();
+    fn take(&self, examined: &mut OwnedBatch) -> Result<bool> {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut source.supply {
             None => return Ok(false),
             Some(Supply::Listing(reader)) => {
                 if let Some(batch) = reader.next_batch()? {
-                    examined.bytes.extend_from_slice(batch.bytes());
-                    examined.cookies = batch.has_cookies();
+                    examined.copy(batch);
                     return Ok(true);
                 }
             }
@@ -155,8 +135,7 @@ impl Worker {
                 if let Some((window, entries)) = windows.take()? {
                     let window = window.read().unwrap_or_else(PoisonError::into_inner);
                     drop(source);
-                    window.copy(entries, &mut examined.bytes);
-                    examined.cookies = window.has_cookies();
+                    window.copy(entries, examined);
                     return Ok(true);
                 }
             }
@@ -165,9 +144,10 @@ impl Worker {
         Ok(false)
     }
 
-    fn examine(&mut self, examined: &mut Examined) -> Result<bool> {
-        let batch = check_copy(&examined.bytes, examined.cookies)?;
-        examine(&mut *self.examine, &self.directory, batch, &mut examined.rows)?;
+    fn examine(&mut self, examined: &mut OwnedBatch) -> Result<bool> {
+        let mut rows = std::mem::take(&mut examined.rows);
+        examine(&mut *self.examine, &self.directory, examined.batch(), &mut rows)?;
+        examined.rows = rows;
         Ok(true)
     }
 }

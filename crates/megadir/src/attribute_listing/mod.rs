@@ -22,6 +22,8 @@ use windows::InInodeOrder;
 
 use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
+#[cfg(target_os = "linux")]
+use crate::backend::linux_split::SplitReader;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::THREADS_MAX;
@@ -107,7 +109,8 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
     match strategy {
         #[cfg(target_os = "linux")]
         Strategy::Shares => {
-            crate::backend::linux_split::open_examined(&directory, &listing.options, stat_backend, want)
+            let examination = Some((stat_backend, want));
+            Ok(Box::new(SplitReader::open(&directory, &listing.options, examination)?))
         }
         #[cfg(not(target_os = "linux"))]
         Strategy::Shares => Err(Error::new(

@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::backend::Reader;
-use crate::batch::Batch;
-use crate::decode::{Record, Records};
-use crate::error::{Error, ErrorKind, Result};
+use crate::batch::{Batch, OwnedBatch};
+use crate::decode::{Checked, Record, Records, TYPE_AT};
+use crate::error::{Error, Result};
 
 /// Entries per batch: several threads have work in a small window, and each of them many neighbours in a large one.
 const BATCHES: usize = 256;
@@ -31,7 +31,7 @@ pub(crate) struct InInodeOrder {
     window: Arc<RwLock<Window>>,
     /// Entries of the window that are not taken yet.
     left: Range<usize>,
-    batch: Vec<u8>,
+    batch: OwnedBatch,
 }
 
 /// Entries, and the order to return them in.
@@ -62,7 +62,7 @@ impl InInodeOrder {
             sorters,
             window: Arc::default(),
             left: 0..0,
-            batch: Vec::new(),
+            batch: OwnedBatch::default(),
         }
     }
 
@@ -132,34 +132,26 @@ fn sort(order: &mut [EntryRef], sorters: usize) {
 }
 
 impl Window {
-    /// Appends the records of these entries.
-    pub(crate) fn copy(&self, entries: Range<usize>, to: &mut Vec<u8>) {
+    /// Copies the records of these entries.
+    pub(crate) fn copy(&self, entries: Range<usize>, to: &mut OwnedBatch) {
+        to.bytes.clear();
+        to.checked = Checked { entries: entries.len(), unknown_types: 0 };
+        to.cookies = self.cookies;
         for EntryRef { at, record_bytes, .. } in &self.order[entries] {
             let at = *at as usize;
-            to.extend_from_slice(&self.records[at..at + usize::from(*record_bytes)]);
+            let record = &self.records[at..at + usize::from(*record_bytes)];
+            to.bytes.extend_from_slice(record);
+            to.checked.unknown_types += usize::from(record[TYPE_AT] == 0);
         }
     }
-
-    pub(crate) fn has_cookies(&self) -> bool {
-        self.cookies
-    }
-}
-
-/// Batch of records that were copied whole.
-pub(crate) fn check_copy(records: &[u8], cookies: bool) -> Result<Batch<'_>> {
-    Batch::check(records, cookies).map_err(|malformed| {
-        let reason = format!("records that were copied whole are not records: {malformed:?}");
-        Error::new("sort", "".as_ref(), ErrorKind::Malformed, reason)
-    })
 }
 
 impl Reader for InInodeOrder {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         let Some((window, entries)) = self.take()? else { return Ok(None) };
         let window = window.read().unwrap_or_else(PoisonError::into_inner);
-        self.batch.clear();
         window.copy(entries, &mut self.batch);
-        check_copy(&self.batch, window.has_cookies()).map(Some)
+        Ok(Some(self.batch.batch()))
     }
 
     fn calls(&self) -> Option<u64> {

@@ -1,14 +1,15 @@
 //! Backend `getdents`: getdents64 into a buffer of the reader's own, decoded in place.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use megadir_sys::readdir::getdents64;
+
 use super::{Backend, Reader, resolve};
 use crate::batch::Batch;
-use crate::decode::{self, Malformed};
+use crate::decode::{self, Checked, Malformed};
 use crate::dir::Dir;
-use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{RECORD_BYTES_MAX, ReadAhead, ReadOptions};
 use crate::read_ahead;
@@ -29,61 +30,34 @@ impl Backend for Getdents {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name(), directory.dir_path())?;
-        read_ahead::check(directory, options.read_ahead)?;
-        let source = Source::Own(directory.reopen_for_reader()?);
-        Ok(open(source, directory.dir_path(), options, Vec::new()))
-    }
-
-    fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        self.open_again(directory, options, Vec::new())
+        self.open_once(&Arc::new(directory.again_for_reader()?), options)
     }
 
     fn open_again(
         &self,
         directory: &Arc<Dir>,
         options: &ReadOptions,
-        buffer: Vec<u8>,
+        mut buffer: Vec<u8>,
     ) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.dir_path())?;
         read_ahead::check(directory, options.read_ahead)?;
-        Ok(open(Source::Lent(Arc::clone(directory)), directory.dir_path(), options, buffer))
-    }
-}
-
-fn open(source: Source, path: &DirPath, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
-    // Zeroing takes as long as a large part of a call.
-    if buffer.len() != options.buffer_bytes {
-        buffer = vec![0; options.buffer_bytes];
-    }
-    Box::new(GetdentsReader {
-        path: path.clone(),
-        source,
-        buffer,
-        resolve_types: options.resolve_types,
-        read_ahead: options.read_ahead,
-        ended: false,
-        calls: 0,
-    })
-}
-
-enum Source {
-    Own(OwnedFd),
-    Lent(Arc<Dir>),
-}
-
-impl AsFd for Source {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Own(descriptor) => descriptor.as_fd(),
-            Self::Lent(directory) => (**directory).as_fd(),
+        // Zeroing takes as long as a large part of a call.
+        if buffer.len() != options.buffer_bytes {
+            buffer = vec![0; options.buffer_bytes];
         }
+        Ok(Box::new(GetdentsReader {
+            directory: Arc::clone(directory),
+            buffer,
+            resolve_types: options.resolve_types,
+            read_ahead: options.read_ahead,
+            ended: false,
+            calls: 0,
+        }))
     }
 }
 
 struct GetdentsReader {
-    path: DirPath,
-    source: Source,
+    directory: Arc<Dir>,
     buffer: Vec<u8>,
     resolve_types: bool,
     read_ahead: ReadAhead,
@@ -98,20 +72,20 @@ impl Reader for GetdentsReader {
         }
         self.calls += 1;
         self.ended = true;
-        let filled = megadir_sys::readdir::getdents64(self.source.as_fd(), &mut self.buffer)
-            .map_err(|error| Error::io("read", &self.path, error))?;
+        let directory = &*self.directory;
+        let filled = read(directory.as_fd(), &mut self.buffer, directory.path())?;
         if filled == 0 {
             return Ok(None);
         }
         // Space for another record nearly always means the end of the directory.
         if self.calls == 1 && filled + RECORD_BYTES_MAX > self.buffer.len() {
-            read_ahead::start(self.source.as_fd(), self.read_ahead);
+            read_ahead::start(directory.as_fd(), self.read_ahead);
         }
         let bytes = &mut self.buffer[..filled];
-        let mut checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
+        let mut checked = check(bytes, directory.path())?;
         if self.resolve_types && checked.unknown_types > 0 {
-            resolve::types(self.source.as_fd(), bytes);
-            checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
+            resolve::types(directory.as_fd(), bytes);
+            checked = check(bytes, directory.path())?;
         }
         let batch = Batch::from_checked(bytes, checked, true);
         self.ended = false;
@@ -125,6 +99,15 @@ impl Reader for GetdentsReader {
     fn into_buffer(self: Box<Self>) -> Vec<u8> {
         self.buffer
     }
+}
+
+/// Returns the number of bytes read, 0 at the end.
+pub(crate) fn read(directory: BorrowedFd<'_>, buffer: &mut [u8], path: &Path) -> Result<usize> {
+    getdents64(directory, buffer).map_err(|error| Error::io("read", path, error))
+}
+
+pub(crate) fn check(bytes: &[u8], path: &Path) -> Result<Checked> {
+    decode::check(bytes).map_err(|bad| malformed(path, bad))
 }
 
 pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {

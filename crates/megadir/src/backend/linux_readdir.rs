@@ -1,13 +1,12 @@
 //! Backend `readdir`: the C library's `readdir64`, which the programs under study use. It copies entries from
 //! a buffer of its own (32 KiB in glibc).
 
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use megadir_sys::readdir::DirStream;
 
+use super::resolve::resolving;
 use super::{Backend, Reader};
-use crate::backend::resolve::Resolving;
 use crate::batch::{Batch, BatchBuilder};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,20 +28,15 @@ impl Backend for Readdir {
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_plain(self.name(), directory.dir_path())?;
-        let descriptor = directory.reopen_for_reader()?;
-        let types = options.resolve_types.then(|| descriptor.as_fd().try_clone_to_owned());
-        let io = |error| Error::io("read", directory.path(), error);
+        let stream = DirStream::open(directory.reopen_for_reader()?);
         let reader = ReaddirReader {
             path: directory.path().to_owned(),
-            stream: DirStream::open(descriptor).map_err(io)?,
+            stream: stream.map_err(|error| Error::io("read", directory.path(), error))?,
             builder: BatchBuilder::new(BATCH_BYTES, true),
             ended: false,
             failed: None,
         };
-        match types {
-            Some(types) => Ok(Box::new(Resolving::new(reader, types.map_err(io)?))),
-            None => Ok(Box::new(reader)),
-        }
+        resolving(reader, directory, options)
     }
 }
 
@@ -71,11 +65,7 @@ impl Reader for ReaddirReader {
                 return Err(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        // Entries read before an error come first.
-        match self.builder.is_empty() {
-            true => self.failed.take().map_or(Ok(None), Err),
-            false => Ok(Some(self.builder.batch())),
-        }
+        self.builder.finish(&mut self.failed)
     }
 
     fn calls(&self) -> Option<u64> {

@@ -161,7 +161,7 @@ pub trait Backend: Sync {
     /// Opens a reader on a directory that is at its start and has no other reader. Errors: as
     /// [`Backend::open`].
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        self.open(directory, options)
+        self.open_again(directory, options, Vec::new())
     }
 
     /// As [`Backend::open_once`], but may reuse the buffer of a finished reader ([`Reader::into_buffer`]).
@@ -171,7 +171,7 @@ pub trait Backend: Sync {
         options: &ReadOptions,
         _buffer: Vec<u8>,
     ) -> Result<Box<dyn Reader>> {
-        self.open_once(directory, options)
+        self.open(directory, options)
     }
 
     /// Attributes that the backend can return with the names ([`Backend::open_with_attributes`]).

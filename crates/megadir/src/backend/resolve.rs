@@ -6,13 +6,32 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use super::Reader;
 use crate::batch::Batch;
 use crate::decode;
+#[cfg(target_os = "linux")]
+use crate::dir::Dir;
 use crate::dir::kind_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
+#[cfg(target_os = "linux")]
+use crate::options::ReadOptions;
 
 /// An entry whose type cannot be read keeps `FileType::Unknown`, as one that vanished.
 pub(super) fn types(directory: BorrowedFd<'_>, bytes: &mut [u8]) {
     decode::resolve_types(bytes, |name| kind_of(directory, name).unwrap_or(FileType::Unknown).d_type());
+}
+
+/// Has the types looked up that a reader of the directory does not know, if the options demand it.
+#[cfg(target_os = "linux")]
+pub(super) fn resolving(
+    reader: impl Reader + 'static,
+    directory: &Dir,
+    options: &ReadOptions,
+) -> Result<Box<dyn Reader>> {
+    if !options.resolve_types {
+        return Ok(Box::new(reader));
+    }
+    let cloned = directory.as_fd().try_clone_to_owned();
+    let descriptor = cloned.map_err(|error| Error::io("open", directory.path(), error))?;
+    Ok(Box::new(Resolving::new(reader, descriptor)))
 }
 
 /// Reader that looks up unknown types relative to a directory. An entry that vanished, or
@@ -41,10 +60,11 @@ impl<R: Reader> Reader for Resolving<R> {
         self.buffer.extend_from_slice(batch.bytes());
         types(self.directory.as_fd(), &mut self.buffer);
         // The bytes were a valid batch, and type bytes do not affect validity.
-        Batch::check(&self.buffer, batch.has_cookies()).map(Some).map_err(|malformed| {
+        let checked = decode::check(&self.buffer).map_err(|malformed| {
             let reason = format!("malformed record at byte {} of a batch", malformed.at);
             Error::new("read", "".as_ref(), ErrorKind::Malformed, reason)
-        })
+        })?;
+        Ok(Some(Batch::from_checked(&self.buffer, checked, batch.has_cookies())))
     }
 
     fn calls(&self) -> Option<u64> {

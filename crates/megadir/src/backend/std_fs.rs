@@ -12,6 +12,8 @@ use crate::names;
 use crate::options::ReadOptions;
 
 const BATCH_BYTES: usize = 128 << 10;
+/// Space for any name: on Windows 255 characters of three bytes each.
+const LONGEST: &[u8] = &[b'x'; if cfg!(windows) { 765 } else { 255 }];
 
 pub(crate) struct StdFs;
 
@@ -36,7 +38,6 @@ impl Backend for StdFs {
             path: directory.path().to_owned(),
             entries,
             builder: BatchBuilder::new(BATCH_BYTES, false),
-            pending: None,
             ended: false,
             failed: None,
         }))
@@ -47,7 +48,6 @@ struct StdReader {
     path: PathBuf,
     entries: ReadDir,
     builder: BatchBuilder,
-    pending: Option<std::fs::DirEntry>,
     ended: bool,
     failed: Option<Error>,
 }
@@ -55,33 +55,16 @@ struct StdReader {
 impl Reader for StdReader {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.builder.clear();
-        while !self.ended {
-            let entry = match self.pending.take() {
-                Some(entry) => entry,
-                None => match self.entries.next() {
-                    Some(Ok(entry)) => entry,
-                    Some(Err(error)) => {
-                        self.ended = true;
-                        self.failed = Some(Error::io("read", &self.path, error));
-                        break;
-                    }
-                    None => {
-                        self.ended = true;
-                        break;
-                    }
-                },
-            };
-            if !self.builder.fits(names::from_os(&entry.file_name())) {
-                self.pending = Some(entry);
-                break;
+        while !self.ended && self.builder.fits(LONGEST) {
+            match self.entries.next().transpose() {
+                Ok(Some(entry)) => self.push(&entry)?,
+                ended => {
+                    self.ended = true;
+                    self.failed = ended.err().map(|error| Error::io("read", &self.path, error));
+                }
             }
-            self.push(&entry)?;
         }
-        // Entries read before an error come first.
-        match self.builder.is_empty() {
-            true => self.failed.take().map_or(Ok(None), Err),
-            false => Ok(Some(self.builder.batch())),
-        }
+        self.builder.finish(&mut self.failed)
     }
 
     fn calls(&self) -> Option<u64> {

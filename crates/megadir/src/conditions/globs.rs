@@ -37,35 +37,32 @@ impl Globs {
     /// Globs that match whole names. Fails on a glob with a `/`. Errors: [`BadGlob`] for the first glob that
     /// is malformed.
     pub fn of_names(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
-        let mut all = Self::default();
-        for glob in globs.iter().map(AsRef::as_ref) {
-            if glob.contains('/') {
-                return Err(bad(glob, "a glob matches names, which contain no '/'"));
-            }
-            all.names.push(matcher(glob, glob)?);
-            all.texts.push(glob.to_owned());
-        }
-        Ok(all)
+        Self::new(globs, |glob| match glob.contains('/') {
+            true => Err(bad(glob, "a glob matches names, which contain no '/'")),
+            false => Ok(false),
+        })
     }
 
     /// Globs that match whole paths below the directory, such as `cache/*/old`; `**` matches any number of
     /// directories. A leading `/` has no effect. Errors: [`BadGlob`] for the first glob that is malformed or
     /// can match no path.
     pub fn of_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
-        let mut all = Self::default();
-        for glob in globs.iter().map(AsRef::as_ref) {
-            all.paths.push(path_matcher(glob)?);
-            all.texts.push(glob.to_owned());
-        }
-        Ok(all)
+        Self::new(globs, |_| Ok(true))
     }
 
     /// A glob with a `/` matches paths, any other names. Errors: as [`Globs::of_names`] and
     /// [`Globs::of_paths`].
     pub fn of_names_or_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
+        Self::new(globs, |glob| Ok(glob.contains('/')))
+    }
+
+    fn new(
+        globs: &[impl AsRef<str>],
+        matches_paths: impl Fn(&str) -> Result<bool, BadGlob>,
+    ) -> Result<Self, BadGlob> {
         let mut all = Self::default();
         for glob in globs.iter().map(AsRef::as_ref) {
-            match glob.contains('/') {
+            match matches_paths(glob)? {
                 true => all.paths.push(path_matcher(glob)?),
                 false => all.names.push(matcher(glob, glob)?),
             }

@@ -92,7 +92,7 @@ impl Dir {
     }
 
     pub(crate) fn open_entry(&self, name: &[u8], purpose: Purpose) -> Result<OwnedHandle> {
-        let io = |error| Error::io("open", &self.path.join(names::to_os(name).unwrap_or_default()), error);
+        let io = |error| Error::io("open", &self.entry_path(name), error);
         // They would lead out of the directory.
         let is_no_name = name.is_empty() || name == b"." || name == b".." || name.contains(&b'\\');
         match names::to_wide(name).filter(|_| !is_no_name) {
@@ -155,8 +155,7 @@ impl Dir {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FileType::Unknown),
             opened => opened?,
         };
-        let failed =
-            |error| Error::io("stat", &self.path.join(names::to_os(name).unwrap_or_default()), error);
+        let failed = |error| Error::io("stat", &self.entry_path(name), error);
         let (attributes, reparse_tag) = facts::tag(entry.as_handle()).map_err(failed)?;
         Ok(Found { attributes, reparse_tag, ..Found::default() }.kind())
     }

@@ -14,7 +14,7 @@ pub struct Limits {
     /// Facts about the directory and its file system.
     pub facts: Facts,
     /// Model of the file system; `None` if there is none.
-    pub model: Option<&'static dyn Model>,
+    pub model: Option<&'static Model>,
     /// The model's judgement, with the traps of the directory and its file system, most pressing first.
     pub judgement: Judgement,
     /// Limits that can be reached, nearest first.

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::facts::{Facts, Mount, QuotaOf};
+use crate::file_system::FileSystem;
 
 /// A remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,12 @@ pub(super) fn large_dir(facts: &Facts) -> Cure {
          before 2.12 cannot boot from it; kernels before 5.14 (stable ones: August 2021) can damage such directories",
         format!("tune2fs -O large_dir {}", device(facts)),
     )
+}
+
+/// For a full index of ext4.
+pub(super) fn full_index(facts: &Facts) -> Vec<Cure> {
+    let may_grow = facts.ext4().is_some_and(|ext4| !ext4.features.value.large_dir);
+    std::iter::once(spread()).chain(may_grow.then(|| large_dir(facts))).collect()
 }
 
 /// Recreating a directory releases its size.
@@ -82,19 +89,28 @@ pub(super) fn max_dir_size(facts: &Facts) -> Cure {
     )
 }
 
-pub(super) fn tmpfs_inodes(facts: &Facts) -> Cure {
+/// For a file system whose inodes are used up.
+pub(super) fn inodes(facts: &Facts) -> Vec<Cure> {
+    match facts.file_system {
+        FileSystem::Tmpfs => vec![tmpfs_inodes(facts)],
+        FileSystem::Xfs => vec![fixed_inodes(), xfs_inodes(facts)],
+        _ => vec![fixed_inodes()],
+    }
+}
+
+fn tmpfs_inodes(facts: &Facts) -> Cure {
     let doubled = facts.space.inodes.saturating_mul(2);
     Cure::with("allow more inodes", format!("mount -o remount,nr_inodes={doubled} {}", point(facts)))
 }
 
-pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
+fn xfs_inodes(facts: &Facts) -> Cure {
     Cure::with(
         "if space is left, allow inodes a larger share of it (xfs_info shows imaxpct, 5 to 25 by default)",
         format!("xfs_growfs -m 50 {}", point(facts)),
     )
 }
 
-pub(super) fn fixed_inodes() -> Cure {
+fn fixed_inodes() -> Cure {
     Cure::new(
         "remove unneeded files, grow the file system (which adds inodes), or move to one with more inodes (ext4 created \
          with -N) or without a fixed number (XFS, btrfs)",

@@ -5,7 +5,6 @@ use std::os::windows::io::AsHandle;
 use megadir_sys::windows::{facts as sys, volume};
 
 use super::answer::Asked;
-use super::answer::Limits;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Space};
 use super::sample::{Sample, of_size};
@@ -17,18 +16,7 @@ use crate::options::ReadOptions;
 const COUNTED_MAX: u64 = 10_000;
 const NAME_UNITS_MAX: u64 = 255;
 
-/// Finds how many entries fit a directory and which limit is reached first.
-///
-/// Errors: the directory cannot be read or its volume cannot be queried; write permission is not needed.
-/// Other missing facts are assumed and marked as such.
-pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
-    Ok(Limits::judge(facts(directory, asked)?, asked.churn))
-}
-
-/// Reads the facts about a directory.
-///
-/// Errors: as [`limits`].
-pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let failed = |error| Error::io("stat", directory.path(), error);
     let status = sys::of_open(directory.as_handle()).map_err(failed)?;
     let space = space(volume::size(directory.as_handle()).map_err(failed)?);
@@ -38,7 +26,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         Some(like) => Sample::of(like, Known::Given, &space)?,
         None => Sample::of(directory, Known::Measured, &space)?,
     };
-    let mut facts = Facts {
+    Ok(Facts {
         path: directory.path().to_owned(),
         file_system,
         seen_as: None,
@@ -60,11 +48,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         quotas: Vec::new(),
         space,
         mount: None,
-    };
-    if let Some(stated) = asked.stated {
-        stated.apply(&mut facts);
-    }
-    Ok(facts)
+    })
 }
 
 fn space(told: volume::Size) -> Space {
@@ -104,9 +88,9 @@ fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, limits};
+    use super::Asked;
     use crate::dir::Dir;
-    use crate::limits::Limit;
+    use crate::limits::{Limit, limits};
 
     #[test]
     fn the_volume_bounds_a_directory_of_ntfs() {

@@ -55,7 +55,11 @@ const SIZE_BYTES_MAX: f64 = 4_294_967_296.0;
 const DIRECTORIES_MAX: u64 = 64_998;
 const BLOCK_BYTES_TRIED_MAX: u64 = 4096;
 
-pub(super) struct Ext4Model;
+pub(super) static EXT4: Model = Model {
+    file_system: FileSystem::Ext4,
+    about: "a formula for the hash index, checked against fills of real images (Linux 6.18)",
+    judge,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
@@ -128,40 +132,30 @@ pub(super) enum Past {
     Packed,
 }
 
-impl Model for Ext4Model {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Ext4
+fn judge(facts: &Facts, churn: bool) -> Judgement {
+    let Some(ext4) = facts.ext4() else { return Judgement::default() };
+    let shape = Shape::of(facts, ext4);
+    let names = &facts.names.value;
+    let entry_bytes = names.mean_of(|bytes| shape.entry_bytes(bytes));
+    let mut judgement = Judgement { entry_bytes, ..Judgement::default() };
+    let mut past = Past::Grown;
+    if !is_linear(facts, ext4) {
+        let index = Index::of(facts, ext4, shape);
+        judgement.entry_bytes = index.capacity.bytes / index.capacity.entries;
+        past = index.past;
+        judgement.plan = Some(Plan {
+            growing: (GROWING * index.capacity.entries) as u64,
+            churning: index.capacity.churning as u64,
+        });
+        judgement.ceilings.push(index.ceiling(facts, churn));
+        let basis = index.basis("formula of the index");
+        judgement.capacity = Some(Fact { value: index.bounds(), basis });
+        judgement.gauge = Some(index.gauge);
     }
-
-    fn about(&self) -> &'static str {
-        "a formula for the hash index, checked against fills of real images (Linux 6.18)"
-    }
-
-    fn judge(&self, facts: &Facts, churn: bool) -> Judgement {
-        let Some(ext4) = facts.ext4() else { return Judgement::default() };
-        let shape = Shape::of(facts, ext4);
-        let names = &facts.names.value;
-        let entry_bytes = names.mean_of(|bytes| shape.entry_bytes(bytes));
-        let mut judgement = Judgement { entry_bytes, ..Judgement::default() };
-        let mut past = Past::Grown;
-        if !is_linear(facts, ext4) {
-            let index = Index::of(facts, ext4, shape);
-            judgement.entry_bytes = index.capacity.bytes / index.capacity.entries;
-            past = index.past;
-            judgement.plan = Some(Plan {
-                growing: (GROWING * index.capacity.entries) as u64,
-                churning: index.capacity.churning as u64,
-            });
-            judgement.ceilings.push(index.ceiling(facts, churn));
-            let basis = index.basis("formula of the index");
-            judgement.capacity = Some(Fact { value: index.bounds(), basis });
-            judgement.gauge = Some(index.gauge);
-        }
-        judgement.ceilings.extend(size_option(facts, judgement.entry_bytes));
-        judgement.ceilings.extend(link_count(facts, ext4));
-        judgement.traps = traps(facts, ext4, &judgement, past);
-        judgement
-    }
+    judgement.ceilings.extend(size_option(facts, judgement.entry_bytes));
+    judgement.ceilings.extend(link_count(facts, ext4));
+    judgement.traps = traps(facts, ext4, &judgement, past);
+    judgement
 }
 
 pub(super) fn is_linear(facts: &Facts, ext4: &Ext4) -> bool {
@@ -266,8 +260,7 @@ fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
 }
 
 fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
-    let kib: u64 = facts.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)?;
-    let max_bytes = kib.saturating_mul(1024) as f64;
+    let max_bytes = facts.max_dir_size_kib()?.saturating_mul(1024) as f64;
     let now_bytes = facts.directory_bytes as f64;
     let per_byte = match &facts.entries {
         Some(now) if now.value.likely >= GAUGE_ENTRIES_MIN => now.value.likely as f64 / now_bytes,

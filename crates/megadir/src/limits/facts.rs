@@ -206,6 +206,11 @@ impl Mount {
 }
 
 impl Facts {
+    /// Maximum size of a directory by ext4's mount option, if it is set.
+    pub(crate) fn max_dir_size_kib(&self) -> Option<u64> {
+        self.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)
+    }
+
     pub(crate) fn ext4(&self) -> Option<&Ext4> {
         match &self.details {
             Details::Ext4(ext4) => Some(ext4),

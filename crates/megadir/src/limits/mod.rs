@@ -25,7 +25,6 @@ mod detect;
 mod explain;
 mod ext4;
 mod facts;
-mod fat;
 mod model;
 mod name_lengths;
 mod others;
@@ -35,15 +34,12 @@ mod sample;
 mod stated;
 #[cfg(test)]
 pub(crate) mod tests;
-mod xfs;
 
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use answer::limits;
 pub use answer::{Asked, Limits};
 pub use basis::{Basis, Fact, Known, Span};
 pub use cure::{Cure, Trap};
-#[cfg(any(target_os = "linux", windows))]
-pub use detect::{facts, limits};
 pub use explain::{Explanation, Refusal, Step, decide};
 #[cfg(any(target_os = "linux", windows))]
 pub use explain::{explain, explain_at};
@@ -52,23 +48,59 @@ pub use model::{Ceiling, Gauge, Judgement, Limit, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
 pub use stated::Stated;
 
+#[cfg(any(target_os = "linux", windows))]
+use crate::dir::Dir;
+#[cfg(any(target_os = "linux", windows))]
+use crate::error::Result;
 use crate::file_system::FileSystem;
 
+/// Finds how many entries fit a directory and which limit is reached first.
+///
+/// ```
+/// use megadir::limits::{Asked, limits};
+/// # fn main() -> megadir::Result<()> {
+/// let limits = limits(&megadir::Dir::open(".")?, &Asked::MORE_OF_THE_SAME)?;
+/// if let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) {
+///     println!("about {} more entries, then {limit} run out", more.likely);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Errors: the directory cannot be opened or read, or its volume cannot be queried (Windows); write permission is not
+/// needed. Other missing facts are assumed and marked as such.
+#[cfg(any(target_os = "linux", windows))]
+pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
+    Ok(Limits::judge(facts(directory, asked)?, asked.churn))
+}
+
+/// Reads the facts about a directory.
+///
+/// Errors: as [`limits`].
+#[cfg(any(target_os = "linux", windows))]
+pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+    let mut facts = detect::visible(directory, asked)?;
+    if let Some(stated) = asked.stated {
+        stated.apply(&mut facts);
+    }
+    Ok(facts)
+}
+
 /// All models, one per file system.
-pub static MODELS: &[&dyn Model] = &[
-    &ext4::Ext4Model,
-    &xfs::Xfs,
-    &others::Btrfs,
-    &others::Tmpfs,
-    &fat::ExFat,
-    &fat::Fat,
-    &others::Ntfs,
-    &others::Zfs,
-    &others::Overlay,
-    &others::Nfs,
+pub static MODELS: &[&Model] = &[
+    &ext4::EXT4,
+    &others::XFS,
+    &others::BTRFS,
+    &others::TMPFS,
+    &others::EXFAT,
+    &others::FAT,
+    &others::NTFS,
+    &others::ZFS,
+    &others::OVERLAY,
+    &others::NFS,
 ];
 
 /// Finds the model of a file system.
-pub fn model_of(file_system: FileSystem) -> Option<&'static dyn Model> {
+pub fn model_of(file_system: FileSystem) -> Option<&'static Model> {
     MODELS.iter().copied().find(|model| model.file_system() == file_system)
 }

@@ -8,15 +8,27 @@ use super::facts::{Facts, QuotaOf};
 use crate::file_system::FileSystem;
 
 /// Model of the directories of one file system, a function of [`Facts`].
-pub trait Model: Sync {
+pub struct Model {
+    pub(super) file_system: FileSystem,
+    pub(super) about: &'static str,
+    pub(super) judge: fn(&Facts, bool) -> Judgement,
+}
+
+impl Model {
     /// The file system.
-    fn file_system(&self) -> FileSystem;
+    pub fn file_system(&self) -> FileSystem {
+        self.file_system
+    }
 
     /// Source of the model, in a sentence.
-    fn about(&self) -> &'static str;
+    pub fn about(&self) -> &'static str {
+        self.about
+    }
 
-    /// Judges the directory itself, without blocks, inodes and quotas.
-    fn judge(&self, facts: &Facts, churn: bool) -> Judgement;
+    /// Judges the directory itself, without blocks, inodes and quotas. With `churn`, names come and go.
+    pub fn judge(&self, facts: &Facts, churn: bool) -> Judgement {
+        (self.judge)(facts, churn)
+    }
 }
 
 /// A model's judgement of a directory.
@@ -45,9 +57,9 @@ pub struct Plan {
     pub churning: u64,
 }
 
-impl fmt::Debug for dyn Model {
+impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Model({})", self.file_system())
+        write!(f, "Model({})", self.file_system)
     }
 }
 

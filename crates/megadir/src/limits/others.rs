@@ -1,21 +1,80 @@
-//! NTFS, ZFS, btrfs, overlayfs and NFS: a number from the format, or the reason why none is known.
+//! All but ext4: a number from the format, or the reason why none is known.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure::Trap;
 use super::facts::{Details, Facts};
-use super::model::{Ceiling, Judgement, Limit, Model};
+use super::model::{Ceiling, Gauge, Judgement, Limit, Model};
 use crate::file_system::FileSystem;
 
 /// A volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
-pub(super) struct Ntfs;
+pub(super) static NTFS: Model = Model {
+    file_system: FileSystem::Ntfs,
+    about: "2^32 - 1 files per volume, in any directories; documented, not tested",
+    judge: |facts, _churn| {
+        // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
+        // another.
+        let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
+        numbered(facts, u64::from(u32::MAX), "2^32 - 1 files per volume, documented", entry_bytes)
+    },
+};
 
 /// 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
-pub(super) struct Zfs;
+pub(super) static ZFS: Model = Model {
+    file_system: FileSystem::Zfs,
+    about: "2^48 entries in a directory; documented, not tested",
+    judge: |facts, _churn| {
+        // A 512-byte object, and about two 24-byte chunks of the hash table plus more for the name.
+        let entry_bytes = 512.0 + 72.0 + facts.names.value.mean();
+        numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
+    },
+};
 
-pub(super) struct Overlay;
+/// A directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory runs out first.
+pub(super) static TMPFS: Model = Model {
+    file_system: FileSystem::Tmpfs,
+    about: "2^31 numbers for entries of a directory; nr_inodes (half of the memory's pages by default) ends first",
+    judge: |facts, _churn| numbered(facts, 1 << 31, "2^31 numbers for entries (Linux 6.6 and later)", 0.0),
+};
+
+pub(super) static OVERLAY: Model = Model {
+    file_system: FileSystem::Overlay,
+    about: "limits of the upper layer's file system; the kernel holds a listing of merged layers in memory",
+    judge: |facts, _churn| {
+        let Details::Overlay(why) = &facts.details else { return Judgement::default() };
+        let text =
+            format!("Entries are created in the upper layer, whose file system sets the limit: {why}.");
+        Judgement {
+            traps: vec![Trap { name: "upper-layer", text, cures: Vec::new() }],
+            ..Judgement::default()
+        }
+    },
+};
 
 /// The server's file system decides.
-pub(super) struct Nfs;
+pub(super) static NFS: Model = Model {
+    file_system: FileSystem::Nfs,
+    about: "limits of the server's file system, not visible from here: run it on the server",
+    judge: |_facts, _churn| Judgement::default(),
+};
+
+/// A directory has no limit of its own, but names of one crc32c share an item (`btrfs_insert_dir_item`): after 301
+/// crafted names of 24 characters a create fails with `EOVERFLOW`.
+pub(super) static BTRFS: Model = Model {
+    file_system: FileSystem::Btrfs,
+    about: "no limit of a directory; crafted names of one crc32c are refused (EOVERFLOW after 301 of 24 characters)",
+    judge: |facts, _churn| Judgement { entry_bytes: btrfs_entry_bytes(facts), ..Judgement::default() },
+};
+
+/// Inode item, reference and two directory items with headers of 25 bytes; the name is added three times.
+const ITEMS_BYTES: f64 = 345.0;
+/// Filled share of the tree's leaves: random order fills leaves before they split. Three fills of 128 MiB
+/// images with names of 32 bytes took 466 to 473 bytes per entry.
+const FILLED: f64 = 0.94;
+
+/// Space of an entry without its contents, bytes.
+pub(super) fn btrfs_entry_bytes(facts: &Facts) -> f64 {
+    (ITEMS_BYTES + 3.0 * facts.names.value.mean()) / FILLED
+}
 
 fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Judgement {
     let basis = Basis::new(Known::Assumed, how);
@@ -31,128 +90,135 @@ fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Jud
     }
 }
 
-impl Model for Ntfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Ntfs
-    }
+/// `XFS_DIR2_SPACE_SIZE`.
+const XFS_DATA_BYTES_MAX: u64 = 32 << 30;
+/// `struct xfs_dir3_data_hdr`.
+const XFS_HEADER_BYTES: f64 = 64.0;
+/// Default of mkfs.xfs.
+const XFS_INODE_BYTES: f64 = 512.0;
+/// Hash and address.
+const XFS_LEAF_BYTES: f64 = 8.0;
 
-    fn about(&self) -> &'static str {
-        "2^32 - 1 files per volume, in any directories; documented, not tested"
-    }
+/// The data segment of a directory ends at 32 GiB: 704 M names of 32 characters or 117 M of 255, at the packing measured
+/// in filled directories (`xfs_dir2_data_entsize`).
+pub(super) static XFS: Model = Model {
+    file_system: FileSystem::Xfs,
+    about: "32 GiB of entries in a directory; their density was measured, the limit was not reached",
+    judge: |facts, _churn| xfs(facts),
+};
 
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
-        // another.
-        let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
-        numbered(facts, u64::from(u32::MAX), "2^32 - 1 files per volume, documented", entry_bytes)
+fn xfs_entry_bytes(name_bytes: u16) -> f64 {
+    f64::from((name_bytes + 12).next_multiple_of(8))
+}
+
+fn xfs(facts: &Facts) -> Judgement {
+    let Details::Xfs(block) = &facts.details else { return Judgement::default() };
+    let names = &facts.names.value;
+    let block_bytes = block.value.max(512) as f64;
+    let fitting = names.fitting(block_bytes - XFS_HEADER_BYTES, xfs_entry_bytes).max(1.0);
+    let entries = fitting * XFS_DATA_BYTES_MAX as f64 / block_bytes;
+    let basis = |how| Basis::of(&[&block.basis, &facts.names.basis], how);
+    let packed = basis("32 GiB of entries, packed as measured");
+    let all = Span::rounded(entries, 0.95 * entries, 1.05 * entries);
+    let gauge = Gauge {
+        bytes: facts.directory_bytes,
+        full_bytes: XFS_DATA_BYTES_MAX,
+        basis: basis("32 GiB, from the format"),
+    };
+    let now = facts.entries.as_ref().map_or(Span::exact((entries * gauge.used()) as u64), |now| now.value);
+    let ceiling = Ceiling {
+        limit: Limit::DirectorySize,
+        more: all.less(now),
+        used: gauge.used(),
+        basis: packed.clone(),
+    };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: all, basis: packed }),
+        gauge: Some(gauge),
+        entry_bytes: names.mean_of(xfs_entry_bytes) + XFS_LEAF_BYTES * 1.5 + XFS_INODE_BYTES,
+        ..Judgement::default()
     }
 }
 
-impl Model for Zfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Zfs
-    }
+const FAT_RECORD_BYTES: u64 = 32;
+const FAT_DOTS: u64 = 2;
+const FAT32_CLUSTERS_MIN: u64 = 65_525;
+/// `MSDOS_ROOT_INO`.
+const FAT_ROOT_INODE: u64 = 1;
+const FAT16_ROOT_RECORDS: u64 = 512;
 
-    fn about(&self) -> &'static str {
-        "2^48 entries in a directory; documented, not tested"
-    }
+/// A directory is a file of 32-byte records: 2 MiB below the root (`FAT_MAX_DIR_SIZE`), one record plus one for each 13
+/// characters. The root of FAT12 and FAT16 usually has 512 records. From the sources, not tested.
+pub(super) static FAT: Model = Model {
+    file_system: FileSystem::Fat,
+    about: "65 536 records of 32 bytes in a directory, from the kernel's source; not tested",
+    judge: |facts, _churn| {
+        let fixed_root = facts.space.blocks < FAT32_CLUSTERS_MIN && facts.inode == FAT_ROOT_INODE;
+        let (most, how) = match fixed_root {
+            true => (FAT16_ROOT_RECORDS, "usually 512 records in a root directory of FAT16"),
+            false => ((2 << 20) / FAT_RECORD_BYTES - FAT_DOTS, "2 MiB of records of 32 bytes"),
+        };
+        records(facts, most, how, fat_records)
+    },
+};
 
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        // A 512-byte object, and about two 24-byte chunks of the hash table plus more for the name.
-        let entry_bytes = 512.0 + 72.0 + facts.names.value.mean();
-        numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
+/// 256 MiB of records (`MAX_EXFAT_DENTRIES`), two plus one for each 15 characters. From the sources, not tested.
+pub(super) static EXFAT: Model = Model {
+    file_system: FileSystem::ExFat,
+    about: "8 388 608 records of 32 bytes in a directory, from the kernel's source; not tested",
+    judge: |facts, _churn| {
+        records(facts, (256 << 20) / FAT_RECORD_BYTES, "256 MiB of records of 32 bytes", exfat_records)
+    },
+};
+
+/// Each byte counts as a character, to be safe.
+fn fat_records(name_bytes: u16) -> f64 {
+    1.0 + f64::from(name_bytes.div_ceil(13))
+}
+
+fn exfat_records(name_bytes: u16) -> f64 {
+    2.0 + f64::from(name_bytes.div_ceil(15))
+}
+
+fn records(facts: &Facts, records: u64, how: &'static str, of: fn(u16) -> f64) -> Judgement {
+    let names = &facts.names.value;
+    let entry_records = names.mean_of(of);
+    let all = Span::exact((records as f64 / entry_records) as u64);
+    let basis = Basis::of(&[&Basis::new(Known::Assumed, ""), &facts.names.basis], how);
+    let (bytes, full_bytes) = (facts.directory_bytes, records * FAT_RECORD_BYTES);
+    let gauge = Gauge { bytes, full_bytes, basis: basis.clone() };
+    let guessed = || Span::exact((gauge.used().min(1.0) * all.likely as f64) as u64);
+    let now = facts.entries.as_ref().map_or_else(guessed, |now| now.value);
+    let used = now.likely as f64 / all.likely.max(1) as f64;
+    let ceiling = Ceiling { limit: Limit::DirectorySize, more: all.less(now), used, basis: basis.clone() };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: all, basis }),
+        gauge: Some(gauge),
+        entry_bytes: entry_records * FAT_RECORD_BYTES as f64,
+        ..Judgement::default()
     }
 }
 
-impl Model for Overlay {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Overlay
+#[cfg(test)]
+mod tests {
+    use super::{EXFAT, FAT};
+    use crate::limits::tests::facts;
+
+    #[test]
+    fn directories_hold_what_is_known_of_names_of_32_characters() {
+        let facts = facts("32");
+        assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 16_383);
+        assert_eq!(EXFAT.judge(&facts, false).capacity.unwrap().value.likely, 1_677_721);
     }
 
-    fn about(&self) -> &'static str {
-        "limits of the upper layer's file system; the kernel holds a listing of merged layers in memory"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        let Details::Overlay(why) = &facts.details else { return Judgement::default() };
-        let text =
-            format!("Entries are created in the upper layer, whose file system sets the limit: {why}.");
-        Judgement {
-            traps: vec![Trap { name: "upper-layer", text, cures: Vec::new() }],
-            ..Judgement::default()
-        }
-    }
-}
-
-impl Model for Nfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Nfs
-    }
-
-    fn about(&self) -> &'static str {
-        "limits of the server's file system, not visible from here: run it on the server"
-    }
-
-    fn judge(&self, _facts: &Facts, _churn: bool) -> Judgement {
-        Judgement::default()
-    }
-}
-
-// tmpfs: a directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory
-// runs out first.
-
-const OFFSETS: u64 = 1 << 31;
-
-pub(super) struct Tmpfs;
-
-impl Model for Tmpfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Tmpfs
-    }
-
-    fn about(&self) -> &'static str {
-        "2^31 numbers for entries of a directory; nr_inodes (half of the memory's pages by default) ends first"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        let basis = Basis::new(Known::Assumed, "2^31 numbers for entries (Linux 6.6 and later)");
-        let all = Span::exact(OFFSETS);
-        let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
-        let used = now.likely as f64 / OFFSETS as f64;
-        let more = all.less(now);
-        Judgement {
-            ceilings: vec![Ceiling { limit: Limit::Numbers, more, used, basis: basis.clone() }],
-            capacity: Some(Fact { value: all, basis }),
-            ..Judgement::default()
-        }
-    }
-}
-
-/// Inode item, reference and two directory items with headers of 25 bytes; the name is added three times.
-const ITEMS_BYTES: f64 = 345.0;
-/// Filled share of the tree's leaves: random order fills leaves before they split. Three fills of 128 MiB
-/// images with names of 32 bytes took 466 to 473 bytes per entry.
-const FILLED: f64 = 0.94;
-
-/// Space of an entry without its contents, bytes.
-pub(super) fn btrfs_entry_bytes(facts: &Facts) -> f64 {
-    (ITEMS_BYTES + 3.0 * facts.names.value.mean()) / FILLED
-}
-
-/// A directory has no limit of its own, but names of one crc32c share an item (`btrfs_insert_dir_item`): after 301
-/// crafted names of 24 characters a create fails with `EOVERFLOW`.
-pub(super) struct Btrfs;
-
-impl Model for Btrfs {
-    fn file_system(&self) -> FileSystem {
-        FileSystem::Btrfs
-    }
-
-    fn about(&self) -> &'static str {
-        "no limit of a directory; crafted names of one crc32c are refused (EOVERFLOW after 301 of 24 characters)"
-    }
-
-    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        Judgement { entry_bytes: btrfs_entry_bytes(facts), ..Judgement::default() }
+    #[test]
+    fn the_root_of_fat16_is_small() {
+        let mut facts = facts("8");
+        facts.space.blocks = 60_000;
+        assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 32_767);
+        facts.inode = 1;
+        assert_eq!(FAT.judge(&facts, false).capacity.unwrap().value.likely, 256);
     }
 }

@@ -49,7 +49,7 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     if space.inodes == 0 {
         return None;
     }
-    let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes as f64;
+    let used = inodes_used(space);
     let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; one inode per entry");
     if facts.file_system == FileSystem::Xfs {
         // statfs derives the number from free blocks; XFS allocates chunks of 64 inodes.
@@ -80,10 +80,21 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
         return Some(chunks(facts, btrfs));
     }
     let more = cost.entries(space.blocks_available.saturating_mul(space.unit_bytes))?;
+    Some(Ceiling { limit: Limit::Blocks, more, used: blocks_used(space), basis: cost.basis.clone() })
+}
+
+fn inodes_used(space: &Space) -> f64 {
+    space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes.max(1) as f64
+}
+
+/// As in df, without root's reserve.
+fn blocks_used(space: &Space) -> f64 {
     let used = space.blocks.saturating_sub(space.blocks_free);
-    // As in df, without root's reserve.
-    let used = used as f64 / (used + space.blocks_available).max(1) as f64;
-    Some(Ceiling { limit: Limit::Blocks, more, used, basis: cost.basis.clone() })
+    used as f64 / (used + space.blocks_available).max(1) as f64
+}
+
+fn quota_used((used, allowed): (u64, u64)) -> f64 {
+    used as f64 / allowed.max(1) as f64
 }
 
 /// Left when btrfs refuses a create, beyond the global reserve: 3.9 MB in all fills of small images.
@@ -130,17 +141,16 @@ fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
 
 fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {
     let limit = Limit::Quota(quota.of);
-    let used = |(used, allowed): (u64, u64)| used as f64 / allowed.max(1) as f64;
     let inodes = quota.inodes.map(|inodes| Ceiling {
         limit,
         more: Span::exact(inodes.1.saturating_sub(inodes.0)),
-        used: used(inodes),
+        used: quota_used(inodes),
         basis: Basis::new(Known::Read, "quota; one inode per entry"),
     });
     let bytes = quota.bytes.and_then(|bytes| {
         let more = cost.entries(bytes.1.saturating_sub(bytes.0))?;
         let basis = Basis::of(&[&cost.basis], cost.basis.how.replace("statfs", "quota"));
-        Some(Ceiling { limit, more, used: used(bytes), basis })
+        Some(Ceiling { limit, more, used: quota_used(bytes), basis })
     });
     inodes.into_iter().chain(bytes).collect()
 }
@@ -161,16 +171,10 @@ const QUOTA: &str = "quota";
 
 pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
     let mut traps = Vec::new();
-    let space = &facts.space;
-    let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes.max(1) as f64;
-    if space.inodes > 0 && used >= NEARLY_OUT {
-        let cures = match facts.file_system {
-            FileSystem::Tmpfs => vec![cure::tmpfs_inodes(facts)],
-            FileSystem::Xfs => vec![cure::fixed_inodes(), cure::xfs_inodes(facts)],
-            _ => vec![cure::fixed_inodes()],
-        };
+    let used = inodes_used(&facts.space);
+    if used >= NEARLY_OUT {
         let text = format!("{:.0} % of the file system's inodes are used.", 100.0 * used);
-        traps.push(Trap { name: INODES, text, cures });
+        traps.push(Trap { name: INODES, text, cures: cure::inodes(facts) });
     }
     traps.extend(facts.quotas.iter().filter_map(|quota| nearly_out_quota(facts, quota)));
     traps.extend(nearly_out_blocks(facts));
@@ -185,8 +189,7 @@ pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
 }
 
 fn nearly_out_quota(facts: &Facts, quota: &Quota) -> Option<Trap> {
-    let used = |(used, allowed): (u64, u64)| used as f64 / allowed.max(1) as f64;
-    let used = quota.bytes.map_or(0.0, used).max(quota.inodes.map_or(0.0, used));
+    let used = quota.bytes.map_or(0.0, quota_used).max(quota.inodes.map_or(0.0, quota_used));
     if used < NEARLY_OUT {
         return None;
     }
@@ -199,10 +202,8 @@ fn nearly_out_quota(facts: &Facts, quota: &Quota) -> Option<Trap> {
 }
 
 fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
-    let space = &facts.space;
-    let used = space.blocks.saturating_sub(space.blocks_free);
-    let used = used as f64 / (used + space.blocks_available).max(1) as f64;
-    if space.blocks == 0 || used < NEARLY_OUT {
+    let used = blocks_used(&facts.space);
+    if facts.space.blocks == 0 || used < NEARLY_OUT {
         return None;
     }
     let text = format!("{:.0} % of the file system's space is used.", 100.0 * used);

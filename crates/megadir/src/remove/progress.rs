@@ -1,7 +1,7 @@
 //! Counts of a running removal for another thread to read, and the flag that cancels it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 #[cfg(any(target_os = "linux", windows))]
@@ -26,11 +26,24 @@ pub struct Counts {
     pub directories_kept: u64,
 }
 
+#[cfg(any(target_os = "linux", windows))]
+impl Counts {
+    fn add(&mut self, more: &Self) {
+        self.entries += more.entries;
+        self.directories += more.directories;
+        self.bytes += more.bytes;
+        self.linked += more.linked;
+        self.failures += more.failures;
+        self.mounts += more.mounts;
+        self.directories_kept += more.directories_kept;
+    }
+}
+
 /// Counts of a running removal, and the flag that cancels it. One value may serve several removals,
 /// also at the same time.
 #[derive(Debug, Default)]
 pub struct Progress {
-    counters: Counters,
+    counts: Mutex<Counts>,
     cancelled: Flag,
     #[cfg(any(target_os = "linux", windows))]
     pub(super) slots: Slots,
@@ -45,17 +58,6 @@ pub struct Progress {
 #[repr(align(128))]
 struct Flag(AtomicBool);
 
-#[derive(Debug, Default)]
-struct Counters {
-    entries: AtomicU64,
-    directories: AtomicU64,
-    bytes: AtomicU64,
-    linked: AtomicU64,
-    failures: AtomicU64,
-    mounts: AtomicU64,
-    directories_kept: AtomicU64,
-}
-
 impl Progress {
     /// Starts with all counts at 0.
     pub fn new() -> Self {
@@ -64,7 +66,7 @@ impl Progress {
 
     /// Returns the counts so far; they lag by at most a few hundred entries per worker.
     pub fn counts(&self) -> Counts {
-        self.counters.get()
+        *lock(&self.counts)
     }
 
     /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may
@@ -80,59 +82,32 @@ impl Progress {
     }
 }
 
-impl Counters {
-    fn get(&self) -> Counts {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            entries: load(&self.entries),
-            directories: load(&self.directories),
-            bytes: load(&self.bytes),
-            linked: load(&self.linked),
-            failures: load(&self.failures),
-            mounts: load(&self.mounts),
-            directories_kept: load(&self.directories_kept),
-        }
-    }
-
-    #[cfg(any(target_os = "linux", windows))]
-    fn add(&self, counts: &Counts) {
-        let add = |counter: &AtomicU64, more: u64| {
-            if more > 0 {
-                counter.fetch_add(more, Ordering::Relaxed);
-            }
-        };
-        add(&self.entries, counts.entries);
-        add(&self.directories, counts.directories);
-        add(&self.bytes, counts.bytes);
-        add(&self.linked, counts.linked);
-        add(&self.failures, counts.failures);
-        add(&self.mounts, counts.mounts);
-        add(&self.directories_kept, counts.directories_kept);
-    }
-}
-
 /// Counts of one call, which its caller's [`Progress`] gets too.
 #[cfg(any(target_os = "linux", windows))]
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) progress: &'a Progress,
-    counters: Counters,
+    counts: Mutex<Counts>,
 }
 
 #[cfg(any(target_os = "linux", windows))]
 impl<'a> Call<'a> {
     pub(super) fn new(progress: &'a Progress) -> Self {
-        Self { progress, counters: Counters::default() }
+        Self { progress, counts: Mutex::default() }
     }
 
     pub(super) fn counts(&self) -> Counts {
-        self.counters.get()
+        *lock(&self.counts)
     }
 
     pub(super) fn add(&self, counts: &Counts) {
-        self.counters.add(counts);
-        self.progress.counters.add(counts);
+        lock(&self.counts).add(counts);
+        lock(&self.progress.counts).add(counts);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -177,7 +152,7 @@ impl Failures {
 
     /// Adds a failure; for [`RemoveOptions::on_failure`](super::RemoveOptions).
     pub fn add(&self, failure: Error) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         if kept.len() < self.kept_max {
             kept.push(failure);
         }
@@ -185,6 +160,6 @@ impl Failures {
 
     /// Takes the failures out of the collector, which then has space again.
     pub fn take(&self) -> Vec<Error> {
-        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.kept))
     }
 }

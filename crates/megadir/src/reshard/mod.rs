@@ -219,14 +219,9 @@ fn check_mount(from: &Dir, into: &Dir) -> Result<()> {
 
 /// Two runs would remove each other's new directory.
 fn lock(directory: &Dir) -> Result<()> {
-    use rustix::fs::FlockOperation;
-    match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            let reason = "another process holds a lock on it (flock); it may be moving its files";
-            Err(Error::new("reshard", directory.path(), ErrorKind::Unavailable, reason))
-        }
-        _ => Ok(()),
-    }
+    let reason = "another process holds a lock on it (flock); it may be moving its files";
+    crate::remove::aside::lock(directory)
+        .map_err(|_| Error::new("reshard", directory.path(), ErrorKind::Unavailable, reason))
 }
 
 /// Number of files moved so far, and the flag that cancels the work.

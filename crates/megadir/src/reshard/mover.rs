@@ -203,10 +203,7 @@ fn exists(directory: &Dir, name: &[u8]) -> bool {
 }
 
 fn failure(source: &Dir, name: &[u8], error: Errno, both: bool) -> Error {
-    let path = match crate::names::to_os(name) {
-        Ok(name) => source.path().join(name),
-        Err(error) => return error,
-    };
+    let path = source.entry_path(name);
     let new = |kind, reason| Error::new("rename", &path, kind, reason);
     match error {
         Errno::EXIST if both => new(

@@ -10,7 +10,6 @@
 //! has read a link before the move, or has the old directory open, still reaches the file. Each step is one
 //! atomic call, and after a kill the same call completes the work or undoes it ([`complete`]).
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rustix::fs::{Access, AtFlags, Mode, RenameFlags};
@@ -72,7 +71,7 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn new(parent: &'a Dir, name: &'a [u8]) -> Result<Self> {
         let digest = Sha256::digest(name)[..8].iter().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-        let path = parent.path().join(crate::names::to_os(name)?);
+        let path = parent.entry_path(name);
         Ok(Self { parent, name, hidden: format!(".megadir-reshard-renew-{digest:016x}"), path })
     }
 
@@ -111,7 +110,7 @@ impl<'a> Place<'a> {
             }
             // The kernel requires it for `..`.
             rustix::fs::accessat(old, &*name, Access::WRITE_OK, AtFlags::EACCESS)
-                .map_err(|error| Error::io("renew", &self.path.join(to_os(&name)), error.into()))?;
+                .map_err(|error| Error::io("renew", &old.entry_path(&name), error.into()))?;
             names.push(name);
         }
         Ok(names)
@@ -198,10 +197,8 @@ impl<'a> Place<'a> {
                 true => RenameFlags::EXCHANGE,
                 false => RenameFlags::NOREPLACE,
             };
-            rustix::fs::renameat_with(old, &*name, new, &*name, way).map_err(|error| {
-                let path = old.path().join(to_os(&name));
-                Error::io("renew", &path, error.into())
-            })?;
+            rustix::fs::renameat_with(old, &*name, new, &*name, way)
+                .map_err(|error| Error::io("renew", &old.entry_path(&name), error.into()))?;
             moved = true;
             if way == RenameFlags::EXCHANGE {
                 links.push(name);
@@ -243,10 +240,6 @@ fn through_other(name: &[u8]) -> Vec<u8> {
 
 fn beside(name: &[u8]) -> Vec<u8> {
     [b"../", name].concat()
-}
-
-fn to_os(name: &[u8]) -> OsString {
-    crate::names::to_os(name).map(std::borrow::Cow::into_owned).unwrap_or_default()
 }
 
 fn entries(directory: &Dir) -> Result<Vec<(Box<[u8]>, FileType)>> {

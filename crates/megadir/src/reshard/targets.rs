@@ -100,7 +100,7 @@ impl Targets {
 
     fn make_like_top(&mut self, parent: &Dir, name: &[u8]) -> Result<bool> {
         let directory = open(&self.top, NEW.as_bytes())?;
-        let path = parent.path().join(crate::names::to_os(name)?);
+        let path = parent.entry_path(name);
         let status = rustix::fs::fstat(&directory).map_err(|error| failed(parent, name, error))?;
         if status.st_uid != rustix::process::geteuid().as_raw() {
             let reason = "another process has replaced the directory that was being made";
@@ -117,10 +117,7 @@ impl Targets {
 }
 
 fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
-    let refuse = |kind, reason| -> Result<Dir> {
-        let path = parent.path().join(crate::names::to_os(name)?);
-        Err(Error::new("create", &path, kind, reason))
-    };
+    let refuse = |kind, reason| Err(Error::new("create", &parent.entry_path(name), kind, reason));
     match parent.open_below_on_this_mount(name) {
         Ok(Some(directory)) => Ok(directory),
         Ok(None) => {
@@ -134,8 +131,5 @@ fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
 }
 
 fn failed(parent: &Dir, name: &[u8], error: Errno) -> Error {
-    match crate::names::to_os(name) {
-        Ok(name) => Error::io("create", &parent.path().join(name), error.into()),
-        Err(error) => error,
-    }
+    Error::io("create", &parent.entry_path(name), error.into())
 }

@@ -125,9 +125,8 @@ fn read(
 
 fn enter(parent: &Dir, name: &[u8], except: Option<DirId>, name_at: usize) -> Result<Option<Frame>> {
     let Some(directory) = parent.open_below_on_this_mount(name)? else {
-        let path = parent.path().join(crate::names::to_os(name)?);
         let reason = "another file system is mounted there, which is not entered";
-        return Err(Error::new("open", &path, ErrorKind::MountPoint, reason));
+        return Err(Error::new("open", &parent.entry_path(name), ErrorKind::MountPoint, reason));
     };
     if except.is_some() && except == directory.id().ok() {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! Distribution of ages, in buckets from a minute to years.
 
-use super::{Total, from_first_to_last};
+use super::{Total, filled};
 
 const MINUTE_S: i64 = 60;
 const HOUR_S: i64 = 60 * MINUTE_S;
@@ -59,8 +59,7 @@ impl Ages {
             let (from_s, to_s) = bounds(index);
             AgeBucket { from_s, to_s, total }
         };
-        let all = self.buckets.iter().copied().enumerate().map(bucket).collect();
-        from_first_to_last(all, |bucket: &AgeBucket| bucket.total)
+        filled(&self.buckets, |total| total.entries).map(bucket).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Totals of each directory of a tree in bounded memory: unfinished directories, a few per thread and level,
 //! and of the finished ones those with the most entries.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{BinaryHeap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -60,14 +60,15 @@ pub struct DirectorySummary {
     /// Comparing and hashing paths would split them into components.
     unfinished: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
-    top: BinaryHeap<Candidate>,
+    /// The finished directories with the most entries, and some others.
+    finished: Vec<DirectoryRow>,
     capacity: usize,
     total: Total,
     directories: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Candidate(DirectoryRow);
+/// Others among the finished directories, in addition to as many as are listed.
+const SLACK: usize = 64;
 
 impl DirectorySummary {
     /// Attributes needed.
@@ -78,7 +79,7 @@ impl DirectorySummary {
         Self {
             unfinished: HashMap::new(),
             current: None,
-            top: BinaryHeap::new(),
+            finished: Vec::new(),
             capacity: top,
             total: Total::default(),
             directories: 0,
@@ -139,20 +140,17 @@ impl DirectorySummary {
     fn close(&mut self, path: OsString, totals: DirectoryTotals) {
         self.directories += 1;
         self.total.merge(totals.total);
-        let entries = totals.total.entries;
-        let ranks = match self.top.peek() {
-            _ if entries == 0 || self.capacity == 0 => false,
-            Some(Candidate(fewest)) if self.top.len() == self.capacity => {
-                rank(entries, &path).cmp(&fewest.rank()).is_lt()
-            }
-            _ => true,
-        };
-        if ranks {
-            if self.top.len() == self.capacity {
-                self.top.pop();
-            }
-            self.top.push(Candidate(DirectoryRow { path: path.into(), totals }));
+        if totals.total.entries > 0 {
+            self.finished.push(DirectoryRow { path: path.into(), totals });
         }
+        if self.finished.len() > self.capacity.saturating_mul(2).saturating_add(SLACK) {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        self.finished.sort_unstable_by(|a, b| a.rank().cmp(&b.rank()));
+        self.finished.truncate(self.capacity);
     }
 
     /// Counts unfinished directories and returns those with the most entries, largest first. Ties are in byte
@@ -162,7 +160,8 @@ impl DirectorySummary {
         for (path, totals) in unfinished {
             self.close(path, totals);
         }
-        std::mem::take(&mut self.top).into_sorted_vec().into_iter().map(|Candidate(row)| row).collect()
+        self.shorten();
+        std::mem::take(&mut self.finished)
     }
 
     /// Number of finished directories.
@@ -176,25 +175,9 @@ impl DirectorySummary {
     }
 }
 
-fn rank(entries: u64, path: &OsStr) -> (Reverse<u64>, &OsStr) {
-    (Reverse(entries), path)
-}
-
 impl DirectoryRow {
     fn rank(&self) -> (Reverse<u64>, &OsStr) {
-        rank(self.totals.total.entries, self.path.as_os_str())
-    }
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.rank().cmp(&other.0.rank())
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+        (Reverse(self.totals.total.entries), self.path.as_os_str())
     }
 }
 

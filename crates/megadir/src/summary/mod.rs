@@ -46,11 +46,12 @@ impl Total {
     }
 }
 
-fn from_first_to_last<B>(mut buckets: Vec<B>, total: impl Fn(&B) -> Total) -> Vec<B> {
-    let holds = |bucket: &B| total(bucket).entries > 0;
-    buckets.truncate(buckets.iter().rposition(holds).map_or(0, |last| last + 1));
-    buckets.drain(..buckets.iter().position(holds).unwrap_or(0));
-    buckets
+/// Buckets from the first to the last non-empty one, with their numbers.
+pub(crate) fn filled<B: Copy>(buckets: &[B], count: impl Fn(&B) -> u64) -> impl Iterator<Item = (usize, B)> {
+    let holds = |bucket: &B| count(bucket) > 0;
+    let first = buckets.iter().position(holds).unwrap_or(0);
+    let end = buckets.iter().rposition(holds).map_or(0, |last| last + 1);
+    buckets.iter().copied().enumerate().take(end).skip(first)
 }
 
 /// Figures about entries: types, sizes, ages, and the entries that stand out.

@@ -2,7 +2,7 @@
 //! layout of Tene's HdrHistogram, 58 KiB. A count is reported by its smallest size, because many files have
 //! 4096 bytes and none 4112.
 
-use super::{Total, from_first_to_last};
+use super::{Total, filled};
 
 const COUNTS: usize = 128;
 const COUNTS_BITS: u32 = COUNTS.trailing_zeros();
@@ -81,8 +81,7 @@ impl Sizes {
             let (from, to) = bounds(index);
             SizeBucket { from, to, total }
         };
-        let all = self.buckets.iter().copied().enumerate().map(bucket).collect();
-        from_first_to_last(all, |bucket: &SizeBucket| bucket.total)
+        filled(&self.buckets, |total| total.entries).map(bucket).collect()
     }
 
     /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank,

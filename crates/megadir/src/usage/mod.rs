@@ -395,36 +395,6 @@ impl Report {
         top::best(&self.directories, self.by, top)
     }
 
-    /// Entries by owner, most entries first.
-    pub fn owners(&self) -> Vec<OwnerRow> {
-        self.tables.owners()
-    }
-
-    /// Files (entries other than directories) by extension, most entries first.
-    pub fn extensions(&self) -> Vec<ExtensionRow> {
-        self.tables.extensions()
-    }
-
-    /// Files by age: seconds since the last modification.
-    pub fn modified(&self) -> Vec<AgeRow> {
-        self.tables.modified()
-    }
-
-    /// Files by seconds since the last access; empty if no access times are known.
-    pub fn accessed(&self) -> Vec<AgeRow> {
-        self.tables.accessed()
-    }
-
-    /// Files by size.
-    pub fn sizes(&self) -> Vec<SizeRow> {
-        self.tables.sizes()
-    }
-
-    /// Directories by the number of files directly in them.
-    pub fn files_per_directory(&self) -> Vec<CountRow> {
-        self.tables.files_per_directory()
-    }
-
     /// Number of entries whose attributes could not be read.
     pub fn unexamined(&self) -> u64 {
         self.tables.unexamined

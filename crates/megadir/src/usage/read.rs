@@ -19,7 +19,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-use crate::names;
+use crate::options::started;
 use crate::tree_path::TreePath;
 use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
 
@@ -96,7 +96,7 @@ pub fn read(
         flow = match opened {
             Ok(Some(directory)) => walk(usage, (directory, subtree.below(&name)), &options, &progress, watch)
                 .unwrap_or_else(|error| watch(TreeEvent::Failed(&error))),
-            Ok(None) => watch(TreeEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
+            Ok(None) => watch(TreeEvent::OtherMount(&root.entry_path(&name))),
             Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(()),
             Err(error) => watch(TreeEvent::Failed(&error)),
         };
@@ -188,15 +188,7 @@ fn walk(
     drop(sender);
     let mut flow = ControlFlow::Continue(());
     let tallies = std::thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for reader in readers {
-            match reader.start(scope) {
-                Ok(thread) => threads.push(thread),
-                // One thread is enough.
-                Err(error) if threads.is_empty() => return Err(error),
-                Err(_) => {}
-            }
-        }
+        let threads = started(readers.into_iter().map(|reader| reader.start(scope)))?;
         loop {
             let next = messages.recv_timeout(LOOK);
             if let (Ok(message), ControlFlow::Continue(())) = (&next, flow) {

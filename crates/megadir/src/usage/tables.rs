@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::{Amount, Item};
+use super::{Amount, Item, Report};
 use crate::attributes::Time;
 use crate::file_type::FileType;
-use crate::summary::{ages, sizes};
+use crate::summary::{ages, filled, sizes};
 
 /// Later keys count as the rest.
 const ROWS_MAX: usize = 4096;
@@ -245,41 +245,53 @@ impl Tables {
         self.unexamined += other.unexamined;
         self.without_allocated += other.without_allocated;
     }
+}
 
-    pub(super) fn owners(&self) -> Vec<OwnerRow> {
-        self.owners.sorted().into_iter().map(|(user, amount)| OwnerRow { user, amount }).collect()
+impl Report {
+    /// Entries by owner, most entries first.
+    pub fn owners(&self) -> Vec<OwnerRow> {
+        self.tables.owners.sorted().into_iter().map(|(user, amount)| OwnerRow { user, amount }).collect()
     }
 
-    pub(super) fn extensions(&self) -> Vec<ExtensionRow> {
-        let rows = self.extensions.sorted().into_iter();
+    /// Files (entries other than directories) by extension, most entries first.
+    pub fn extensions(&self) -> Vec<ExtensionRow> {
+        let rows = self.tables.extensions.sorted().into_iter();
         rows.map(|(extension, amount)| ExtensionRow { extension, amount }).collect()
     }
 
-    pub(super) fn modified(&self) -> Vec<AgeRow> {
-        age_rows(&self.modified)
+    /// Files by age: seconds since the last modification.
+    pub fn modified(&self) -> Vec<AgeRow> {
+        age_rows(&self.tables.modified)
     }
 
-    pub(super) fn accessed(&self) -> Vec<AgeRow> {
-        age_rows(&self.accessed)
+    /// Files by seconds since the last access; empty if no access times are known.
+    pub fn accessed(&self) -> Vec<AgeRow> {
+        age_rows(&self.tables.accessed)
     }
 
-    pub(super) fn sizes(&self) -> Vec<SizeRow> {
+    /// Files by size.
+    pub fn sizes(&self) -> Vec<SizeRow> {
         let row = |(bucket, amount)| {
             let (from, to) = sizes::bounds(bucket);
             SizeRow { from, to, amount }
         };
-        filled(&self.sizes, |amount| amount.entries).map(row).collect()
+        filled(&self.tables.sizes, |amount| amount.entries).map(row).collect()
     }
 
-    pub(super) fn files_per_directory(&self) -> Vec<CountRow> {
-        let row = |(bucket, (directories, files))| {
-            let power = |bucket: usize| 10_u64.checked_pow(bucket as u32);
-            let from = bucket_start(bucket);
-            let to = if bucket == 0 { 0 } else { power(bucket).map_or(u64::MAX, |next| next - 1) };
-            CountRow { from, to, directories, files }
-        };
-        filled(&self.directories, |row| row.0).map(row).collect()
+    /// Directories by the number of files directly in them.
+    pub fn files_per_directory(&self) -> Vec<CountRow> {
+        count_rows(&self.tables.directories)
     }
+}
+
+fn count_rows(buckets: &[(u64, u64)]) -> Vec<CountRow> {
+    let row = |(bucket, (directories, files))| {
+        let power = |bucket: usize| 10_u64.checked_pow(bucket as u32);
+        let from = bucket_start(bucket);
+        let to = if bucket == 0 { 0 } else { power(bucket).map_or(u64::MAX, |next| next - 1) };
+        CountRow { from, to, directories, files }
+    };
+    filled(buckets, |row| row.0).map(row).collect()
 }
 
 fn bucket_start(bucket: usize) -> u64 {
@@ -294,16 +306,9 @@ fn age_rows(buckets: &[Amount]) -> Vec<AgeRow> {
     filled(buckets, |amount| amount.entries).map(row).collect()
 }
 
-fn filled<B: Copy>(buckets: &[B], count: impl Fn(&B) -> u64) -> impl Iterator<Item = (usize, B)> {
-    let has = |bucket: &B| count(bucket) > 0;
-    let first = buckets.iter().position(has).unwrap_or(0);
-    let end = buckets.iter().rposition(has).map_or(0, |last| last + 1);
-    buckets.iter().copied().enumerate().take(end).skip(first)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Extension, ROWS_MAX, Table, Tables};
+    use super::{Extension, ROWS_MAX, Table, Tables, count_rows};
 
     #[test]
     fn extensions_are_few_whatever_the_names() {
@@ -339,7 +344,7 @@ mod tests {
     fn directories_are_counted_by_powers_of_ten() {
         let mut tables = Tables::new(0);
         [0, 1, 9, 10, 99, 100, u64::MAX / 4].into_iter().for_each(|files| tables.directory(files));
-        let rows = tables.files_per_directory();
+        let rows = count_rows(&tables.directories);
         let ends: Vec<_> = rows.iter().take(4).map(|row| (row.from, row.to, row.directories)).collect();
         assert_eq!(ends, [(0, 0, 1), (1, 9, 2), (10, 99, 2), (100, 999, 1)]);
         assert_eq!(rows.last().map(|row| (row.to >= u64::MAX / 4, row.directories)), Some((true, 1)));

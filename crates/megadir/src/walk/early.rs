@@ -28,6 +28,7 @@ pub struct PartialLimits {
     pub entries_per_range: u64,
 }
 
+#[derive(Debug)]
 pub(super) struct Early {
     pub(super) limits: PartialLimits,
     pub(super) is_ending: bool,
@@ -44,10 +45,6 @@ impl Early {
             self.unvisited.push(Unvisited { path, inode: subdirectory.inode, range: None });
         }
         leaves
-    }
-
-    pub(super) fn take_range(&mut self) -> Option<PositionRange> {
-        self.range.take()
     }
 
     pub(super) fn divides(&mut self, directory: &Dir, inode: Option<u64>) -> Result<bool> {

@@ -18,14 +18,14 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use self::queue::{Pending, Queue};
-use self::worker::{Gathered, Output, Worker};
+use self::worker::{Output, Worker};
 use crate::attributes::{Attributes, StatMask};
-use crate::batch::Batch;
+use crate::batch::{Batch, OwnedBatch};
 use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
-use crate::options::{ReadAhead, join};
+use crate::options::{ReadAhead, join, started};
 use crate::stat::StatBackend;
 
 pub use self::early::{PartialLimits, Unvisited};
@@ -154,8 +154,8 @@ pub struct Walk {
 
 #[derive(Debug)]
 enum Source {
-    Inline(Box<Worker<()>>),
-    Threads { filled: Receiver<Output<()>>, empty: Sender<Gathered>, threads: Threads },
+    Inline(Box<WalkPart>),
+    Threads { filled: Receiver<Output<()>>, empty: Sender<OwnedBatch>, threads: Threads },
 }
 
 #[derive(Debug)]
@@ -175,56 +175,40 @@ impl Walk {
     /// be started. If a later thread cannot be started, the walk continues without it.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.dir_path().clone();
-        let (queue, mut workers) = workers(root, (), options)?;
-        if options.threads_max == 1
-            && let Some(worker) = workers.pop()
-        {
-            return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
+        if options.threads_max == 1 {
+            let part = Self::parts(root, options)?.remove(0);
+            return Ok(Self { source: Source::Inline(Box::new(part)), current: None });
         }
+        let workers = workers(root, (), options)?;
+        let queue = Arc::clone(&workers[0].queue);
         let (filled_in, filled) = bounded(options.threads * 4);
         let (empty, empty_out) = bounded(options.threads * 8);
         let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false), root: path };
         let team = Arc::new(team);
         // If a thread cannot be started, dropping this ends the others.
         let threads = Threads(Arc::clone(&team));
-        for worker in workers {
-            let started = team.start(worker, filled_in.clone(), empty_out.clone());
-            // One thread is enough.
-            if team.handles().is_empty() {
-                started?;
-            }
-        }
+        started(workers.into_iter().map(|worker| team.start(worker, filled_in.clone(), empty_out.clone())))?;
         Ok(Self { source: Source::Threads { filled, empty, threads }, current: None })
     }
 
     /// Returns the next item, or `None` at the end of the walk.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
-        let done = self.current.take();
-        let next = match &mut self.source {
-            Source::Inline(worker) => {
-                if let Some(Output::Batch { gathered, .. }) = done {
-                    worker.recycle(gathered);
-                }
-                worker.step()
-            }
-            Source::Threads { filled, empty, threads } => {
-                if let Some(Output::Batch { gathered, .. }) = done {
-                    let _ = empty.try_send(gathered);
-                }
-                let next = filled.recv().ok();
-                if next.is_none() {
-                    join(&mut threads.0.handles());
-                }
-                next
-            }
+        let (filled, empty, threads) = match &mut self.source {
+            Source::Inline(part) => return part.next_item(),
+            Source::Threads { filled, empty, threads } => (filled, empty, threads),
         };
-        next.and_then(|next| item(&mut self.current, next)).map(|(item, _)| item)
+        if let Some(Output::Batch { gathered, .. }) = self.current.take() {
+            let _ = empty.try_send(gathered);
+        }
+        let Ok(next) = filled.recv() else {
+            join(&mut threads.0.handles());
+            return None;
+        };
+        item(&mut self.current, next).map(|(item, _)| item)
     }
 }
 
-type Workers<C> = (Arc<Queue<C>>, Vec<Worker<C>>);
-
-fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Workers<C>> {
+fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Vec<Worker<C>>> {
     worker::check(options, root.dir_path())?;
     let mut examine = match options.examine {
         Some((stat_backend, want)) => stat_backend.start_threads(&root, want, options.threads_max)?,
@@ -237,8 +221,7 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
         unreachable!("an empty queue has room for the root");
     }
     let worker = |number| Worker::new((number, Arc::clone(&queue)), options.clone(), examine.pop());
-    let workers = (0..options.threads).map(worker).collect();
-    Ok((queue, workers))
+    Ok((0..options.threads).map(worker).collect())
 }
 
 fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem<'_>, Option<&C>)> {
@@ -246,13 +229,11 @@ fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem
         Output::Error(error) => Some((WalkItem::Error(error), None)),
         Output::OtherMount(path) => Some((WalkItem::OtherMount(path), None)),
         borrowed => match current.insert(borrowed) {
-            Output::Batch { directory, gathered } => match gathered.batch() {
-                Ok(batch) => {
-                    let (directory, context) = (directory.dir.dir_path(), &directory.context);
-                    Some((WalkItem::Batch { directory, batch, attributes: &gathered.rows }, Some(context)))
-                }
-                Err(_) => unreachable!("the bytes of a batch are a batch"),
-            },
+            Output::Batch { directory, gathered } => {
+                let (directory, context) = (directory.dir.dir_path(), &directory.context);
+                let (batch, attributes) = (gathered.batch(), &gathered.rows[..]);
+                Some((WalkItem::Batch { directory, batch, attributes }, Some(context)))
+            }
             Output::End(directory) => {
                 Some((WalkItem::End { directory: directory.dir.dir_path() }, Some(&directory.context)))
             }
@@ -266,7 +247,7 @@ impl Team {
         self: &Arc<Self>,
         worker: Worker<()>,
         filled: Sender<Output<()>>,
-        empty: Receiver<Gathered>,
+        empty: Receiver<OwnedBatch>,
     ) -> Result<()> {
         let mut handles = self.handles();
         let (name, team) = (format!("megadir-walk-{}", handles.len()), Arc::clone(self));
@@ -283,7 +264,7 @@ impl Team {
         self: &Arc<Self>,
         mut worker: Worker<()>,
         filled: &Sender<Output<()>>,
-        empty: &Receiver<Gathered>,
+        empty: &Receiver<OwnedBatch>,
     ) {
         while !self.stop.load(Ordering::Relaxed) {
             if let Ok(gathered) = empty.try_recv() {

@@ -1,11 +1,8 @@
 //! A walk that may end early and returns the directories that it did not visit.
 
-use std::sync::Arc;
-
 use super::early::{Early, PartialLimits, Unvisited};
-use super::queue::Queue;
-use super::worker::{Output, Worker};
-use super::{WalkItem, WalkOptions, item, workers};
+use super::parts::WalkPart;
+use super::{Walk, WalkItem, WalkOptions};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::PositionRange;
@@ -31,11 +28,9 @@ use crate::options::PositionRange;
 /// assert!(entries > 1 && left.iter().any(|left| left.path.to_vec() == b"src"));
 /// # Ok::<(), megadir::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct PartialWalk {
-    worker: Worker<()>,
-    current: Option<Output<()>>,
-    /// The worker holds it too.
-    _queue: Arc<Queue<()>>,
+    part: WalkPart,
 }
 
 impl PartialWalk {
@@ -53,39 +48,25 @@ impl PartialWalk {
             let reason = "a walk that may end early has one thread";
             return Err(Error::new("walk", root.path(), ErrorKind::BadOption, reason));
         }
-        let path = root.dir_path().clone();
-        let (queue, mut workers) = workers(root, (), options)?;
-        let Some(mut worker) = workers.pop() else {
-            return Err(Error::new("walk", &path, ErrorKind::BadOption, "no thread"));
-        };
-        worker.early = Some(Early { limits, is_ending: false, unvisited: Vec::new(), range });
-        Ok(Self { worker, current: None, _queue: queue })
+        let mut part = Walk::parts(root, options)?.remove(0);
+        part.worker.early = Some(Early { limits, is_ending: false, unvisited: Vec::new(), range });
+        Ok(Self { part })
     }
 
     /// Returns the next item, or `None` at the end.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
-        if let Some(Output::Batch { gathered, .. }) = self.current.take() {
-            self.worker.recycle(gathered);
-        }
-        let next = self.worker.step()?;
-        item(&mut self.current, next).map(|(item, _)| item)
+        self.part.next_item()
     }
 
     /// Requests the end: no more directories are entered, and those that are open are read to their end.
     pub fn end_early(&mut self) {
-        if let Some(early) = &mut self.worker.early {
+        if let Some(early) = &mut self.part.worker.early {
             early.is_ending = true;
         }
     }
 
     /// Returns the directories that were not visited, and the ranges of large directories. Call it after the last item.
     pub fn unvisited(mut self) -> Vec<Unvisited> {
-        self.worker.early.take().map(|early| early.unvisited).unwrap_or_default()
-    }
-}
-
-impl std::fmt::Debug for PartialWalk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PartialWalk").field("worker", &self.worker).finish_non_exhaustive()
+        self.part.worker.early.take().map(|early| early.unvisited).unwrap_or_default()
     }
 }

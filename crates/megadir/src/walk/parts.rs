@@ -1,8 +1,5 @@
 //! A walk in parts: each thread processes the items that it reads.
 
-use std::sync::Arc;
-
-use super::queue::Queue;
 use super::worker::{Output, Worker};
 use super::{Walk, WalkContext, WalkItem, WalkOptions, item, workers};
 use crate::dir::Dir;
@@ -41,10 +38,8 @@ use crate::error::Result;
 /// ```
 #[derive(Debug)]
 pub struct WalkPart<C: WalkContext = ()> {
-    worker: Worker<C>,
+    pub(super) worker: Worker<C>,
     current: Option<Output<C>>,
-    queue: Arc<Queue<C>>,
-    ended: bool,
 }
 
 impl Walk {
@@ -61,13 +56,15 @@ impl Walk {
         context: C,
         options: &WalkOptions,
     ) -> Result<Vec<WalkPart<C>>> {
-        let (queue, workers) = workers(root, context, options)?;
-        let part = |worker| WalkPart { worker, current: None, queue: Arc::clone(&queue), ended: false };
-        Ok(workers.into_iter().map(part).collect())
+        Ok(workers(root, context, options)?.into_iter().map(WalkPart::new).collect())
     }
 }
 
 impl<C: WalkContext> WalkPart<C> {
+    fn new(worker: Worker<C>) -> Self {
+        Self { worker, current: None }
+    }
+
     /// Returns the next item, or `None` at the end. Waits while other parts may still find directories.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
         self.next_with_context().map(|(item, _)| item)
@@ -78,27 +75,21 @@ impl<C: WalkContext> WalkPart<C> {
         if let Some(Output::Batch { gathered, .. }) = self.current.take() {
             self.worker.recycle(gathered);
         }
-        match self.worker.step() {
-            Some(next) => item(&mut self.current, next),
-            None => {
-                self.ended = true;
-                None
-            }
-        }
+        let next = self.worker.step()?;
+        item(&mut self.current, next)
     }
 
     /// Returns another part, to be run on a thread of its own, if calls of this part wait for a device and fewer than
     /// [`WalkOptions::threads_max`] parts run. Worth asking after each item.
     pub fn another(&mut self) -> Option<Self> {
-        let worker = self.worker.another()?;
-        Some(Self { worker, current: None, queue: Arc::clone(&self.queue), ended: false })
+        self.worker.another().map(Self::new)
     }
 }
 
 impl<C: WalkContext> Drop for WalkPart<C> {
     fn drop(&mut self) {
-        if self.worker.has_begun && !self.ended {
-            self.queue.close();
+        if self.worker.has_begun && !self.worker.has_ended {
+            self.worker.queue.close();
         }
     }
 }

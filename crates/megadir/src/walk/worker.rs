@@ -11,13 +11,11 @@ use super::waits::DeviceWaits;
 use super::{Opened, WalkContext};
 use crate::attributes::{Attributes, StatMask};
 use crate::backend::{self, Backend, Reader};
-use crate::batch::Batch;
+use crate::batch::{Batch, OwnedBatch};
 use crate::conditions::{Conditions, Place};
-use crate::decode::Malformed;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
-use crate::names;
 use crate::options::ReadOptions;
 use crate::stat::Examine;
 
@@ -30,39 +28,26 @@ const LARGE_ENTRIES: usize = 64;
 
 #[derive(Debug)]
 pub(super) enum Output<C> {
-    Batch { directory: Arc<Opened<C>>, gathered: Gathered },
+    Batch { directory: Arc<Opened<C>>, gathered: OwnedBatch },
     End(Arc<Opened<C>>),
     Error(Error),
     OtherMount(PathBuf),
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Gathered {
-    bytes: Vec<u8>,
-    cookies: bool,
-    pub(super) rows: Vec<Attributes>,
-}
-
-impl Gathered {
-    pub(super) fn batch(&self) -> std::result::Result<Batch<'_>, Malformed> {
-        Batch::check(&self.bytes, self.cookies)
-    }
-}
-
 pub(super) struct Worker<C> {
-    queue: Arc<Queue<C>>,
+    pub(super) queue: Arc<Queue<C>>,
     number: usize,
     waits: Option<DeviceWaits>,
     may_grow: bool,
     options: WalkOptions,
     /// More than one only while the queue is full.
     stack: Vec<Frame<C>>,
-    spare: Gathered,
+    spare: OwnedBatch,
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     pub(super) early: Option<Early>,
     pub(super) has_begun: bool,
-    done: bool,
+    pub(super) has_ended: bool,
 }
 
 struct Frame<C> {
@@ -75,13 +60,6 @@ struct Frame<C> {
     unresolved: Option<Error>,
 }
 
-enum Entered<C> {
-    Yes,
-    /// No error in a changing tree.
-    Vanished,
-    Not(Output<C>),
-}
-
 impl<C: WalkContext> Worker<C> {
     pub(super) fn new(
         (number, queue): (usize, Arc<Queue<C>>),
@@ -89,7 +67,7 @@ impl<C: WalkContext> Worker<C> {
         examine: Option<Box<dyn Examine>>,
     ) -> Self {
         let waits = (options.threads < options.threads_max).then(DeviceWaits::default);
-        let (stack, spare, spare_buffer) = (Vec::new(), Gathered::default(), Vec::new());
+        let (stack, spare, spare_buffer) = (Vec::new(), OwnedBatch::default(), Vec::new());
         Self {
             queue,
             number,
@@ -102,7 +80,7 @@ impl<C: WalkContext> Worker<C> {
             examine,
             early: None,
             has_begun: false,
-            done: false,
+            has_ended: false,
         }
     }
 
@@ -114,7 +92,7 @@ impl<C: WalkContext> Worker<C> {
         Some(Self::new((number, Arc::clone(&self.queue)), self.options.clone(), examine))
     }
 
-    pub(super) fn recycle(&mut self, gathered: Gathered) {
+    pub(super) fn recycle(&mut self, gathered: OwnedBatch) {
         if gathered.bytes.capacity() > self.spare.bytes.capacity() {
             self.spare = gathered;
         }
@@ -122,13 +100,13 @@ impl<C: WalkContext> Worker<C> {
 
     pub(super) fn step(&mut self) -> Option<Output<C>> {
         self.has_begun = true;
-        while !self.done {
+        while !self.has_ended {
             let Some(frame) = self.stack.last_mut() else {
                 let Some(pending) = self.queue.pop(self.number) else {
-                    self.done = true;
+                    self.has_ended = true;
                     break;
                 };
-                if let Entered::Not(output) = self.enter(pending) {
+                if let Some(output) = self.enter(pending) {
                     return Some(output);
                 }
                 continue;
@@ -156,7 +134,7 @@ impl<C: WalkContext> Worker<C> {
             if let Some(subdirectory) = frame.below.pop_front() {
                 let pending = Pending::Below { parent: Arc::clone(&frame.directory), subdirectory };
                 if let Err(pending) = self.queue.push(pending)
-                    && let Entered::Not(output) = self.enter(pending)
+                    && let Some(output) = self.enter(pending)
                 {
                     return Some(output);
                 }
@@ -177,26 +155,23 @@ impl<C: WalkContext> Worker<C> {
         None
     }
 
-    fn enter(&mut self, pending: Pending<C>) -> Entered<C> {
+    /// Returns why a directory was not entered, except one that the walk leaves out, or that has vanished: that is no error
+    /// in a changing tree.
+    fn enter(&mut self, pending: Pending<C>) -> Option<Output<C>> {
         if let (Some(early), Pending::Below { parent, subdirectory }) = (&mut self.early, &pending)
             && early.leaves_out(parent.dir.dir_path().below(), subdirectory)
         {
-            return Entered::Yes;
+            return None;
         }
         let inode = match &pending {
             Pending::Root(_) => None,
             Pending::Below { subdirectory, .. } => subdirectory.inode,
         };
         match self.open(pending) {
-            Ok(Ok(directory)) => match self.push(directory, inode) {
-                Ok(()) => Entered::Yes,
-                Err(error) => Entered::Not(Output::Error(error)),
-            },
-            Ok(Err(other_mount)) => Entered::Not(Output::OtherMount(other_mount)),
-            Err(error) => match error.kind() {
-                ErrorKind::NotFound | ErrorKind::NotADirectory => Entered::Vanished,
-                _ => Entered::Not(Output::Error(error)),
-            },
+            Ok(Ok(directory)) => self.push(directory, inode).err().map(Output::Error),
+            Ok(Err(other_mount)) => Some(Output::OtherMount(other_mount)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+            Err(error) => Some(Output::Error(error)),
         }
     }
 
@@ -212,7 +187,7 @@ impl<C: WalkContext> Worker<C> {
         };
         Ok(match opened {
             Some(dir) => Ok(Opened { dir: Arc::new(dir), context: parent.context.below(&name) }),
-            None => Err(parent.dir.path().join(names::to_os(&name).unwrap_or_default())),
+            None => Err(parent.dir.entry_path(&name)),
         })
     }
 
@@ -220,7 +195,7 @@ impl<C: WalkContext> Worker<C> {
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let range = match &mut self.early {
-            Some(early) => match early.take_range() {
+            Some(early) => match early.range.take() {
                 None if early.divides(&directory.dir, inode)? => return Ok(()),
                 range => range,
             },
@@ -253,7 +228,7 @@ impl<C> Frame<C> {
     /// Also records subdirectories; `None` at the end.
     fn read(
         &mut self,
-        gathered: Gathered,
+        gathered: OwnedBatch,
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
     ) -> Option<Output<C>> {
@@ -268,7 +243,7 @@ impl<C> Frame<C> {
     fn read_from(
         &mut self,
         reader: &mut dyn Reader,
-        mut gathered: Gathered,
+        mut gathered: OwnedBatch,
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
     ) -> Option<Output<C>> {
@@ -280,10 +255,7 @@ impl<C> Frame<C> {
             Err(error) => return Some(Output::Error(error)),
         };
         self.is_large = batch.len() >= LARGE_ENTRIES;
-        gathered.bytes.clear();
-        gathered.bytes.extend_from_slice(batch.bytes());
-        gathered.cookies = batch.has_cookies();
-        gathered.rows.clear();
+        gathered.copy(batch);
         let rows = &mut gathered.rows;
         let examined = match examine {
             Some(examine) => crate::stat::examine(&mut *examine, &self.directory.dir, batch, rows),

@@ -35,7 +35,7 @@ const DECODERS: &[&str] = &[
     "ext4_disk::",
     "layout::",
     "limits::ext4::",
-    "limits::fat::",
+    "limits::others::",
     "summary::",
 ];
 

@@ -4,14 +4,12 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir_sys::readdir::getdents64;
-
-use super::super::linux_getdents::malformed;
 use crate::attributes::Attributes;
+use crate::backend::linux_getdents::{malformed, read};
 use crate::batch::Batch;
 use crate::decode::{Checked, Malformed, Records};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::RECORD_BYTES_MAX;
 use crate::stat::Examine;
 
@@ -25,7 +23,7 @@ pub(super) struct Filled {
 impl Filled {
     pub(super) fn new(buffer_bytes: usize) -> Self {
         let buffer = vec![0; buffer_bytes].into_boxed_slice();
-        Self { buffer, length: 0, checked: Checked::NOTHING, rows: Vec::new() }
+        Self { buffer, length: 0, checked: Checked::default(), rows: Vec::new() }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -72,8 +70,7 @@ impl Filled {
     ) -> Result<()> {
         calls.fetch_add(1, Ordering::Relaxed);
         let want_bytes = want_bytes.min(self.buffer.len());
-        self.length = getdents64(directory, &mut self.buffer[..want_bytes])
-            .map_err(|error| Error::io("read", path, error))?;
+        self.length = read(directory, &mut self.buffer[..want_bytes], path)?;
         Ok(())
     }
 }
@@ -104,7 +101,7 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
     let mut scanned = Scanned {
         inside_bytes: 0,
         inside_records: 0,
-        inside: Checked::NOTHING,
+        inside: Checked::default(),
         past_end: false,
         ascending: true,
         first_offset: 0,

@@ -18,16 +18,13 @@ mod share;
 pub(crate) mod space;
 
 pub(crate) use self::range::{divide, open_range};
-use self::reader::SplitReader;
+pub(crate) use self::reader::SplitReader;
 use self::space::Space;
+use super::resolve::resolving;
 use super::{Backend, Reader};
-use crate::attributes::StatMask;
-use crate::backend::resolve::Resolving;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::options::ReadOptions;
-use crate::stat::AttributeReader;
-use crate::stat::StatBackend;
 
 pub(crate) struct Split;
 
@@ -53,20 +50,6 @@ impl Backend for Split {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        let reader = SplitReader::open(directory, options, None)?;
-        if !options.resolve_types {
-            return Ok(Box::new(reader));
-        }
-        let types = directory.reopen()?;
-        Ok(Box::new(Resolving::new(reader, types)))
+        resolving(SplitReader::open(directory, options, None)?, directory, options)
     }
-}
-
-pub(crate) fn open_examined(
-    directory: &Dir,
-    options: &ReadOptions,
-    stat_backend: &'static dyn StatBackend,
-    want: StatMask,
-) -> Result<Box<dyn AttributeReader>> {
-    Ok(Box::new(SplitReader::open(directory, options, Some((stat_backend, want)))?))
 }

@@ -1,14 +1,14 @@
 //! Ranges of a directory's positions, each read alone, such as by different processes.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::buffer::Filled;
 use super::share::{ShareReader, Shared};
 use super::space::{self, Space};
 use crate::backend::Reader;
-use crate::backend::resolve::Resolving;
+use crate::backend::resolve::resolving;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
@@ -48,26 +48,13 @@ pub(crate) fn open_range(
     range: PositionRange,
 ) -> Result<Box<dyn Reader>> {
     read_ahead::check(directory, options.read_ahead)?;
-    let shared = Shared {
-        path: directory.path().to_owned(),
-        space: Space::of(directory)?,
-        bounds: vec![range.from, range.to],
-        next_share: AtomicU64::new(0),
-        regions: 1,
-        left: Mutex::new(Vec::new()),
-        stop: AtomicBool::new(false),
-        calls: AtomicU64::new(0),
-    };
-    let shared = Arc::new(shared);
+    let shared = Arc::new(Shared::new(directory, vec![range.from, range.to])?);
     let own = ShareReader::new(Arc::clone(&shared), directory.again()?, None, None);
     if options.read_ahead == ReadAhead::Always {
         read_ahead::start(directory.as_fd(), options.read_ahead);
     }
     let reader = RangeReader { shared, own, filled: Filled::new(options.buffer_bytes) };
-    match options.resolve_types {
-        true => Ok(Box::new(Resolving::new(reader, directory.reopen()?))),
-        false => Ok(Box::new(reader)),
-    }
+    resolving(reader, directory, options)
 }
 
 struct RangeReader {

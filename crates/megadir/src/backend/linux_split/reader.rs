@@ -1,8 +1,8 @@
 //! Reader of `split`: the first batch, the threads, and the caller's share.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -10,10 +10,8 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use megadir_sys::usage::thread_waits;
 
 use super::buffer::Filled;
-use super::contention::Contention;
-use super::contention::Throughput;
-use super::share::ShareReader;
-use super::share::Shared;
+use super::contention::{Contention, Throughput};
+use super::share::{ShareReader, Shared};
 use super::space::{self, Space};
 use crate::attributes::StatMask;
 use crate::backend::Reader;
@@ -22,10 +20,9 @@ use crate::dir::Dir;
 use crate::error::Result;
 use crate::options::{ReadOptions, join};
 use crate::read_ahead;
-use crate::stat::{AttributeBatch, AttributeReader};
-use crate::stat::{Examine, StatBackend};
+use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend};
 
-pub(super) struct SplitReader {
+pub(crate) struct SplitReader {
     shared: Arc<Shared>,
     /// Returned last, or the first batch before it is returned.
     current: Option<Filled>,
@@ -47,14 +44,14 @@ enum Phase {
 }
 
 impl SplitReader {
-    pub(super) fn open(
+    pub(crate) fn open(
         directory: &Dir,
         options: &ReadOptions,
         examination: Option<(&'static dyn StatBackend, StatMask)>,
     ) -> Result<Self> {
         options.check("split", directory.dir_path())?;
         read_ahead::check(directory, options.read_ahead)?;
-        let space = Space::of(directory)?;
+        let shared = Shared::new(directory, Vec::new())?;
         let stat_backends = match examination {
             Some((stat_backend, want)) => {
                 stat_backend.start_threads(directory, want, options.threads_max + 1)?
@@ -63,16 +60,6 @@ impl SplitReader {
         };
         let apart = examination.is_some_and(|(stat_backend, _)| stat_backend.works_apart());
         let serial = directory.again()?;
-        let shared = Shared {
-            path: directory.path().to_owned(),
-            space,
-            bounds: Vec::new(),
-            next_share: AtomicU64::new(0),
-            regions: 1,
-            left: Mutex::new(Vec::new()),
-            stop: AtomicBool::new(false),
-            calls: AtomicU64::new(0),
-        };
         Ok(Self {
             shared: Arc::new(shared),
             current: Some(Filled::new(options.buffer_bytes)),
@@ -216,9 +203,7 @@ impl SplitReader {
         *(if more { &mut self.current } else { &mut self.spare }) = Some(buffer);
         Ok(more)
     }
-}
 
-impl SplitReader {
     fn examine_here(&mut self, directory: Option<&Dir>) -> Result<bool> {
         let Some(current) = self.current.as_mut() else { return Ok(false) };
         if let (Some(directory), Some(examine)) = (directory, self.stat_backends.first_mut()) {

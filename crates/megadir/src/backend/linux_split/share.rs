@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
-use megadir_sys::readdir::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use super::buffer::Filled;
 use super::contention::{Contention, Throughput};
 use super::space::Space;
+use crate::backend::linux_getdents::read;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -146,8 +146,7 @@ impl ShareReader {
         let mut position = end;
         while position <= latest {
             self.shared.calls.fetch_add(1, Ordering::Relaxed);
-            let filled = getdents64(self.directory.as_fd(), &mut buffer)
-                .map_err(|error| Error::io("read", &self.shared.path, error))?;
+            let filled = read(self.directory.as_fd(), &mut buffer, &self.shared.path)?;
             if filled == 0 {
                 return Ok(false);
             }
@@ -194,15 +193,29 @@ pub(super) struct Shared {
     pub(super) space: Space,
     /// First position of each share, ascending, then the end of the last.
     pub(super) bounds: Vec<i64>,
-    pub(super) next_share: AtomicU64,
+    next_share: AtomicU64,
     pub(super) regions: usize,
     /// Left by threads that ended early: position and end.
-    pub(super) left: Mutex<Vec<(i64, i64)>>,
+    left: Mutex<Vec<(i64, i64)>>,
     pub(super) stop: AtomicBool,
     pub(super) calls: AtomicU64,
 }
 
 impl Shared {
+    /// Shares of a directory, with one region.
+    pub(super) fn new(directory: &Dir, bounds: Vec<i64>) -> Result<Self> {
+        Ok(Self {
+            path: directory.path().to_owned(),
+            space: Space::of(directory)?,
+            bounds,
+            next_share: AtomicU64::new(0),
+            regions: 1,
+            left: Mutex::new(Vec::new()),
+            stop: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
+        })
+    }
+
     /// First position of an unread share, and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {

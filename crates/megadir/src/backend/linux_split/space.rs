@@ -13,9 +13,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir_sys::readdir::getdents64;
 use rustix::fs::{IFlags, SeekFrom, seek};
 
+use crate::backend::linux_getdents::read;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ext4_disk::flags;
@@ -102,10 +102,9 @@ fn has_index(directory: &Dir) -> bool {
 fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
     let has_entry_at = |position: i64| -> Result<bool> {
         calls.fetch_add(1, Ordering::Relaxed);
-        let io = |error| Error::io("read", path, error);
         seek(directory, SeekFrom::Start(u64::try_from(position).unwrap_or(0)))
-            .map_err(|error| io(error.into()))?;
-        Ok(getdents64(directory, &mut [0; 512]).map_err(io)? > 0)
+            .map_err(|error| Error::io("read", path, error.into()))?;
+        Ok(read(directory, &mut [0; 512], path)? > 0)
     };
     let (mut inside, mut outside) = (start.max(1), start.max(1));
     while has_entry_at(outside)? {

@@ -2,8 +2,7 @@
 //! `FileIdBothDirectoryInfo` includes short names (8.3), which NTFS stores separately; `FileFullDirectoryInfo`
 //! has no file IDs.
 
-use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
-use std::path::{Path, PathBuf};
+use std::os::windows::io::AsHandle;
 use std::sync::Arc;
 
 use megadir_sys::windows::enumerate::{self as sys, Buffer};
@@ -117,11 +116,16 @@ impl Backend for Enumerate {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        self.start(Source::Own(directory.reopen()?, directory.path().to_owned()), directory, options, None)
+        self.start(&Arc::new(directory.again()?), options, None)
     }
 
-    fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        self.start(Source::Lent(Arc::clone(directory)), directory, options, None)
+    fn open_again(
+        &self,
+        directory: &Arc<Dir>,
+        options: &ReadOptions,
+        _buffer: Vec<u8>,
+    ) -> Result<Box<dyn Reader>> {
+        self.start(directory, options, None)
     }
 
     fn open_with_attributes(
@@ -130,15 +134,14 @@ impl Backend for Enumerate {
         options: &ReadOptions,
         want: StatMask,
     ) -> Result<Box<dyn Reader>> {
-        self.start(Source::Lent(Arc::clone(directory)), directory, options, Some(want))
+        self.start(directory, options, Some(want))
     }
 }
 
 impl Enumerate {
     fn start(
         &self,
-        source: Source,
-        directory: &Dir,
+        directory: &Arc<Dir>,
         options: &ReadOptions,
         want: Option<StatMask>,
     ) -> Result<Box<dyn Reader>> {
@@ -146,7 +149,7 @@ impl Enumerate {
         self.probe(directory)?;
         Ok(Box::new(EnumerateReader {
             name: self.name,
-            source,
+            directory: Arc::clone(directory),
             call: self.call,
             layout: self.layout,
             buffer: Buffer::new(options.buffer_bytes),
@@ -154,31 +157,6 @@ impl Enumerate {
             progress: Progress::Start,
             calls: 0,
         }))
-    }
-}
-
-enum Source {
-    Own(OwnedHandle, PathBuf),
-    Lent(Arc<Dir>),
-}
-
-impl Source {
-    fn handle(&self) -> BorrowedHandle<'_> {
-        match self {
-            Self::Own(handle, _) => handle.as_handle(),
-            Self::Lent(directory) => (**directory).as_handle(),
-        }
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Own(_, path) => path,
-            Self::Lent(directory) => directory.path(),
-        }
-    }
-
-    fn error(&self, error: std::io::Error) -> Error {
-        Error::io("read", self.path(), error)
     }
 }
 
@@ -191,7 +169,7 @@ enum Progress {
 
 struct EnumerateReader {
     name: &'static str,
-    source: Source,
+    directory: Arc<Dir>,
     call: Call,
     layout: Layout,
     buffer: Buffer,
@@ -212,7 +190,7 @@ impl Reader for EnumerateReader {
             // The root of an empty volume has not even `.` and `..`.
             Err(error) if is_first && error.raw_os_error() == Some(ERROR_FILE_NOT_FOUND) => return Ok(None),
             Err(error) if is_first && is_not_known(&error) => return Err(self.not_known(error)),
-            filled => filled.map_err(|error| self.source.error(error))?,
+            filled => filled.map_err(|error| self.failed(error))?,
         };
         let Some(filled) = filled else { return Ok(None) };
         self.gathered.clear();
@@ -238,7 +216,7 @@ const ERROR_FILE_NOT_FOUND: i32 = 2;
 
 impl EnumerateReader {
     fn fill(&mut self, is_first: bool) -> std::io::Result<Option<usize>> {
-        let (handle, buffer) = (self.source.handle(), &mut self.buffer);
+        let (handle, buffer) = (self.directory.as_handle(), &mut self.buffer);
         match self.call {
             Call::ByHandle { first, next } => {
                 let is_filled = sys::by_handle(handle, if is_first { first } else { next }, buffer)?;
@@ -251,16 +229,20 @@ impl EnumerateReader {
 
     /// Some network and third-party file systems support only the oldest information classes.
     fn not_known(&self, error: std::io::Error) -> Error {
-        let why = self.source.error(error).reason();
+        let why = self.failed(error).reason();
         let reason = format!(
             "its file system cannot list by handle as {} does ({why}); try the backend find-first-file",
             self.name
         );
-        Error::new("read", self.source.path(), ErrorKind::Unavailable, reason)
+        Error::new("read", self.directory.path(), ErrorKind::Unavailable, reason)
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::io("read", self.directory.path(), error)
     }
 
     fn malformed(&self, what: &str) -> Error {
-        Error::new("read", self.source.path(), ErrorKind::Malformed, format!("the system returned {what}"))
+        Error::new("read", self.directory.path(), ErrorKind::Malformed, format!("the system returned {what}"))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::options::ReadOptions;
 
 const BATCH_BYTES: usize = 128 << 10;
 /// 259 characters of three bytes each.
-const RECORD_BYTES_MAX: usize = 800;
+const LONGEST: &[u8] = &[b'x'; 777];
 
 /// Change times and file IDs are missing.
 const AVAILABLE: StatMask =
@@ -108,7 +108,7 @@ impl Find {
         Ok(Box::new(FindReader {
             path: directory.path().to_owned(),
             search,
-            gathered: Gathered::new(BATCH_BYTES + RECORD_BYTES_MAX, want),
+            gathered: Gathered::new(BATCH_BYTES, want),
             failed: None,
         }))
     }
@@ -125,7 +125,7 @@ impl Reader for FindReader {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.gathered.clear();
         while let Some(search) = &mut self.search
-            && self.gathered.builder.bytes_left() >= RECORD_BYTES_MAX
+            && self.gathered.builder.fits(LONGEST)
         {
             let entry = match search.next_entry() {
                 Ok(Some(entry)) => entry,

@@ -3,13 +3,11 @@
 
 use std::os::fd::AsFd;
 
-use megadir_sys::readdir::getdents64;
-
 use super::span;
-use crate::backend::linux_getdents::malformed;
-use crate::decode::{self, Records};
+use crate::backend::linux_getdents;
+use crate::decode::Records;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::estimate::estimate;
 use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Space};
@@ -49,11 +47,8 @@ pub(super) fn look(
     block_bytes: u64,
 ) -> Result<Looked> {
     if count {
-        let entries = counted(directory)?;
-        return Ok(Looked {
-            entries: Some(Fact::new(Span::exact(entries), Known::Measured, "counted")),
-            hollow: None,
-        });
+        let entries = Fact::new(Span::exact(counted(directory)?), Known::Measured, "counted");
+        return Ok(Looked { entries: Some(entries), hollow: None });
     }
     let indexed = matches!(details, Details::Ext4(ext4) if ext4.indexed == Some(true));
     if indexed
@@ -62,14 +57,12 @@ pub(super) fn look(
     {
         return Ok(looked);
     }
-    match estimate(directory) {
-        Ok(estimate) => {
-            let entries = Fact::new(span(&estimate), Known::Measured, estimate.basis);
-            Ok(Looked { entries: Some(entries), hollow: None })
-        }
-        Err(error) if error.kind() == ErrorKind::Unavailable => Ok(Looked { entries: None, hollow: None }),
-        Err(error) => Err(error),
-    }
+    let entries = match estimate(directory) {
+        Ok(estimate) => Some(Fact::new(span(&estimate), Known::Measured, estimate.basis)),
+        Err(error) if error.kind() == ErrorKind::Unavailable => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Looked { entries, hollow: None })
 }
 
 fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looked>> {
@@ -77,9 +70,8 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
     let mut buffer = [0; LOOK_BYTES];
     let mut sampled = Sampled::default();
     loop {
-        let filled = getdents64(descriptor.as_fd(), &mut buffer)
-            .map_err(|error| Error::io("read", directory.path(), error))?;
-        decode::check(&buffer[..filled]).map_err(|bad| malformed(directory.path(), bad))?;
+        let filled = linux_getdents::read(descriptor.as_fd(), &mut buffer, directory.path())?;
+        linux_getdents::check(&buffer[..filled], directory.path())?;
         let mut last_offset = i64::MAX;
         for record in Records::new(&buffer[..filled]) {
             last_offset = record.offset;

@@ -14,7 +14,7 @@ use megadir_sys::xfs_bulkstat::{XfsDirectory, directory_block_bytes};
 use rustix::fs::Stat;
 use rustix::process::{getegid, geteuid};
 
-use super::answer::{Asked, Limits};
+use super::answer::Asked;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Mount, Space};
 use super::sample::{Sample, allocated};
@@ -23,37 +23,7 @@ use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
 use crate::limits::facts::{Quota, QuotaOf};
 
-/// Finds how many entries fit a directory and which limit is reached first.
-///
-/// ```
-/// use megadir::limits::{Asked, limits};
-/// # fn main() -> megadir::Result<()> {
-/// let limits = limits(&megadir::Dir::open("/usr")?, &Asked::MORE_OF_THE_SAME)?;
-/// if let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) {
-///     println!("about {} more entries, then {limit} run out", more.likely);
-/// }
-/// # Ok(())
-/// # }
-/// ```
-///
-/// Errors: the directory cannot be opened or read; write permission is not needed. Other missing facts are
-/// assumed and marked as such.
-pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
-    Ok(Limits::judge(facts(directory, asked)?, asked.churn))
-}
-
-/// Reads the facts about a directory.
-///
-/// Errors: as [`limits`].
-pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
-    let mut facts = visible(directory, asked)?;
-    if let Some(stated) = asked.stated {
-        stated.apply(&mut facts);
-    }
-    Ok(facts)
-}
-
-fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
     if directory.file_system() == FileSystem::Overlay {
         match overlay::upper(directory) {

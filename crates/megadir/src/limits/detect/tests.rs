@@ -8,7 +8,7 @@ use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
 use megadir_testkit::unprivileged::unprivileged;
 
 use super::*;
-use crate::limits::{Ext4Features, Limit, NameLengths, QuotaOf};
+use crate::limits::{Ext4Features, Limit, Limits, NameLengths, QuotaOf, facts, limits};
 
 fn of(path: &Path) -> Limits {
     of_directory(&Dir::open(path).unwrap())

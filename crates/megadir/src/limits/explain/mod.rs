@@ -55,6 +55,12 @@ pub struct Explanation {
     pub cures: Vec<Cure>,
 }
 
+impl Explanation {
+    fn new(limit: Limit, evidence: impl Into<String>, cures: Vec<Cure>) -> Self {
+        Self { limit, evidence: evidence.into(), another_name_may_do: false, cures }
+    }
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.evidence)?;
@@ -100,11 +106,10 @@ fn no_space(limits: &Limits, step: Step, privileged: bool) -> Explanation {
         .or_else(option)
         .or_else(index)
         .or_else(|| (!creates).then(|| blocks_of(facts, privileged)))
-        .unwrap_or_else(|| Explanation {
-            limit: Limit::Unknown,
-            evidence: format!("the file system says \"No space left on device\", though {}", free(facts)),
-            another_name_may_do: false,
-            cures: Vec::new(),
+        .unwrap_or_else(|| {
+            let evidence =
+                format!("the file system says \"No space left on device\", though {}", free(facts));
+            Explanation::new(Limit::Unknown, evidence, Vec::new())
         })
 }
 
@@ -122,13 +127,8 @@ fn used_inodes(facts: &Facts) -> Option<Explanation> {
     if space.inodes == 0 || space.inodes_free > 0 {
         return None;
     }
-    let cures = match facts.file_system {
-        FileSystem::Tmpfs => vec![cure::tmpfs_inodes(facts)],
-        FileSystem::Xfs => vec![cure::fixed_inodes(), cure::xfs_inodes(facts)],
-        _ => vec![cure::fixed_inodes()],
-    };
     let evidence = format!("the file system's inodes are used up (0 of {} free)", space.inodes);
-    Some(Explanation { limit: Limit::Inodes, evidence, another_name_may_do: false, cures })
+    Some(Explanation::new(Limit::Inodes, evidence, cure::inodes(facts)))
 }
 
 fn used_blocks(facts: &Facts, privileged: bool) -> Option<Explanation> {
@@ -158,7 +158,7 @@ fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
         kept => format!(", {kept} kept back"),
     };
     let evidence = format!("the file system's blocks are used up ({left} of {} free{kept})", space.blocks);
-    Explanation { limit: Limit::Blocks, evidence, another_name_may_do: false, cures: vec![cure::blocks()] }
+    Explanation::new(Limit::Blocks, evidence, vec![cure::blocks()])
 }
 
 /// XFS gives `ENOSPC` for a project quota.
@@ -181,9 +181,8 @@ fn of_quota(of: QuotaOf, facts: &Facts) -> Explanation {
     });
     let figures: Vec<String> = figures.collect();
     let figures = if figures.is_empty() { String::new() } else { format!(" ({} used)", figures.join(", ")) };
-    let cures = vec![cure::quota(of, facts)];
     let evidence = format!("the quota of {of} is used up{figures}, though {}", free(facts));
-    Explanation { limit: Limit::Quota(of), evidence, another_name_may_do: false, cures }
+    Explanation::new(Limit::Quota(of), evidence, vec![cure::quota(of, facts)])
 }
 
 fn quota(facts: &Facts) -> Explanation {
@@ -200,17 +199,16 @@ fn quota(facts: &Facts) -> Explanation {
     });
     match nearest {
         Some(quota) => of_quota(quota.of, facts),
-        None => Explanation {
-            limit: Limit::Quota(QuotaOf::Hidden),
-            evidence: format!("a quota that is not visible from here is used up, though {}", free(facts)),
-            another_name_may_do: false,
-            cures: vec![Cure::new("ask the administrator: root can list quotas with repquota or xfs_quota")],
-        },
+        None => Explanation::new(
+            Limit::Quota(QuotaOf::Hidden),
+            format!("a quota that is not visible from here is used up, though {}", free(facts)),
+            vec![Cure::new("ask the administrator: root can list quotas with repquota or xfs_quota")],
+        ),
     }
 }
 
 fn size_option(facts: &Facts) -> Option<Explanation> {
-    let kib: u64 = facts.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)?;
+    let kib = facts.max_dir_size_kib()?;
     if facts.directory_bytes >> 10 < kib {
         return None;
     }
@@ -220,7 +218,8 @@ fn size_option(facts: &Facts) -> Option<Explanation> {
         free(facts)
     );
     let cures = vec![cure::max_dir_size(facts), cure::spread()];
-    Some(Explanation { limit: Limit::MountOption, evidence, another_name_may_do: true, cures })
+    let explanation = Explanation::new(Limit::MountOption, evidence, cures);
+    Some(Explanation { another_name_may_do: true, ..explanation })
 }
 
 fn index(limits: &Limits) -> Option<Explanation> {
@@ -237,24 +236,15 @@ fn index(limits: &Limits) -> Option<Explanation> {
             facts.file_system,
             free(facts)
         );
-        let cures = vec![cure::spread()];
-        return Some(Explanation {
-            limit: Limit::DirectorySize,
-            evidence,
-            another_name_may_do: false,
-            cures,
-        });
+        return Some(Explanation::new(Limit::DirectorySize, evidence, vec![cure::spread()]));
     }
     let evidence = format!(
         "the directory's index is full, though {}: its size is {now}, and with blocks of {} bytes it is full at about {full}",
         free(facts),
         facts.space.block_bytes
     );
-    let mut cures = vec![cure::spread()];
-    if facts.ext4().is_some_and(|ext4| !ext4.features.value.large_dir) {
-        cures.push(cure::large_dir(facts));
-    }
-    Some(Explanation { limit: Limit::DirectoryIndex, evidence, another_name_may_do: true, cures })
+    let explanation = Explanation::new(Limit::DirectoryIndex, evidence, cure::full_index(facts));
+    Some(Explanation { another_name_may_do: true, ..explanation })
 }
 
 fn links(facts: &Facts, step: Step) -> Explanation {
@@ -264,36 +254,22 @@ fn links(facts: &Facts, step: Step) -> Explanation {
         let why = if without { ", and dir_nlink is off" } else { "" };
         let evidence =
             format!("the directory has the maximum number of subdirectories ({} links{why})", facts.links);
-        return Explanation { limit: Limit::LinkCount, evidence, another_name_may_do: false, cures };
+        return Explanation::new(Limit::LinkCount, evidence, cures);
     }
-    Explanation {
-        limit: Limit::LinkCount,
-        evidence: "the file has the maximum number of names of the file system".into(),
-        another_name_may_do: false,
-        cures: vec![Cure::new("copy the file instead of adding a name")],
-    }
+    let cures = vec![Cure::new("copy the file instead of adding a name")];
+    Explanation::new(Limit::LinkCount, "the file has the maximum number of names of the file system", cures)
 }
 
 fn overflow(facts: &Facts) -> Explanation {
     if facts.file_system == FileSystem::Btrfs {
-        return Explanation {
-            limit: Limit::NameCollision,
-            evidence:
-                "btrfs keeps names with the same crc32c in one item, which is full; such names are usually \
-                       crafted"
-                    .into(),
-            another_name_may_do: true,
-            cures: vec![Cure::new(
-                "choose another name; if others choose the names, hash them with a secret key",
-            )],
-        };
+        let evidence = "btrfs keeps names with the same crc32c in one item, which is full; such names are usually crafted";
+        let cures =
+            vec![Cure::new("choose another name; if others choose the names, hash them with a secret key")];
+        let explanation = Explanation::new(Limit::NameCollision, evidence, cures);
+        return Explanation { another_name_may_do: true, ..explanation };
     }
-    Explanation {
-        limit: Limit::Unknown,
-        evidence: format!("{} returned EOVERFLOW for an unknown reason", facts.file_system),
-        another_name_may_do: false,
-        cures: Vec::new(),
-    }
+    let evidence = format!("{} returned EOVERFLOW for an unknown reason", facts.file_system);
+    Explanation::new(Limit::Unknown, evidence, Vec::new())
 }
 
 #[cfg(target_os = "linux")]

@@ -65,24 +65,16 @@ fn full(room: Option<Size>) -> Explanation {
     let figures = room.map_or_else(String::new, |size| {
         format!(" ({} of {} clusters free)", size.free_to_caller, size.clusters)
     });
-    Explanation {
-        limit: Limit::Blocks,
-        evidence: format!("the volume is full{figures}"),
-        another_name_may_do: false,
-        cures: vec![Cure::new("remove unneeded files, or extend the volume")],
-    }
+    let cures = vec![Cure::new("remove unneeded files, or extend the volume")];
+    Explanation::new(Limit::Blocks, format!("the volume is full{figures}"), cures)
 }
 
 fn quota(room: Option<Size>) -> Explanation {
     let figures = room.map_or_else(String::new, |size| {
         format!(" ({} clusters left of it, though {} of the volume are free)", size.free_to_caller, size.free)
     });
-    Explanation {
-        limit: Limit::Quota(QuotaOf::Hidden),
-        evidence: format!("a quota is used up{figures}"),
-        another_name_may_do: false,
-        cures: vec![Cure::new("have an administrator raise it (fsutil quota query, fsutil quota modify)")],
-    }
+    let cures = vec![Cure::new("have an administrator raise it (fsutil quota query, fsutil quota modify)")];
+    Explanation::new(Limit::Quota(QuotaOf::Hidden), format!("a quota is used up{figures}"), cures)
 }
 
 /// A file has a limited number of 1 KiB records.
@@ -91,30 +83,18 @@ fn limitation(step: Step) -> Explanation {
         Step::Write => vec![Cure::new("copy the file: the copy has fewer fragments")],
         Step::Create | Step::MakeDirectory => vec![cure::spread()],
     };
-    Explanation {
-        limit: Limit::DirectorySize,
-        evidence: "the file system cannot describe more fragments of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)".into(),
-        another_name_may_do: false,
-        cures,
-    }
+    let evidence = "the file system cannot describe more fragments of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)";
+    Explanation::new(Limit::DirectorySize, evidence, cures)
 }
 
 fn links() -> Explanation {
-    Explanation {
-        limit: Limit::LinkCount,
-        evidence: "the file has the maximum number of names (1024 on NTFS)".into(),
-        another_name_may_do: false,
-        cures: vec![Cure::new("copy the file instead of adding a name")],
-    }
+    let cures = vec![Cure::new("copy the file instead of adding a name")];
+    Explanation::new(Limit::LinkCount, "the file has the maximum number of names (1024 on NTFS)", cures)
 }
 
 fn cannot_make() -> Explanation {
-    Explanation {
-        limit: Limit::DirectorySize,
-        evidence: "the directory takes no more entries (ERROR_CANNOT_MAKE)".into(),
-        another_name_may_do: false,
-        cures: vec![cure::spread()],
-    }
+    let evidence = "the directory takes no more entries (ERROR_CANNOT_MAKE)";
+    Explanation::new(Limit::DirectorySize, evidence, vec![cure::spread()])
 }
 
 #[cfg(test)]

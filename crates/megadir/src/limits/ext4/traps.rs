@@ -15,7 +15,7 @@ const HOLLOW_BYTES_MIN: u64 = 256 << 10;
 
 pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Past) -> Vec<Trap> {
     let mut traps = Vec::new();
-    traps.extend(full(facts, ext4, judgement));
+    traps.extend(full(facts, judgement));
     traps.extend(small_blocks(facts, ext4, judgement));
     traps.extend(linear(facts, ext4));
     traps.extend(shrunk(facts, judgement, past));
@@ -24,7 +24,7 @@ pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Pas
     traps
 }
 
-fn full(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Trap> {
+fn full(facts: &Facts, judgement: &Judgement) -> Option<Trap> {
     let used = judgement.gauge.as_ref()?.used();
     let text = match used {
         used if used >= 1.0 => {
@@ -36,11 +36,7 @@ fn full(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Trap> {
         }
         _ => return None,
     };
-    let mut cures = vec![cure::spread()];
-    if !ext4.features.value.large_dir {
-        cures.push(cure::large_dir(facts));
-    }
-    Some(Trap { name: "index-full", text: text.into(), cures })
+    Some(Trap { name: "index-full", text: text.into(), cures: cure::full_index(facts) })
 }
 
 fn small_blocks(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Trap> {
@@ -104,8 +100,7 @@ fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
 }
 
 fn size_option(facts: &Facts) -> Option<Trap> {
-    let mount = facts.mount.as_ref()?;
-    let kib = mount.option("max_dir_size_kb").filter(|kib| *kib != "0")?;
+    let kib = facts.max_dir_size_kib()?;
     let text = format!(
         "It is mounted with max_dir_size_kb={kib}, which limits the size of every directory; the error is \"No space left on device\"."
     );

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::likeness::make_alike;
 use crate::remove::engine::component;
-use crate::remove::engine::system::{self, Opener};
+use crate::remove::engine::system::{self, open_below};
 
 pub(super) type Lock = OwnedFd;
 
@@ -25,7 +25,7 @@ const SUBVOLUME: u64 = 256;
 
 /// `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
-    let directory = Opener::new(false).below(parent, name).ok()?;
+    let directory = open_below(parent, name, false).ok()?;
     lock(&directory).ok()?;
     Some(directory)
 }
@@ -64,7 +64,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
-    let made = Opener::new(false).below(parent, &aside);
+    let made = open_below(parent, &aside, false);
     let made = made.map_err(|error| undo(entry.error("renew", error)))?;
     let lock = lock(&made).map_err(|error| entry.error("renew", error));
     lock.and_then(|()| make_alike(&entry.directory, &made, "renew", &entry.path)).map_err(undo)?;
@@ -99,10 +99,9 @@ struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Any process that may read the directory can hold the lock.
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
-        let path = parent.path().join(crate::names::to_os(name)?);
+        let path = parent.entry_path(name);
         let name = component(name, &path)?;
-        let opened =
-            Opener::new(false).below(parent, &name).map(|directory| (lock(&directory).is_ok(), directory));
+        let opened = open_below(parent, &name, false).map(|directory| (lock(&directory).is_ok(), directory));
         match opened {
             Ok((is_locked, directory)) => Ok(Self { parent, name, path, directory, is_locked }),
             Err(Errno::XDEV) => {
@@ -121,7 +120,7 @@ impl<'a> Entry<'a> {
     }
 
     fn expect(&self, opened: &OwnedFd, name: &CStr) -> Result<()> {
-        let found = Opener::new(false).below(self.parent, name);
+        let found = open_below(self.parent, name, false);
         match (found.and_then(|found| system::identity(&found)), system::identity(opened)) {
             (Ok(found), Ok(opened)) if found == opened => Ok(()),
             _ => {
@@ -154,7 +153,7 @@ pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
 }
 
 /// File systems without locks are accepted.
-fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
+pub(crate) fn lock(directory: impl AsFd) -> std::result::Result<(), Errno> {
     match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
         _ => Ok(()),

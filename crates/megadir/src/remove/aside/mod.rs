@@ -28,7 +28,7 @@ use crate::options::ReadOptions;
 #[cfg(target_os = "linux")]
 use self::linux as system;
 #[cfg(target_os = "linux")]
-pub(crate) use self::linux::can_be_copied;
+pub(crate) use self::linux::{can_be_copied, lock};
 pub use self::system::{detach, renew};
 #[cfg(windows)]
 use self::windows as system;
@@ -77,7 +77,7 @@ impl Aside<'_> {
     /// Errors: as [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run.
     pub fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
         if !options.removes_all() || options.keep.is_some() || options.dry_run {
-            let path = self.parent.path().join(crate::names::to_os(self.name())?);
+            let path = self.parent.entry_path(self.name());
             let reason = "renamed directories are removed completely";
             return Err(Error::new("remove", &path, ErrorKind::BadOption, reason));
         }

@@ -11,12 +11,12 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names;
 use crate::remove::engine::component;
-use crate::remove::engine::system::{Errno, Opener, open_directory_to_rename};
+use crate::remove::engine::system::{Errno, open_below, open_directory_to_rename};
 
 pub(super) type Lock = OwnedHandle;
 
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
-    Opener::new(false).below(parent, name).ok()?;
+    open_below(parent, name, false).ok()?;
     lock(name.to_bytes())
 }
 

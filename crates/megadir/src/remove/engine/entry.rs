@@ -1,16 +1,18 @@
 //! One entry: removes it or enters it.
 
 use std::ffi::{CStr, CString};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::Shared;
 use super::node::{KEPT, Node};
 use super::system::{self, Directory, Errno};
-use super::window::Names;
 use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
+use crate::remove::{Progress, RemoveOptions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Became {
@@ -48,10 +50,7 @@ impl Worker<'_, '_, '_> {
                 Examined::Directory => return Became::Directory,
             }
         }
-        if !self.take_place() {
-            return Became::Done;
-        }
-        if !self.announce(node, name.to_bytes(), kind) {
+        if !self.may_remove(node, name.to_bytes(), kind) {
             return Became::Done;
         }
         let started = options.back_off.then(Instant::now);
@@ -62,7 +61,10 @@ impl Worker<'_, '_, '_> {
                 let still = |facts: &Attributes| options.accepts_facts(facts);
                 match system::remove_examined(directory, name, kind, &still) {
                     Ok(true) => Ok(()),
-                    Ok(false) => return self.keep(node),
+                    Ok(false) => {
+                        node.stay(KEPT);
+                        return Became::Done;
+                    }
                     Err(error) => Err(error),
                 }
             }
@@ -90,18 +92,10 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    pub(super) fn announce(&self, node: &Node, name: &[u8], kind: FileType) -> bool {
-        let Some(announce) = self.shared.options.on_removal else { return true };
-        let goes = announce(&node.path(&self.shared.path, name), kind);
-        if !goes {
-            self.shared.progress.cancel();
-        }
-        goes
-    }
-
-    fn keep(&self, node: &Node) -> Became {
-        node.stay(KEPT);
-        Became::Done
+    /// Waits for the entry's turn and announces its removal; `false` if it stays.
+    pub(super) fn may_remove(&mut self, node: &Node, name: &[u8], kind: FileType) -> bool {
+        let Shared { options, progress, path, .. } = self.shared;
+        self.take_place() && announce(options, progress, || node.path(path, name), kind)
     }
 
     /// Reads attributes only if they matter, but always the type: the listing may be old.
@@ -157,7 +151,7 @@ impl Worker<'_, '_, '_> {
             return;
         }
         for _ in 0..SWAPS_MAX {
-            let opened = self.with_descriptors(|worker| worker.shared.opener.below(&directory, &name));
+            let opened = self.with_descriptors(|worker| worker.shared.open_below(&directory, &name));
             match opened {
                 Ok(opened) => return self.go_into(parent, name, opened),
                 Err(Errno::NOENT) => return,
@@ -210,23 +204,12 @@ impl Worker<'_, '_, '_> {
             // Another entry of this name has not been checked against the conditions.
             node.identify(identity);
         }
-        self.push(Frame {
-            node,
-            descriptor: Some(Arc::new(opened)),
-            below: Names::default(),
-            ended: false,
-            position: 0,
-            astray: false,
-            is_part: false,
-        });
+        self.push(Frame::new(node, Some(Arc::new(opened)), false));
     }
 
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
-            if !self.take_place() {
-                return;
-            }
-            if !self.announce(parent, name.to_bytes(), FileType::Directory) {
+            if !self.may_remove(parent, name.to_bytes(), FileType::Directory) {
                 return;
             }
             match system::remove_directory(directory, name, None) {
@@ -260,6 +243,20 @@ impl Worker<'_, '_, '_> {
             }
         }
     }
+}
+
+/// `false` if the caller ends the removal, and the entry stays.
+pub(super) fn announce(
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+    path: impl FnOnce() -> PathBuf,
+    kind: FileType,
+) -> bool {
+    let goes = options.on_removal.is_none_or(|announce| announce(&path(), kind));
+    if !goes {
+        progress.cancel();
+    }
+    goes
 }
 
 fn unknown(lacks: StatMask) -> std::io::Error {

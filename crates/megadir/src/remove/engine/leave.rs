@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::node::{FAILED, Node};
-use super::system::{self, Directory, Errno, Opener};
+use super::system::{self, Directory, Errno};
 use super::window::Names;
 use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
@@ -71,10 +71,7 @@ impl Worker<'_, '_, '_> {
             self.counts.directories_kept += u64::from(stays & FAILED != 0);
             return Left::Done;
         }
-        if !self.take_place() {
-            return Left::Done;
-        }
-        if !self.announce(parent, node.name.to_bytes(), FileType::Directory) {
+        if !self.may_remove(parent, node.name.to_bytes(), FileType::Directory) {
             return Left::Done;
         }
         // Without conditions, any empty directory of this name may go.
@@ -113,16 +110,7 @@ impl Worker<'_, '_, '_> {
 
     fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<Directory>>) {
         node.add_part();
-        let frame = Frame {
-            node,
-            descriptor,
-            below: Names::default(),
-            ended: false,
-            position: 0,
-            astray: true,
-            is_part: false,
-        };
-        self.push(frame);
+        self.push(Frame::new(node, descriptor, true));
     }
 
     /// On failure, which was reported, the directory is finished.
@@ -156,7 +144,7 @@ impl Worker<'_, '_, '_> {
             unreachable!("closed or returned directories have an identity")
         };
         if let Some(below) = below
-            && let Ok(Some(above)) = self.with_descriptors(|_| Opener::above(below, &identity))
+            && let Ok(Some(above)) = self.with_descriptors(|_| system::open_above(below, &identity))
         {
             return Ok(Arc::new(above));
         }
@@ -193,7 +181,7 @@ impl Worker<'_, '_, '_> {
     fn go_down(&mut self, from: Arc<Directory>, names: &[&CStr]) -> Result<Arc<Directory>, Errno> {
         let mut reached = from;
         for name in names {
-            let opened = self.with_descriptors(|worker| worker.shared.opener.below(&reached, name))?;
+            let opened = self.with_descriptors(|worker| worker.shared.open_below(&reached, name))?;
             reached = Arc::new(opened);
         }
         Ok(reached)

@@ -4,7 +4,6 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
 use rustix::io::retry_on_intr;
@@ -12,7 +11,7 @@ use rustix::io::retry_on_intr;
 use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-use crate::mount_id::{self, mount_id};
+use crate::mount_id;
 use crate::stat::StatxRequest;
 
 pub(in crate::remove) use rustix::io::Errno;
@@ -42,57 +41,23 @@ pub(in crate::remove) struct Identity {
     mount: u64,
 }
 
-#[derive(Debug)]
-pub(in crate::remove) struct Opener {
-    cross_mounts: bool,
-    /// Linux before 5.6, or a seccomp filter.
-    lacks_openat2: AtomicBool,
-}
-
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-impl Opener {
-    pub(in crate::remove) fn new(cross_mounts: bool) -> Self {
-        Self { cross_mounts, lacks_openat2: AtomicBool::new(false) }
-    }
+/// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory, or if that
+/// cannot be determined.
+pub(in crate::remove) fn open_below(
+    parent: &impl Open,
+    name: &CStr,
+    cross_mounts: bool,
+) -> Result<Directory, Errno> {
+    let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    resolve.set(ResolveFlags::NO_XDEV, !cross_mounts);
+    mount_id::open_below(parent.as_fd(), name, resolve, mount_id::are_on_one_mount)
+}
 
-    /// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory, or if that
-    /// cannot be determined.
-    pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
-        let parent = parent.as_fd();
-        if self.lacks_openat2.load(Ordering::Relaxed) {
-            return self.below_and_compare(parent, name);
-        }
-        let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
-        if !self.cross_mounts {
-            resolve |= ResolveFlags::NO_XDEV;
-        }
-        // `AGAIN` (a rename happened) matters only to paths with several components, so it is no reason to repeat.
-        match retry_on_intr(|| rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve)) {
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-                let opened = self.below_and_compare(parent, name);
-                if opened.is_ok() {
-                    self.lacks_openat2.store(true, Ordering::Relaxed);
-                }
-                opened
-            }
-            opened => opened,
-        }
-    }
-
-    fn below_and_compare(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-        let directory = open(parent, name)?;
-        if self.cross_mounts {
-            return Ok(directory);
-        }
-        let mount = mount_id(parent)?.ok_or(Errno::XDEV)?;
-        if mount_id(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
-    }
-
-    pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
-        let above = open(directory.as_fd(), c"..")?;
-        Ok((identity(&above)? == *expected).then_some(above))
-    }
+pub(super) fn open_above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
+    let above = open(directory.as_fd(), c"..")?;
+    Ok((identity(&above)? == *expected).then_some(above))
 }
 
 fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {

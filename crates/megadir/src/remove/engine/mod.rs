@@ -16,6 +16,7 @@ mod window;
 pub(super) mod windows;
 mod worker;
 
+use std::ffi::CStr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
 use self::pool::Pool;
-use self::system::{Directory, Opener};
+use self::system::Directory;
 use self::window::Room;
 #[cfg(windows)]
 pub(super) use self::windows as system;
@@ -51,7 +52,6 @@ struct Shared<'a> {
     unconditional: bool,
     /// Entries have been removed before: the attributes of directories may be the removal's own doing.
     is_repeated: bool,
-    opener: Opener,
     /// Most entries per second.
     rate: Option<NonZeroU32>,
     pool: Pool,
@@ -67,6 +67,10 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
+    fn open_below(&self, parent: &impl system::Open, name: &CStr) -> Result<Directory, system::Errno> {
+        system::open_below(parent, name, self.options.cross_mounts)
+    }
+
     /// Space left for names of directories if `waiting_bytes` already wait. A directory with more is read
     /// further once its listed subdirectories are gone.
     fn room(&self, waiting_bytes: usize) -> Room {

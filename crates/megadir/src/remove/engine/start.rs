@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::Shared;
+use super::entry::announce;
 use super::leave::{KEEPS_MATCHING, PASSES_MAX};
 use super::node::{FAILED, Node};
 use super::pace::wait;
 use super::pool::Pool;
-use super::system::{self, Directory, Errno, Identity, Opener, Reader};
-use super::window::Names;
+use super::system::{self, Directory, Errno, Identity, Reader};
 use super::worker::{Frame, Worker};
 use crate::conditions::Place;
 use crate::decode::Records;
@@ -61,8 +61,7 @@ pub fn remove_tree(
     if !options.opens(&Place::default(), name.to_bytes()) {
         return Ok(finish(call));
     }
-    let opened = Opener::new(false).below(parent, &name);
-    let root = match opened {
+    let root = match system::open_below(parent, &name, false) {
         Ok(root) => Some(root),
         Err(Errno::NOTDIR | Errno::LOOP) => None,
         Err(Errno::XDEV) => {
@@ -74,7 +73,7 @@ pub fn remove_tree(
             if rate(options).filter(|_| may).is_some_and(|rate| !wait(rate, progress)) {
                 return Ok(finish(call));
             }
-            if may && !announced(options, &path, progress) {
+            if may && !announced(options, progress, &path) {
                 return Ok(finish(call));
             }
             if !may || system::remove_directory(parent, &name, None).is_err() {
@@ -112,12 +111,8 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     Ok(finish(call))
 }
 
-fn announced(options: &RemoveOptions<'_>, path: &Path, progress: &Progress) -> bool {
-    let goes = options.on_removal.is_none_or(|announce| announce(path, FileType::Directory));
-    if !goes {
-        progress.cancel();
-    }
-    goes
+fn announced(options: &RemoveOptions<'_>, progress: &Progress, path: &Path) -> bool {
+    announce(options, progress, || path.to_owned(), FileType::Directory)
 }
 
 struct Root<'a> {
@@ -143,7 +138,7 @@ impl Root<'_> {
             if stays != 0 {
                 return call.add(&Counts { directories_kept: 1, ..Counts::default() });
             }
-            if !announced(options, self.path, progress) {
+            if !announced(options, progress, self.path) {
                 return;
             }
             let (mut removed, mut bytes) = (Ok(()), 0);
@@ -227,15 +222,7 @@ fn empty(
     let shared = Shared { is_repeated, ..shared(Arc::clone(root), path.to_owned(), options, call) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&shared, scope);
-        worker.push(Frame {
-            node: Arc::clone(&node),
-            descriptor: Some(Arc::clone(root)),
-            below: Names::default(),
-            ended: false,
-            position: 0,
-            astray: true,
-            is_part: false,
-        });
+        worker.push(Frame::new(Arc::clone(&node), Some(Arc::clone(root)), true));
         worker.run();
     });
     node.stays()
@@ -271,7 +258,6 @@ fn shared<'a>(
         root,
         unconditional: options.removes_all(),
         is_repeated: false,
-        opener: Opener::new(options.cross_mounts),
         rate: rate(options),
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),

@@ -54,26 +54,21 @@ pub(in crate::remove) struct Identity {
     file: u128,
 }
 
-#[derive(Debug)]
-pub(in crate::remove) struct Opener;
-
-impl Opener {
-    pub(in crate::remove) fn new(_cross_mounts: bool) -> Self {
-        Self
+pub(in crate::remove) fn open_below(
+    parent: &impl Open,
+    name: &CStr,
+    _cross_mounts: bool,
+) -> Result<Directory, Errno> {
+    let (directory, attributes) = open(parent.as_handle(), name, Purpose::List)?;
+    if attributes & REPARSE_POINT != 0 {
+        return Err(Errno::LOOP);
     }
+    Ok(directory)
+}
 
-    pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
-        let (directory, attributes) = open(parent.as_handle(), name, Purpose::List)?;
-        if attributes & REPARSE_POINT != 0 {
-            return Err(Errno::LOOP);
-        }
-        Ok(directory)
-    }
-
-    /// A parent cannot be opened from a handle.
-    pub(super) fn above(_directory: &Directory, _expected: &Identity) -> Result<Option<Directory>, Errno> {
-        Ok(None)
-    }
+/// A parent cannot be opened from a handle.
+pub(super) fn open_above(_directory: &Directory, _expected: &Identity) -> Result<Option<Directory>, Errno> {
+    Ok(None)
 }
 
 fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(OwnedHandle, u32), Errno> {

@@ -32,6 +32,14 @@ pub(super) struct Frame {
     pub(super) is_part: bool,
 }
 
+impl Frame {
+    /// Entries are read from the present position of the descriptor, or if it is `astray` from the start.
+    pub(super) fn new(node: Arc<Node>, descriptor: Option<Arc<Directory>>, astray: bool) -> Self {
+        let below = Names::default();
+        Self { node, descriptor, below, ended: false, position: 0, astray, is_part: false }
+    }
+}
+
 pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) shared: &'env Shared<'a>,
     pub(super) scope: &'scope Scope<'scope, 'env>,
@@ -88,15 +96,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 
     fn push_job(&mut self, job: Job, descriptor: Option<Arc<Directory>>) {
         self.waiting_bytes += job.below.bytes();
-        self.push(Frame {
-            node: job.node,
-            descriptor,
-            below: job.below,
-            ended: true,
-            position: 0,
-            astray: true,
-            is_part: true,
-        });
+        let frame = Frame::new(job.node, descriptor, true);
+        self.push(Frame { below: job.below, ended: true, is_part: true, ..frame });
     }
 
     fn work(&mut self) {

@@ -24,8 +24,6 @@ impl Bulk for TreeSearch {
     const NAME: &str = "btrfs-search";
     const ABOUT: &str =
         "BTRFS_IOC_TREE_SEARCH_V2: inodes from the tree, after a sync of the file system (btrfs, root)";
-    const WORKS_APART: bool = false;
-    const READS_NEIGHBOURS: bool = false;
     const NUMBERS_DIRECTORIES: bool = false;
     const ALL_IS_LATE: bool = true;
     const LACKING: StatMask = LACKING_OF_CALLS;

@@ -89,7 +89,6 @@ impl Bulk for InodeTables {
     const NAME: &str = "ext4-device";
     const ABOUT: &str =
         "inodes from the device's page cache, after a sync of the file system (ext4 with checksums, root)";
-    const WORKS_APART: bool = false;
     const READS_NEIGHBOURS: bool = true;
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = true;

@@ -47,9 +47,9 @@ trait Bulk: Send + Sized + 'static {
     const NAME: &str;
     const ABOUT: &str;
     /// As [`StatBackend::works_apart`].
-    const WORKS_APART: bool;
+    const WORKS_APART: bool = false;
     /// As [`StatBackend::reads_neighbours`].
-    const READS_NEIGHBOURS: bool;
+    const READS_NEIGHBOURS: bool = false;
     /// `true` if a directory entry's number is always an inode number, even for directories.
     const NUMBERS_DIRECTORIES: bool;
     /// `true` if not only sizes lag behind until the file system is synced.

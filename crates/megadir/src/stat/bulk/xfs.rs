@@ -22,7 +22,6 @@ impl Bulk for Bulkstat {
     // Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in
     // one group as in two.
     const WORKS_APART: bool = true;
-    const READS_NEIGHBOURS: bool = false;
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;
     const LACKING: StatMask = LACKING_OF_CALLS;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::reader::SMALL_BYTES;
 use super::{
-    CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, identity, is_folder_of_others,
-    kind, remove_directory, remove_examined, remove_file,
+    CALL_BYTES, DIRECTORY, Directory, Errno, REPARSE_POINT, Reader, identity, is_folder_of_others, kind,
+    open_below, remove_directory, remove_examined, remove_file,
 };
 use crate::decode::Records;
 use crate::dir::Dir;
@@ -25,7 +25,7 @@ fn only_the_directory_that_is_expected_goes() {
     }
     fs::write(scratch.path().join("file"), "").unwrap();
     let parent = open(scratch.path());
-    let one = identity(&Opener::new(false).below(&parent, c"one").unwrap()).unwrap();
+    let one = identity(&open_below(&parent, c"one", false).unwrap()).unwrap();
     assert_eq!(remove_directory(&parent, c"two", Some(one)), Err(Errno::NOTDIR));
     assert_eq!(remove_directory(&parent, c"file", None), Err(Errno::NOTDIR));
     assert_eq!(remove_directory(&parent, c"none", Some(one)), Err(Errno::NOENT));
@@ -47,7 +47,7 @@ fn a_directory_is_no_file_whatever_it_was_listed_as() {
         assert_eq!(remove_file(&parent, c"directory", listed), Err(Errno::ISDIR), "{listed:?}");
         assert_eq!(remove_file(&parent, c"none", listed), Err(Errno::NOENT), "{listed:?}");
     }
-    assert!(Opener::new(false).below(&parent, c"file").is_err_and(|error| error == Errno::NOTDIR));
+    assert!(open_below(&parent, c"file", false).is_err_and(|error| error == Errno::NOTDIR));
     assert_eq!(remove_file(&parent, c"file", FileType::Unknown), Ok(()));
     assert!(!scratch.path().join("file").exists() && scratch.path().join("directory").exists());
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
@@ -130,14 +130,11 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
             (Identity::of(&status), mount)
         })
     };
-    let open = |at: &dyn AsFd, name: &str| {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        retry_on_intr(|| openat(at.as_fd(), name, flags, Mode::empty()))
-    };
-    let root = open(&CWD, "/").and_then(|root| look(&root)).map(|(root, _)| root).ok();
+    let open = |at: BorrowedFd<'_>, name: &[u8]| open(at, name, OFlags::empty());
+    let root = open(CWD, b"/").and_then(|root| look(&root)).map(|(root, _)| root).ok();
     let mut directories = Vec::new();
     let climbed = (|| {
-        let mut directory = open(&CWD, ".")?;
+        let mut directory = open(CWD, b".")?;
         let mut below = None;
         while directories.len() < LEVELS_MAX {
             let here = look(&directory)?;
@@ -147,7 +144,7 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
             }
             below = Some(here);
             directories.push(here.0);
-            directory = open(&directory, "..")?;
+            directory = open(directory.as_fd(), b"..")?;
         }
         Err(Errno::LOOP)
     })();
