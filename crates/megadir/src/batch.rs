@@ -153,6 +153,8 @@ impl<'a> Iterator for Entries<'a> {
 #[derive(Clone, Debug)]
 pub struct BatchBuilder {
     bytes: Vec<u8>,
+    /// A record of a very long name may exceed it, and `bytes` then has a larger capacity.
+    limit_bytes: usize,
     checked: decode::Checked,
     cookies: bool,
 }
@@ -160,7 +162,8 @@ pub struct BatchBuilder {
 impl BatchBuilder {
     /// Creates a builder for about `buffer_bytes` of records. With `cookies`, offsets are positions.
     pub fn new(buffer_bytes: usize, cookies: bool) -> Self {
-        Self { bytes: Vec::with_capacity(buffer_bytes), checked: decode::Checked::default(), cookies }
+        let bytes = Vec::with_capacity(buffer_bytes);
+        Self { bytes, limit_bytes: buffer_bytes, checked: decode::Checked::default(), cookies }
     }
 
     /// Removes all entries and keeps the memory.
@@ -171,7 +174,7 @@ impl BatchBuilder {
 
     /// `true` if a record for `name` fits into the requested memory. An empty builder accepts any name.
     pub fn fits(&self, name: &[u8]) -> bool {
-        self.bytes.is_empty() || self.bytes.len() + decode::record_length(name) <= self.bytes.capacity()
+        self.bytes.is_empty() || self.bytes.len() + decode::record_length(name) <= self.limit_bytes
     }
 
     /// Appends an entry; `false` if the name is empty, contains a NUL or is longer than 65 000 bytes.
@@ -205,5 +208,24 @@ impl BatchBuilder {
     pub fn batch(&self) -> Batch<'_> {
         debug_assert_eq!(decode::check(&self.bytes), Ok(self.checked), "records made by push are whole");
         Batch::from_checked(&self.bytes, self.checked, self.cookies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BatchBuilder;
+    use crate::file_type::FileType;
+
+    /// FUSE may have names of more than 255 bytes, for which readers leave no space.
+    #[test]
+    fn long_names_do_not_make_batches_grow_from_one_to_the_next() {
+        let mut builder = BatchBuilder::new(4096, false);
+        for _ in 0..20 {
+            builder.clear();
+            while builder.fits(&[b'x'; 255]) {
+                assert!(builder.push(&[b'n'; 700], 1, FileType::File, 0));
+            }
+            assert!(builder.bytes.len() < 4096 + 800, "{}", builder.bytes.len());
+        }
     }
 }

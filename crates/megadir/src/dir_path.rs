@@ -41,6 +41,11 @@ impl DirPath {
         &self.below
     }
 
+    #[cfg(all(test, target_os = "linux"))]
+    pub(crate) fn is_built(&self) -> bool {
+        self.whole.get().is_some()
+    }
+
     fn build(&self) -> PathBuf {
         let top = names::from_os(self.top.as_os_str());
         let mut bytes = Vec::with_capacity(top.len() + 1 + self.below.len());

@@ -17,10 +17,11 @@ pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Strin
     std::fs::write(path, contents).map_err(cannot("write", path))
 }
 
-/// With the folder that contains the copy.
+/// Creates the folder of the copy if there is none.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::copy(from, to)).map(drop).map_err(cannot("write", to))
+    let copied = made.and_then(|()| std::fs::copy(from, to)).map(drop);
+    copied.map_err(|error| format!("cannot copy {} to {}: {error}", from.display(), to.display()))
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), String> {

@@ -43,6 +43,7 @@ pub(crate) fn measure(
     replay(plan, &samples, &mut works, &mut round_dirs)?;
     // Rounds that count although disturbed: the limit of repeats was reached.
     let mut disturbed = 0;
+    let mut is_told = false;
     let mut watch = Watch::start();
     loop {
         let block = match next(plan, &samples) {
@@ -58,7 +59,16 @@ pub(crate) fn measure(
         round_dirs.enter(&order, block.place as usize)?;
         let sample = one(plan, &mut works, &mut round_dirs, &block, zero_ns).map_err(failed)?;
         let sample = Sample { epoch: *epoch, ..sample };
-        tell((plan, truths), &sample, &mut works.caches, unequal_blocks, listeners)?;
+        tell(plan, &sample, &mut works.caches, listeners)?;
+        if sample.refused.is_none()
+            && let Some(text) = unequal(truths, &plan.arms[sample.arm.0 as usize], &sample)
+        {
+            *unequal_blocks += 1;
+            // Once per epoch.
+            if !std::mem::replace(&mut is_told, true) {
+                listeners.note(NoteKind::UnequalWork.note(text))?;
+            }
+        }
         // The times of single operations would fill the memory.
         samples.push(Sample { latency: None, ..sample });
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
@@ -90,10 +100,9 @@ pub(crate) fn measure(
 }
 
 fn tell(
-    (plan, truths): (&Plan, &[Counted]),
+    plan: &Plan,
     sample: &Sample,
     caches: &mut Caches,
-    unequal_blocks: &mut u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
     let planned = &plan.arms[sample.arm.0 as usize];
@@ -101,15 +110,8 @@ fn tell(
     if let Some(note) = caches.after(planned, sample) {
         listeners.note(note)?;
     }
-    if let Some(refused) = &sample.refused {
-        return listeners.note(stopped(plan, planned, refused));
-    }
-    let Some(text) = unequal(truths, planned, sample) else { return Ok(()) };
-    *unequal_blocks += 1;
-    if *unequal_blocks == 1 {
-        listeners.note(NoteKind::UnequalWork.note(text))?;
-    }
-    Ok(())
+    let refused = sample.refused.as_ref();
+    refused.map_or(Ok(()), |refused| listeners.note(stopped(plan, planned, refused)))
 }
 
 fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {

@@ -68,7 +68,9 @@ impl Disk {
         let asked = [property, PropertyStandardQuery, 0];
         // Words, because the answer begins with numbers.
         let mut told = vec![0_u32; bytes_max / 4];
-        let returned = control(self.0.as_handle(), IOCTL_STORAGE_QUERY_PROPERTY, &asked, &mut told[..])?;
+        let device = self.0.as_handle();
+        // SAFETY: the device was opened for synchronous use; request and answer are numbers.
+        let returned = unsafe { control(device, IOCTL_STORAGE_QUERY_PROPERTY, &asked, &mut told[..]) }?;
         let mut bytes: Vec<u8> = told.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.truncate(returned);
         Ok(bytes)
@@ -86,7 +88,8 @@ pub struct Counting {
 impl Counting {
     pub fn read_bytes(&self) -> io::Result<u64> {
         let mut told = DISK_PERFORMANCE::default();
-        control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE, &(), &mut told)?;
+        // SAFETY: the device was opened for synchronous use; the answer consists of numbers.
+        unsafe { control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE, &(), &mut told) }?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         Ok(told.BytesRead.cast_unsigned())
     }
@@ -95,7 +98,8 @@ impl Counting {
 impl Drop for Counting {
     fn drop(&mut self) {
         for _ in 0..self.asked.load(Ordering::Relaxed) {
-            let _ = control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE_OFF, &(), &mut ());
+            // SAFETY: the device was opened for synchronous use; nothing is read or written.
+            let _ = unsafe { control(self.disk.0.as_handle(), IOCTL_DISK_PERFORMANCE_OFF, &(), &mut ()) };
         }
     }
 }

@@ -54,17 +54,20 @@ fn find_in_ntdll(name: &CStr) -> Option<unsafe extern "system" fn() -> isize> {
     unsafe { GetProcAddress(ntdll, name.as_ptr().cast()) }
 }
 
-/// Sends a request to a device or volume that is open for synchronous use. Returns the number of bytes that it wrote to
-/// `told`. Both must consist of numbers.
-fn control<A: ?Sized, T: ?Sized>(
+/// Sends a request to a device or volume. Returns the number of bytes that it wrote to `told`.
+///
+/// # Safety
+///
+/// The device is open for synchronous use. `asked` has no padding, and `told` is valid with any bytes.
+unsafe fn control<A: ?Sized, T: ?Sized>(
     device: BorrowedHandle<'_>,
     code: u32,
     asked: &A,
     told: &mut T,
 ) -> io::Result<usize> {
     let (asked_bytes, told_bytes, mut returned) = (size_of_val(asked), size_of_val(told), 0_u32);
-    // SAFETY: the system reads and writes at most the bytes of the two, and keeps no pointer, because the device is open for
-    // synchronous use.
+    // SAFETY: the system reads and writes at most the bytes of the two, and keeps no pointer after a synchronous call, as
+    // the caller makes sure.
     let result = unsafe {
         DeviceIoControl(
             device.as_raw_handle(),

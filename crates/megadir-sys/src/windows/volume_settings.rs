@@ -69,7 +69,9 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
         ..FILE_FS_PERSISTENT_VOLUME_INFORMATION::default()
     };
     let mut told = FILE_FS_PERSISTENT_VOLUME_INFORMATION::default();
-    let returned = super::control(directory, FSCTL_QUERY_PERSISTENT_VOLUME_STATE, &asked, &mut told).ok()?;
+    // SAFETY: std opens files for synchronous use; request and answer are four numbers each.
+    let returned =
+        unsafe { super::control(directory, FSCTL_QUERY_PERSISTENT_VOLUME_STATE, &asked, &mut told) }.ok()?;
     (returned >= size_of_val(&told)).then_some(told.VolumeFlags & bit != 0)
 }
 

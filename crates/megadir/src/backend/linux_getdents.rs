@@ -73,7 +73,7 @@ impl Reader for GetdentsReader {
         self.calls += 1;
         self.ended = true;
         let directory = &*self.directory;
-        let filled = read(directory.as_fd(), &mut self.buffer, directory.path())?;
+        let filled = read(directory.as_fd(), &mut self.buffer, directory.dir_path())?;
         if filled == 0 {
             return Ok(None);
         }
@@ -82,10 +82,10 @@ impl Reader for GetdentsReader {
             read_ahead::start(directory.as_fd(), self.read_ahead);
         }
         let bytes = &mut self.buffer[..filled];
-        let mut checked = check(bytes, directory.path())?;
+        let mut checked = check(bytes, directory.dir_path())?;
         if self.resolve_types && checked.unknown_types > 0 {
             resolve::types(directory.as_fd(), bytes);
-            checked = check(bytes, directory.path())?;
+            checked = check(bytes, directory.dir_path())?;
         }
         let batch = Batch::from_checked(bytes, checked, true);
         self.ended = false;
@@ -101,13 +101,17 @@ impl Reader for GetdentsReader {
     }
 }
 
-/// Returns the number of bytes read, 0 at the end.
-pub(crate) fn read(directory: BorrowedFd<'_>, buffer: &mut [u8], path: &Path) -> Result<usize> {
-    getdents64(directory, buffer).map_err(|error| Error::io("read", path, error))
+/// Returns the number of bytes read, 0 at the end. The path is built only for an error.
+pub(crate) fn read(
+    directory: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    path: &(impl AsRef<Path> + ?Sized),
+) -> Result<usize> {
+    getdents64(directory, buffer).map_err(|error| Error::io("read", path.as_ref(), error))
 }
 
-pub(crate) fn check(bytes: &[u8], path: &Path) -> Result<Checked> {
-    decode::check(bytes).map_err(|bad| malformed(path, bad))
+pub(crate) fn check(bytes: &[u8], path: &(impl AsRef<Path> + ?Sized)) -> Result<Checked> {
+    decode::check(bytes).map_err(|bad| malformed(path.as_ref(), bad))
 }
 
 pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
@@ -121,6 +125,17 @@ mod tests {
     use crate::dir::Dir;
     use crate::options::ReadOptions;
     use std::sync::Arc;
+
+    #[test]
+    fn reading_builds_no_path() {
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(scratch.path().join("a/b")).unwrap();
+        let below = Arc::new(Dir::open(scratch.path()).unwrap().open_below(b"a").unwrap());
+        let mut reader = Getdents.open_again(&below, &ReadOptions::serial(4096), Vec::new()).unwrap();
+        assert_eq!(reader.next_batch().unwrap().unwrap().entries().count(), 1);
+        assert!(reader.next_batch().unwrap().is_none());
+        assert!(!below.dir_path().is_built());
+    }
 
     #[test]
     fn what_a_buffer_held_before_counts_for_nothing_and_its_memory_is_used_again() {

@@ -12,7 +12,7 @@ use crate::names;
 use crate::options::ReadOptions;
 
 const BATCH_BYTES: usize = 128 << 10;
-/// Space for any name: on Windows 255 characters of three bytes each.
+/// A name of 255 characters: on Windows three bytes each. A longer one, which FUSE may have, still gets its record.
 const LONGEST: &[u8] = &[b'x'; if cfg!(windows) { 765 } else { 255 }];
 
 pub(crate) struct StdFs;

@@ -64,7 +64,8 @@ impl Progress {
         Self::default()
     }
 
-    /// Returns the counts so far; they lag by at most a few hundred entries per worker.
+    /// Returns the counts so far; they lag by at most a few hundred entries per worker. Takes a lock, so a signal handler must
+    /// not call it.
     pub fn counts(&self) -> Counts {
         *lock(&self.counts)
     }

@@ -140,7 +140,7 @@ impl DirectorySummary {
     fn close(&mut self, path: OsString, totals: DirectoryTotals) {
         self.directories += 1;
         self.total.merge(totals.total);
-        if totals.total.entries > 0 {
+        if totals.total.entries > 0 && self.capacity > 0 {
             self.finished.push(DirectoryRow { path: path.into(), totals });
         }
         if self.finished.len() > self.capacity.saturating_mul(2).saturating_add(SLACK) {

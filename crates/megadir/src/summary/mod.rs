@@ -3,7 +3,7 @@
 //! | type | content | memory |
 //! |---|---|---|
 //! | [`Summary`] | entries, bytes, sizes, ages, the largest, newest and oldest entries | 60 KiB and the listed paths |
-//! | [`DirectorySummary`] | entries and bytes of each directory of a tree | unfinished and listed directories |
+//! | [`DirectorySummary`] | entries and bytes of each directory of a tree | unfinished directories, and twice the listed ones |
 //!
 //! Adding an entry takes a few nanoseconds. Memory does not grow with the number of entries.
 

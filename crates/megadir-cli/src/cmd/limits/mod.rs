@@ -121,12 +121,8 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     }
     let mut output = Output::new()?;
     let look = text::Look::new(output.is_terminal(), args.verbose);
-    let mut printed = Ok(());
     for (index, path) in args.directories.iter().enumerate() {
         let Some(limits) = pass.check(path, asked) else { continue };
-        if printed.is_err() {
-            continue;
-        }
         if args.json {
             formats::json(&mut output.text, &limits, None);
         } else {
@@ -135,9 +131,11 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
             }
             look.report(&mut output.text, &limits, args.churn);
         }
-        printed = output.flush();
+        if let Err(ended) = output.flush() {
+            return pass.end_unread(&args.directories[index + 1..], asked, ended);
+        }
     }
-    pass.end_after(printed)
+    pass.end()
 }
 
 fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -146,23 +144,24 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
     let mut ever_seen = false;
     loop {
         let mut pass = Pass::new(args)?;
-        let mut printed = Ok(());
-        for path in &args.directories {
+        for (index, path) in args.directories.iter().enumerate() {
             interrupt.beats();
             let Some(limits) = pass.check(path, asked) else { continue };
-            let Some(output) = output.as_mut().filter(|_| printed.is_ok()) else { continue };
+            let Some(output) = &mut output else { continue };
             let time = TimeStyle::IsoSeconds.text(Time { seconds: now_s(), nanoseconds: 0 });
             if args.json {
                 formats::json(&mut output.text, &limits, Some(&time));
             } else {
                 output.text.extend_from_slice(line(&time, &limits).as_bytes());
             }
-            printed = output.flush();
+            if let Err(ended) = output.flush() {
+                return pass.end_unread(&args.directories[index + 1..], asked, ended);
+            }
         }
         ever_seen |= pass.seen > 0;
         // A directory that was never readable ends the loop; one that vanishes may return.
-        let is_last = pass.reached || !ever_seen || printed.is_err();
-        let code = pass.end_after(printed)?;
+        let is_last = pass.reached || !ever_seen;
+        let code = pass.end()?;
         if is_last {
             return Ok(code);
         }
@@ -232,10 +231,15 @@ impl Pass {
         }
     }
 
-    /// Writes the metrics even if no one reads the output.
-    fn end_after(self, printed: Result<(), Ended>) -> Result<u8, CliError> {
-        let printed = printed.map_or_else(Ended::code, |()| Ok(exit::DONE));
-        Ok(exit::worst([printed, self.end()]))
+    /// Completes the metrics of a pass whose output no one reads any more.
+    fn end_unread(mut self, rest: &[PathBuf], asked: &Asked<'_>, ended: Ended) -> Result<u8, CliError> {
+        if self.metrics.is_some() {
+            for path in rest {
+                self.check(path, asked);
+            }
+            self.end()?;
+        }
+        ended.code()
     }
 
     /// A reached threshold takes precedence over a missing directory.

@@ -52,10 +52,12 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
         return format!("{place}: no known limit on its entries ({}).", without_model(limits));
     };
     if more.likely == 0 {
-        let (space, contents) = (&limits.facts.space, limits.facts.contents.value.low_bytes);
+        let (space, contents) = (&limits.facts.space, &limits.facts.contents);
         let free_bytes = space.blocks_available.saturating_mul(space.unit_bytes);
-        if limit == Limit::Blocks && free_bytes > 0 && contents > free_bytes as f64 {
-            let (size, free) = (sizes::text(contents as u64), sizes::text(free_bytes));
+        let size_bytes = contents.value.low_bytes;
+        let is_given = contents.basis.known == Known::Given;
+        if is_given && limit == Limit::Blocks && free_bytes > 0 && size_bytes > free_bytes as f64 {
+            let (size, free) = (sizes::text(size_bytes as u64), sizes::text(free_bytes));
             return format!("{place}: an entry of {size} does not fit; {free} is free.");
         }
         let may = if more.high > 0 { "creates may fail at any moment" } else { "creates fail" };

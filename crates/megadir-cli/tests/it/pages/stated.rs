@@ -300,7 +300,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     ("docs/answers/attributes.md", "take 0.793x [0.744, 0.804]", Text(ATTRIBUTES, "0.793 [0.744, 0.804]")),
     (
         "docs/answers/attributes.md",
-        "0.422x [0.413, 0.428] its time",
+        "0.422x [0.413, 0.428] the time",
         Text(ATTRIBUTES, "0.422 [0.413, 0.428]"),
     ),
     (
