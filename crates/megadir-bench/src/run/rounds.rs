@@ -59,10 +59,7 @@ pub(crate) fn measure(
         round_dirs.enter(&order, block.place as usize)?;
         let sample = one(plan, &mut works, &mut round_dirs, &block, zero_ns).map_err(failed)?;
         let sample = Sample { epoch: *epoch, ..sample };
-        tell(plan, &sample, &mut works.caches, listeners)?;
-        if sample.refused.is_none()
-            && let Some(text) = unequal(truths, &plan.arms[sample.arm.0 as usize], &sample)
-        {
+        if let Some(text) = tell((plan, truths), &sample, &mut works.caches, listeners)? {
             *unequal_blocks += 1;
             // Once per epoch.
             if !std::mem::replace(&mut is_told, true) {
@@ -99,19 +96,20 @@ pub(crate) fn measure(
     }
 }
 
+/// Returns why the work of the block is unequal, if it is.
 fn tell(
-    plan: &Plan,
+    (plan, truths): (&Plan, &[Counted]),
     sample: &Sample,
     caches: &mut Caches,
     listeners: &mut Listeners<'_, '_>,
-) -> Result<(), RunError> {
+) -> Result<Option<String>, RunError> {
     let planned = &plan.arms[sample.arm.0 as usize];
     listeners.record(&Line::Sample(sample.clone()))?;
     if let Some(note) = caches.after(planned, sample) {
         listeners.note(note)?;
     }
-    let refused = sample.refused.as_ref();
-    refused.map_or(Ok(()), |refused| listeners.note(stopped(plan, planned, refused)))
+    let Some(refused) = &sample.refused else { return Ok(unequal(truths, planned, sample)) };
+    listeners.note(stopped(plan, planned, refused)).map(|()| None)
 }
 
 fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {
