@@ -159,8 +159,8 @@ pub(super) fn refusal(refusal: &Refusal) -> Grid {
     let columns = vec![
         Column::right("directories", 0),
         Column::right("mean", 0),
-        Column::right("least", 0),
-        Column::right("most", 0),
+        Column::right("least", 1),
+        Column::right("most", 1),
         Column::right("predicted", 0),
         Column::left("hardly outside", 0),
         Column::right("error", 0),
