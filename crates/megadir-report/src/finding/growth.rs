@@ -48,7 +48,7 @@ fn words(summary: &Summary, series: &Series) -> String {
     };
     match series.shape {
         Shape::Linear => format!("linear{}", beside(ClaimedGrowth::Linear)),
-        Shape::PerhapsLinear => "perhaps linear: the interval is too wide to decide".into(),
+        Shape::PerhapsLinear => "perhaps linear: only part of the interval is within 0.95 to 1.05".into(),
         Shape::LessThanLinear => format!("less than linear{}", beside(ClaimedGrowth::BelowLinear)),
         Shape::MoreThanLinear => format!("more than linear{}", beside(ClaimedGrowth::AboveLinear)),
         Shape::CannotBeTold => format!(
