@@ -4,8 +4,8 @@ use std::io;
 
 use megadir_record::Refused;
 
-pub use megadir_lab::control::{COMPUTING, RunControl, WRITING_BACK};
-pub(crate) use megadir_lab::control::{Stopped, marked, words};
+pub use megadir_lab::control::{COMPUTING, RunControl, WRITING_BACK, marked};
+pub(crate) use megadir_lab::control::{Stopped, words};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkError {

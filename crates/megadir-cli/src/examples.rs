@@ -229,10 +229,9 @@ pub(crate) fn added(program: Command) -> Command {
 }
 
 fn with_examples(command: Command, path: &str) -> Command {
-    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    let command = names.iter().fold(command, |command, name| {
-        let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
-        command.mut_subcommand(name, |below| with_examples(below, &path))
+    let command = command.mut_subcommands(|below| {
+        let path = format!("{path} {}", below.get_name());
+        with_examples(below, path.trim_start())
     });
     let Some(examples) = of(path) else { return command };
     let mut text = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();

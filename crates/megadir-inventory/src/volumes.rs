@@ -61,9 +61,7 @@ impl Volumes {
             Some(before) => before,
             None => (now..).find(|number| !self.taken.contains(number)).unwrap_or(now),
         };
-        self.taken.insert(before);
-        self.assigned.insert(before);
-        self.learned.insert(now, (before, fsid));
+        self.learn_root(now, before, fsid);
         before
     }
 

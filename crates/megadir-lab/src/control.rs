@@ -2,8 +2,9 @@
 //! bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the work for hung. A
 //! mark costs two atomic operations, so measured code may set it.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+pub use megadir::reason_of as words;
 
 /// Long computation without a system call that could hang, e.g. sorting.
 pub const COMPUTING: u64 = 1 << 63;
@@ -28,6 +29,12 @@ impl RunControl<'_> {
         self.heartbeat.fetch_add(1, Ordering::Relaxed);
         if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
     }
+
+    /// As [`check`](Self::check), at every `step`-th index.
+    #[inline]
+    pub fn check_every(self, step: u64, index: u64) -> Result<(), Stopped> {
+        if index.is_multiple_of(step) { self.check() } else { Ok(()) }
+    }
 }
 
 pub fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
@@ -36,15 +43,6 @@ pub fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> 
     heartbeat.fetch_and(!mark, Ordering::Relaxed);
     heartbeat.fetch_add(1, Ordering::Relaxed);
     result
-}
-
-/// Without the number that Rust appends.
-pub fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }
 
 #[cfg(test)]
@@ -56,12 +54,5 @@ mod tests {
         let heartbeat = AtomicU64::new(7);
         let seen = marked(&heartbeat, WRITING_BACK, || heartbeat.load(Ordering::Relaxed));
         assert_eq!((seen, heartbeat.load(Ordering::Relaxed)), (WRITING_BACK | 7, 8));
-    }
-
-    #[test]
-    fn numbers_of_errors_are_left_out() {
-        let missing = words(&io::Error::from_raw_os_error(2));
-        assert!(!missing.is_empty() && !missing.contains("os error"), "{missing}");
-        assert_eq!(words(&io::Error::other("of its own")), "of its own");
     }
 }

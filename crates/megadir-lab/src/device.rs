@@ -21,15 +21,14 @@ const ENDS_BYTES: u64 = 1 << 20;
 const SAMPLES: u64 = 1024;
 const BLOCK_BYTES: usize = 4096;
 
+const OTHER_DEVICE: &str = "its path now names another device";
+
 /// Opens a device that the user allowed to be erased, that is unused, and empty or formatted by the lab.
 pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<Disk, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     // Resolve links such as /dev/disk/by-id once: a changed link cannot redirect later steps.
     let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
-    let claimed = check(spec, &own, erase, control).map_err(|error| match error {
-        LabError::Device { reason, .. } => refused(reason),
-        other => other,
-    })?;
+    let claimed = check(spec, (&own, path), erase, control)?;
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let device = rustix::fs::open(&own, flags, Mode::empty());
     let device = File::from(device.map_err(|error| refused(words(&error.into())))?);
@@ -37,30 +36,43 @@ pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> R
     // mkfs and mount claim the device themselves, and would fail.
     match disk.is_same(&claimed) {
         true => Ok(disk),
-        false => Err(refused("its path now names another device".into())),
+        false => Err(refused(OTHER_DEVICE.into())),
     }
 }
 
 /// Just before erasing: another process may have used or written the device meanwhile.
 pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError> {
-    let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
-    let claimed = claim(&disk.path).map_err(&refused)?;
-    match disk.is_same(&claimed) {
-        true => check_content(&disk.path, &claimed, control).and_then(|found| found.map_err(&refused)),
-        false => Err(refused("its path now names another device".into())),
-    }
+    claim_erasable((&disk.path, &disk.path), |claimed| disk.is_same(claimed), control).map(drop)
 }
 
-pub fn check(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<File, LabError> {
-    let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
+/// A refusal names the device by the path `shown`.
+pub fn check(
+    spec: &Spec,
+    (path, shown): (&Path, &Path),
+    erase: bool,
+    control: RunControl<'_>,
+) -> Result<File, LabError> {
+    let refused = |reason: String| Err(LabError::Device { path: shown.to_owned(), reason });
     if spec.entry.in_memory() {
-        return Err(refused(format!("{spec} is in memory and uses no device")));
+        return refused(format!("{spec} is in memory and uses no device"));
     }
     if !erase {
-        return Err(refused("all its data would be lost; allow that with --erase-device".into()));
+        return refused("all its data would be lost; allow that with --erase-device".into());
     }
-    let claimed = claim(path).map_err(&refused)?;
-    check_content(path, &claimed, control).and_then(|found| found.map_err(&refused))?;
+    claim_erasable((path, shown), |_| true, control)
+}
+
+fn claim_erasable(
+    (path, shown): (&Path, &Path),
+    is_expected: impl FnOnce(&File) -> bool,
+    control: RunControl<'_>,
+) -> Result<File, LabError> {
+    let refused = |reason: String| LabError::Device { path: shown.to_owned(), reason };
+    let claimed = claim(path).map_err(refused)?;
+    if !is_expected(&claimed) {
+        return Err(refused(OTHER_DEVICE.into()));
+    }
+    check_content(path, &claimed, control)?.map_err(refused)?;
     Ok(claimed)
 }
 
@@ -85,7 +97,7 @@ fn claim(path: &Path) -> Result<File, String> {
     let opened = rustix::fs::fstat(device.as_fd()).map_err(words)?;
     match opened.st_rdev == status.st_rdev {
         true => Ok(device),
-        false => Err("its path now names another device".into()),
+        false => Err(OTHER_DEVICE.into()),
     }
 }
 

@@ -53,7 +53,6 @@ pub enum LabError {
 }
 
 impl LabError {
-    #[cfg(target_os = "linux")]
     pub fn failed<E: Into<io::Error>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {
         let doing = doing.into();
         move |source| Self::Failed { doing, source: source.into() }

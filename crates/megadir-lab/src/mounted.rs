@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use megadir_record::{FsId, LabFileSystem, Place};
@@ -243,18 +243,9 @@ impl Drop for Mounted {
 // that waits until the run closes a pipe, kills the server and is the last process.
 
 const START_MAX: Duration = Duration::from_secs(20);
-const LOOK: Duration = Duration::from_millis(5);
 
 /// `$@` is the server with its arguments, standard input the pipe.
-const KEEPER: &str = r#"exec 3<&0
-"$@" 3<&- </dev/null &
-server=$!
-{ read -r _ <&3; kill -KILL $server; } 2>/dev/null &
-reader=$!
-wait $server
-code=$?
-kill $reader 2>/dev/null
-exit $code"#;
+const KEEPER: &str = include_str!("keeper.sh");
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -282,22 +273,18 @@ impl Server {
         let keeper = Running::keep("sh", &arguments, waits.into());
         let keeper = keeper.map_err(LabError::failed(format!("start {name}")))?;
         let mut server = Self { lives: Some(lives), keeper };
-        loop {
+        let mounted = server.keeper.watch(control, |keeper| {
             if is_mounted() {
-                return Ok(Ok(server));
+                return Ok(Some(Ok(())));
             }
-            let ended =
-                server.keeper.child.try_wait().map_err(LabError::failed(format!("wait for {name}")))?;
-            if ended.is_some() || started.elapsed() > START_MAX {
-                let last = server.keeper.said().pop().unwrap_or_else(|| "no reason given".to_owned());
-                return Ok(Err(format!("{name}: {last}")));
+            let ended = keeper.child.try_wait().map_err(LabError::failed(format!("wait for {name}")))?;
+            if ended.is_none() && started.elapsed() <= START_MAX {
+                return Ok(None);
             }
-            if control.stop.load(Ordering::Relaxed) {
-                return Err(LabError::Interrupted);
-            }
-            control.heartbeat.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(LOOK);
-        }
+            let last = keeper.said().pop().unwrap_or_else(|| "no reason given".to_owned());
+            Ok(Some(Err(format!("{name}: {last}"))))
+        })?;
+        Ok(mounted.map(|()| server))
     }
 
     /// Waits until the server has written everything and exited, even if the run is being stopped. The file

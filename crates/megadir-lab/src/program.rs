@@ -74,10 +74,18 @@ impl Running {
     }
 
     pub fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
+        self.watch(control, |own| own.child.try_wait().map_err(LabError::failed("wait for a program")))
+    }
+
+    /// Polls until `look` returns a result.
+    pub(crate) fn watch<R>(
+        &mut self,
+        control: RunControl<'_>,
+        mut look: impl FnMut(&mut Self) -> Result<Option<R>, LabError>,
+    ) -> Result<R, LabError> {
         loop {
-            let ended = self.child.try_wait().map_err(LabError::failed("wait for a program"))?;
-            if let Some(status) = ended {
-                return Ok(status);
+            if let Some(result) = look(self)? {
+                return Ok(result);
             }
             if control.stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);

@@ -41,6 +41,14 @@ impl Attention {
     }
 }
 
+/// Hands a failure to the caller's function; without one, it ends the work.
+pub(crate) fn report(on_error: Option<&Py<PyAny>>, error: PyErr) -> PyResult<()> {
+    match on_error {
+        None => Err(error),
+        Some(on_error) => Python::attach(|py| on_error.call1(py, (error.into_value(py),)).map(drop)),
+    }
+}
+
 /// The exception itself cannot pass: consumers of C streams get its text only.
 pub(crate) fn repeat_interrupt(error: &PyErr) {
     Python::attach(|py| {

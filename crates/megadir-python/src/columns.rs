@@ -85,30 +85,30 @@ impl Column {
     fn field(self, naming: Naming) -> Field {
         let (data_type, nullable) = match self {
             Self::Name | Self::Path | Self::Parent => (text_type(naming), false),
-            Self::Type => (type_type(), false),
+            Self::Type => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
             Self::Inode => (DataType::UInt64, false),
             Self::Uid | Self::Gid => (DataType::UInt32, true),
             Self::Mode | Self::Errno => (DataType::Int32, true),
             Self::Size | Self::Allocated | Self::Links => (DataType::Int64, true),
-            Self::Mtime | Self::Ctime | Self::Btime | Self::Atime => (time_type(), true),
+            Self::Mtime | Self::Ctime | Self::Btime | Self::Atime => {
+                (DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), true)
+            }
         };
         Field::new(self.name(), data_type, nullable)
     }
 }
 
-pub(crate) fn text_type(naming: Naming) -> DataType {
+fn text_type(naming: Naming) -> DataType {
     match naming {
         Naming::Text => DataType::Utf8,
         Naming::Bytes => DataType::Binary,
     }
 }
 
-pub(crate) fn type_type() -> DataType {
-    DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
-}
-
-pub(crate) fn time_type() -> DataType {
-    DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
+/// Name, values and whether some may be missing, of each column.
+pub(crate) fn table_of<const N: usize>(columns: [(&str, ArrayRef, bool); N]) -> PyResult<RecordBatch> {
+    let batch = RecordBatch::try_from_iter_with_nullable(columns);
+    batch.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Not every name is text.

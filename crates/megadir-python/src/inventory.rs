@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arrow_array::RecordBatch;
 use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Int8Builder, Int32Builder, Int64Builder, StringBuilder,
 };
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use megadir::policy::processors;
 use megadir::{Conditions, Dir, TreeEvent, names};
 use megadir_inventory::changes::{Change, CompareOptions, Compared, Watch, compare, compare_inventories};
@@ -19,8 +18,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::access::{Access, Given};
-use crate::attention::{Callbacks, attentive};
-use crate::columns::{BATCH_ROWS, text_type, texts, time_type, times, type_type, types};
+use crate::attention::{Callbacks, attentive, report};
+use crate::columns::{BATCH_ROWS, table_of, texts, times, types};
 use crate::conditions::conditions;
 use crate::failure::{exception, of_inventory};
 use crate::names::{Named, Naming};
@@ -45,9 +44,7 @@ pub(crate) fn scan(
     progress: Option<Py<PyAny>>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Scanned> {
-    let paths = Named::several(paths)?;
-    let naming = paths.first().map_or(Naming::Text, |path| path.naming);
-    let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.path).collect();
+    let (paths, naming) = Named::several(paths)?;
     let output = Named::from(output)?.path;
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
@@ -129,14 +126,10 @@ pub(crate) fn changes(
     let compared = attentive(py, progress, watched, || compared(&inventory.path, now, any_root, &watch))?;
     let compared = compared.map_err(|error| of_inventory(&error, naming))?;
     for error in &compared.failures {
-        let error = exception(error, naming);
-        match &on_error {
-            Some(on_error) => on_error.call1(py, (error.into_value(py),)).map(drop)?,
-            None => return Err(error),
-        }
+        report(on_error.as_ref(), exception(error, naming))?;
     }
-    let rows = Changed { changes: compared.changes.into_iter(), naming, schema: schema(naming) };
-    Ok(Stream::new(rows.schema.clone(), Box::new(rows)))
+    let rows = Changed { changes: compared.changes.into_iter(), naming };
+    Ok(Stream::new(table(&[], naming)?.schema(), Box::new(rows)))
 }
 
 fn compared(
@@ -177,27 +170,9 @@ fn with(mut compared: Compared, unfinished: Option<megadir::Error>) -> Compared 
     compared
 }
 
-fn schema(naming: Naming) -> SchemaRef {
-    let field = |name: &str, data_type, nullable| Field::new(name, data_type, nullable);
-    Arc::new(Schema::new(vec![
-        field("kind", DataType::Utf8, false),
-        field("root", DataType::Int32, false),
-        field("path", text_type(naming), false),
-        field("from", text_type(naming), true),
-        field("fields", DataType::Utf8, false),
-        field("suspect", DataType::Boolean, false),
-        field("type", type_type(), false),
-        field("size", DataType::Int64, true),
-        field("mtime", time_type(), true),
-        field("old_size", DataType::Int64, true),
-        field("old_mtime", time_type(), true),
-    ]))
-}
-
 struct Changed {
     changes: std::vec::IntoIter<Change>,
     naming: Naming,
-    schema: SchemaRef,
 }
 
 impl Source for Changed {
@@ -206,13 +181,11 @@ impl Source for Changed {
         if changes.is_empty() {
             return Ok(None);
         }
-        let arrays = arrays(&changes, self.naming)?;
-        let batch = RecordBatch::try_new(self.schema.clone(), arrays);
-        batch.map(Some).map_err(|error| PyValueError::new_err(error.to_string()))
+        table(&changes, self.naming).map(Some)
     }
 }
 
-fn arrays(changes: &[Change], naming: Naming) -> PyResult<Vec<ArrayRef>> {
+fn table(changes: &[Change], naming: Naming) -> PyResult<RecordBatch> {
     let (mut kinds, mut roots) = (StringBuilder::new(), Int32Builder::new());
     let (mut paths, mut sources) = (BinaryBuilder::new(), BinaryBuilder::new());
     let (mut fields, mut suspects, mut file_types) =
@@ -235,17 +208,17 @@ fn arrays(changes: &[Change], naming: Naming) -> PyResult<Vec<ArrayRef>> {
         old_sizes.append_option(size(old));
         old_mtimes.append_option(old.and_then(|facts| facts.modified_ns));
     }
-    Ok(vec![
-        Arc::new(kinds.finish()),
-        Arc::new(roots.finish()),
-        texts(paths, naming)?,
-        texts(sources, naming)?,
-        Arc::new(fields.finish()),
-        Arc::new(suspects.finish()),
-        types(file_types)?,
-        Arc::new(sizes.finish()),
-        times(mtimes),
-        Arc::new(old_sizes.finish()),
-        times(old_mtimes),
+    table_of([
+        ("kind", Arc::new(kinds.finish()), false),
+        ("root", Arc::new(roots.finish()), false),
+        ("path", texts(paths, naming)?, false),
+        ("from", texts(sources, naming)?, true),
+        ("fields", Arc::new(fields.finish()), false),
+        ("suspect", Arc::new(suspects.finish()), false),
+        ("type", types(file_types)?, false),
+        ("size", Arc::new(sizes.finish()), true),
+        ("mtime", times(mtimes), true),
+        ("old_size", Arc::new(old_sizes.finish()), true),
+        ("old_mtime", times(old_mtimes), true),
     ])
 }

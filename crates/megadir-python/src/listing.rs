@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::access::{Access, Given};
-use crate::attention::{Attention, Callbacks};
+use crate::attention::{Attention, Callbacks, report};
 use crate::columns::{Column, Rows};
 use crate::conditions::conditions;
 use crate::failure::{exception, unexamined};
@@ -48,12 +48,8 @@ struct Reports {
 }
 
 impl Reports {
-    /// Hands a failure below the root to the caller's function, or ends the listing by it.
     fn failed(&self, error: PyErr) -> PyResult<()> {
-        match &self.on_error {
-            None => Err(error),
-            Some(on_error) => Python::attach(|py| on_error.call1(py, (error.into_value(py),)).map(drop)),
-        }
+        report(self.on_error.as_ref(), error)
     }
 }
 

@@ -50,13 +50,16 @@ impl Named {
         Ok(Self { path: path.extract()?, naming: Naming::Text })
     }
 
-    pub(crate) fn several(paths: &Bound<'_, PyAny>) -> PyResult<Vec<Self>> {
-        match Self::from(paths) {
-            Ok(one) => Ok(vec![one]),
+    /// Returns the paths, and the naming of the first.
+    pub(crate) fn several(paths: &Bound<'_, PyAny>) -> PyResult<(Vec<PathBuf>, Naming)> {
+        let named: Vec<Self> = match Self::from(paths) {
+            Ok(one) => vec![one],
             Err(error) => match paths.try_iter() {
-                Ok(paths) => paths.map(|path| Self::from(&path?)).collect(),
-                Err(_) => Err(error),
+                Ok(paths) => paths.map(|path| Self::from(&path?)).collect::<PyResult<_>>()?,
+                Err(_) => return Err(error),
             },
-        }
+        };
+        let naming = named.first().map_or(Naming::Text, |path| path.naming);
+        Ok((named.into_iter().map(|path| path.path).collect(), naming))
     }
 }

@@ -1,14 +1,12 @@
 //! `remove`: removes trees and the contents of directories, relative to descriptors.
 
-use std::path::Path;
-
-use megadir::remove::target::{Guards, Links, Resolver, Target};
+use megadir::remove::target::Guards;
 use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
-use megadir::{Error, names, policy};
+use megadir::{Error, policy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::attention::{Callbacks, attentive};
+use crate::attention::{Callbacks, attentive, report};
 use crate::conditions::conditions;
 use crate::failure::exception;
 use crate::names::Named;
@@ -42,7 +40,7 @@ pub(crate) fn remove(
         let on_failure = |failure: Error| failures.add(failure);
         let options =
             RemoveOptions { conditions, dry_run, ..RemoveOptions::new(policy::processors(), &on_failure) };
-        let target = resolve(&path, contents)?;
+        let target = Guards::resolve(&path, contents)?;
         match contents {
             true => remove_contents(&target.open()?, &options, &counts),
             false => remove_tree(&target.parent, &target.name, &options, &counts),
@@ -50,22 +48,8 @@ pub(crate) fn remove(
     })?;
     let removed = removed.map_err(|error| exception(&error, naming))?;
     for failure in failures.take() {
-        let error = exception(&failure, naming);
-        match &on_error {
-            Some(on_error) => on_error.call1(py, (error.into_value(py),)).map(drop)?,
-            None => return Err(error),
-        }
+        report(on_error.as_ref(), exception(&failure, naming))?;
     }
     let Counts { entries, directories, bytes, failures, mounts, directories_kept, .. } = removed.counts;
     Ok((entries, directories, bytes, failures, mounts, directories_kept, removed.complete))
-}
-
-/// Refuses the current directory and the directories above it.
-fn resolve(path: &Path, contents: bool) -> megadir::Result<Target> {
-    let target = Resolver::new(Links::Followed).resolve(names::from_os(path.as_os_str()), false);
-    let checked = target.and_then(|target| {
-        Guards::find().check(&target, contents)?;
-        Ok(target)
-    });
-    checked.map_err(|none| none.into_error(path))
 }

@@ -1,6 +1,5 @@
 //! Tasks of jobs on many machines, and the schedule that hands them out. Both travel as text; `megadir/_driver.py` starts them.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,10 +15,6 @@ use crate::stream::Stream;
 use crate::usage::rows_table;
 
 type Counted = (u64, u64, u64, u64, u64);
-
-fn naming_of(paths: &[Named]) -> Naming {
-    paths.first().map_or(Naming::Text, |path| path.naming)
-}
 
 fn malformed(what: &str, error: &serde_json::Error) -> PyErr {
     PyValueError::new_err(format!("no {what}: {error}"))
@@ -56,9 +51,7 @@ impl Schedule {
             "remove" => Kind::Remove,
             other => return Err(PyValueError::new_err(format!("no kind of work '{other}'"))),
         };
-        let paths = Named::several(paths)?;
-        let naming = naming_of(&paths);
-        let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.path).collect();
+        let (paths, naming) = Named::several(paths)?;
         let folder = folder.map(Named::from).transpose()?.map(|folder| folder.path);
         let request = Request {
             kind,

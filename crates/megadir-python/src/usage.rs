@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use arrow_array::ArrayRef;
 use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
 use megadir::nearest::choices;
 use megadir::usage::{By, Item, Report, Sum, Usage, UsageOptions, read};
 use megadir::{Conditions, Dir, TreeEvent};
@@ -18,8 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::access::{Access, Given};
-use crate::attention::{Callbacks, attentive};
-use crate::columns::{text_type, texts, time_type, times};
+use crate::attention::{Callbacks, attentive, report};
+use crate::columns::{table_of, texts, times};
 use crate::conditions::conditions;
 use crate::failure::{exception, of_inventory, unexamined};
 use crate::names::{Named, Naming};
@@ -36,8 +35,7 @@ pub(crate) fn usage(
     callbacks: Callbacks,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
-    let paths = Named::several(paths)?;
-    let naming = paths.first().map_or(Naming::Text, |path| path.naming);
+    let (paths, naming) = Named::several(paths)?;
     let ((top, depth, by), (on_error, progress)) = (ranking, callbacks);
     let by = By::ALL.into_iter().find(|one| one.name() == by).ok_or_else(|| {
         let choices = choices(&by, By::ALL.into_iter().map(By::name));
@@ -58,7 +56,7 @@ pub(crate) fn usage(
     let shared = reading.shared.clone();
     let watched = (|| shared.done.load(Ordering::Relaxed), || shared.stop.store(true, Ordering::Relaxed));
     attentive(py, progress, watched, || {
-        paths.iter().try_for_each(|path| reading.path(&path.path)).map(|()| reading.usage.finish())
+        paths.iter().try_for_each(|path| reading.path(path)).map(|()| reading.usage.finish())
     })?
     .and_then(|report| table(&report, naming))
 }
@@ -139,13 +137,8 @@ impl Shared {
         if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Hands a failure to the caller's function, or ends the work by it.
     fn failed(&self, error: PyErr, on_error: Option<&Py<PyAny>>) -> ControlFlow<()> {
-        let raised = match on_error {
-            None => Err(error),
-            Some(on_error) => Python::attach(|py| on_error.call1(py, (error.into_value(py),)).map(drop)),
-        };
-        match raised {
+        match report(on_error, error) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -180,27 +173,18 @@ pub(crate) fn rows_table(rows: &[(u32, Vec<u8>, u32, Sum)], naming: Naming) -> P
         paths.append_value(path);
         depths.append_value(*depth as i32);
     }
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("root", Arc::new(indices.finish())),
-        ("path", texts(paths, naming)?),
-        ("depth", Arc::new(depths.finish())),
-        ("entries", number(&|sum| sum.amount.entries.into())),
-        ("inodes", number(&|sum| sum.amount.inodes.into())),
-        ("directories", number(&|sum| sum.directories.into())),
-        ("allocated", number(&|sum| sum.amount.allocated)),
-        ("apparent", number(&|sum| sum.amount.apparent)),
-        ("newest", time(&|sum| sum.newest)),
-        ("oldest", time(&|sum| sum.oldest)),
+    let columns: [(&str, ArrayRef, bool); 10] = [
+        ("root", Arc::new(indices.finish()), false),
+        ("path", texts(paths, naming)?, false),
+        ("depth", Arc::new(depths.finish()), false),
+        ("entries", number(&|sum| sum.amount.entries.into()), false),
+        ("inodes", number(&|sum| sum.amount.inodes.into()), false),
+        ("directories", number(&|sum| sum.directories.into()), false),
+        ("allocated", number(&|sum| sum.amount.allocated), false),
+        ("apparent", number(&|sum| sum.amount.apparent), false),
+        ("newest", time(&|sum| sum.newest), true),
+        ("oldest", time(&|sum| sum.oldest), true),
     ];
-    let field = |(name, _): &(&str, ArrayRef)| match *name {
-        "path" => Field::new("path", text_type(naming), false),
-        "newest" | "oldest" => Field::new(*name, time_type(), true),
-        "root" | "depth" => Field::new(*name, DataType::Int32, false),
-        _ => Field::new(*name, DataType::Int64, false),
-    };
-    let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-    let arrays = columns.into_iter().map(|(_, array)| array).collect();
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
-    let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(Stream::new(schema, Box::new(vec![batch].into_iter())))
+    let batch = table_of(columns)?;
+    Ok(Stream::new(batch.schema(), Box::new(vec![batch].into_iter())))
 }

@@ -183,6 +183,13 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
+/// `Of 12 arms: 3 faster and 9 the same.`; counts of 0 are omitted.
+pub(crate) fn divided(all: &str, parts: &[(u64, &str)]) -> String {
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, what)| format!("{} {what}", count(*number))).collect();
+    format!("Of {all}: {}.", list(&parts))
+}
+
 /// In the order of their first values.
 pub(crate) fn grouped<K: PartialEq, V>(values: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
@@ -205,7 +212,8 @@ pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<
     distinct
 }
 
-pub(crate) fn capital(text: &str) -> String {
+/// Begins with a capital letter.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

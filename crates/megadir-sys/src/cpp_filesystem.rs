@@ -4,9 +4,6 @@
 use std::io;
 use std::path::Path;
 
-/// `true` if times are whole seconds, as from libstdc++ on Windows.
-pub const WHOLE_SECONDS: bool = cfg!(windows);
-
 pub fn unavailable() -> Option<&'static str> {
     if cfg!(megadir_cpp) {
         None
@@ -184,9 +181,12 @@ mod system {
 
 #[cfg(test)]
 mod tests {
-    use super::{WHOLE_SECONDS, regular_files, unavailable, unavailable_on};
+    use super::{regular_files, unavailable, unavailable_on};
     use std::collections::BTreeMap;
     use std::time::{Duration, UNIX_EPOCH};
+
+    /// As from libstdc++.
+    const WHOLE_SECONDS: bool = cfg!(windows);
 
     #[test]
     fn cpp_tells_the_times_that_the_system_tells_or_says_why_not() {

@@ -74,14 +74,7 @@ fn root(path: &Path, directory: &Dir) -> Result<Root> {
 
 #[cfg(any(target_os = "linux", windows))]
 fn check_removal(path: &Path, contents: bool) -> Result<()> {
-    use megadir::remove::target::{Guards, Links, Resolver};
-    let target = Resolver::new(Links::Followed).resolve(megadir::names::from_os(path.as_os_str()), false);
-    let checked = target.and_then(|target| {
-        Guards::find().check(&target, contents)?;
-        Ok(target)
-    });
-    let target = checked.map_err(|none| none.into_error(path))?;
-    if target.is_directory {
+    if megadir::remove::target::Guards::resolve(path, contents)?.is_directory {
         return Ok(());
     }
     let reason = "not a directory: remove it with megadir.remove";

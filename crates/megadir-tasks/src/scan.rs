@@ -4,9 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use megadir::{
-    Dir, Error, ErrorKind, PartialLimits, PartialWalk, ReadAhead, WalkItem, WalkOptions, attribute_policy,
-};
+use megadir::{Dir, Error, ErrorKind, PartialLimits, PartialWalk, WalkItem, WalkOptions, attribute_policy};
 use megadir_inventory::{Facts, GROUP_ROWS, PartScan, PartTree, ScanOptions, WriteOptions, Writer};
 
 use crate::budget::Spending;
@@ -34,7 +32,7 @@ pub(crate) fn scan(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError>
     let paths = job.roots.iter().map(|root| root.path.0.clone()).collect();
     let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
     let mut writer = Writer::create(&attempt, paths, options)?;
-    let options = scan_options(folder);
+    let options = ScanOptions::new(1, MEMORY_BYTES, folder);
     let mut scan =
         PartScan::new(job.roots.iter().map(described).collect(), job.stat_backend.clone(), &options);
     let mut outcome = visit(task, stop, &mut scan)?;
@@ -69,23 +67,6 @@ fn described(root: &Root) -> megadir_inventory::Root {
     let Root { path, file_system, granule_ns, .. } = root;
     let (path, file_system) = (path.0.clone(), file_system.clone());
     megadir_inventory::Root { path, file_system, granule_ns: *granule_ns, newest_ns: None }
-}
-
-fn scan_options(folder: PathBuf) -> ScanOptions {
-    ScanOptions {
-        threads: 1,
-        threads_max: 1,
-        cross_mounts: false,
-        stat_backend: None,
-        read_ahead: ReadAhead::Auto,
-        buffer_bytes: 32 << 10,
-        queue_directories_max: 256,
-        memory_bytes: MEMORY_BYTES,
-        spill_directory: folder,
-        exclude: Vec::new(),
-        conditions: None,
-        entries_per_second_max: None,
-    }
 }
 
 fn walk_options(root: &Dir, job: &Job) -> megadir::Result<WalkOptions> {
@@ -155,8 +136,7 @@ struct Visited<'i> {
 }
 
 impl Visited<'_> {
-    /// Returns the directories that were not visited; the first comes last. `failed` gets each error, and `true` if it is one of
-    /// the directory itself.
+    /// Returns the directories that were not visited; the first comes last. `failed` gets each error, and `true` if it is one of the directory itself.
     fn scan(
         self,
         tree: &mut PartTree<'_>,
@@ -171,7 +151,7 @@ impl Visited<'_> {
             tree.root(&directory.attributes(Facts::WANT)?)?;
         }
         let path = directory.path().to_owned();
-        let mut walk = match start(directory, item, job) {
+        let walk = match start(directory, item, job) {
             Ok(walk) => walk,
             Err(error) => {
                 failed(&error, true);
@@ -179,20 +159,32 @@ impl Visited<'_> {
                 return Ok(Vec::new());
             }
         };
-        while let Some(next) = walk.next_item() {
+        visit_all(walk, item.root, spending, |next| {
             if let WalkItem::Error(error) = &next {
                 failed(error, error.path() == path);
             }
-            spending.entries += tree.add(next)?;
-            if spending.is_stopped() {
-                return Err(TaskError::Stopped);
-            }
-            if spending.is_spent() {
-                walk.end_early();
-            }
-        }
-        Ok(walk.unvisited().iter().rev().map(|unvisited| Item::of(item.root, unvisited)).collect())
+            Ok(tree.add(next)?)
+        })
     }
+}
+
+/// `take` returns the number of entries. Returns the directories that were not visited; the first comes last.
+pub(crate) fn visit_all(
+    mut walk: PartialWalk,
+    root: u32,
+    spending: &mut Spending<'_>,
+    mut take: impl FnMut(WalkItem<'_>) -> Result<u64, TaskError>,
+) -> Result<Vec<Item>, TaskError> {
+    while let Some(next) = walk.next_item() {
+        spending.entries += take(next)?;
+        if spending.is_stopped() {
+            return Err(TaskError::Stopped);
+        }
+        if spending.is_spent() {
+            walk.end_early();
+        }
+    }
+    Ok(walk.unvisited().iter().rev().map(|unvisited| Item::of(root, unvisited)).collect())
 }
 
 pub(crate) fn start(directory: Dir, item: &Item, job: &Job) -> megadir::Result<PartialWalk> {

@@ -1,13 +1,13 @@
 //! Hands out the directories of a job as tasks, and feeds back those that were not visited. Pure: no clock, no files, no
 //! processes. The lines of a journal restore it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use megadir::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Item, Job, Linked, Outcome, Part, Removal, Sum, Task};
-use crate::usage::prefixes;
+use crate::job::{Item, Job, Outcome, Part, Removal, Sum, Task};
+use crate::usage::Totals;
 
 /// A task that fails as often is not tried again.
 const ATTEMPTS_MAX: u32 = 5;
@@ -38,10 +38,7 @@ pub struct Schedule {
     messages: Vec<String>,
     parts: Vec<Part>,
     removal: Removal,
-    sums: HashMap<(u32, Vec<u8>), Sum>,
-    linked: HashMap<(u64, u64), Linked>,
-    unexamined: u64,
-    mounts_not_entered: u64,
+    totals: Totals,
 }
 
 #[derive(Debug)]
@@ -99,10 +96,7 @@ impl Schedule {
             messages: Vec::new(),
             parts: Vec::new(),
             removal: Removal::default(),
-            sums: HashMap::new(),
-            linked: HashMap::new(),
-            unexamined: 0,
-            mounts_not_entered: 0,
+            totals: Totals::default(),
             job,
         };
         let first = schedule.job.first_items();
@@ -225,15 +219,7 @@ impl Schedule {
             self.removal.mounts += removal.mounts;
         }
         if let Some(used) = outcome.used {
-            self.unexamined += used.unexamined;
-            self.mounts_not_entered += used.mounts_not_entered;
-            for sum in used.sums {
-                let key = (sum.root, sum.path.0.clone());
-                self.sums.entry(key).or_insert_with(|| empty_like(&sum)).merge(&sum);
-            }
-            for linked in used.linked {
-                self.linked.entry(linked.id).or_insert_with(|| linked.clone()).keep_first(linked);
-            }
+            self.totals.merge(used);
         }
         let unvisited = self.numbered(outcome.unvisited);
         self.queue.extend(unvisited.into_iter().rev());
@@ -280,12 +266,12 @@ impl Schedule {
 
     /// Number of entries in [`Schedule::sums`] whose attributes could not be read.
     pub fn unexamined(&self) -> u64 {
-        self.unexamined
+        self.totals.unexamined
     }
 
     /// Number of directories on other file systems, which the tasks of [`Schedule::sums`] did not enter.
     pub fn mounts_not_entered(&self) -> u64 {
-        self.mounts_not_entered
+        self.totals.mounts_not_entered
     }
 
     /// First failures, as text.
@@ -296,25 +282,8 @@ impl Schedule {
     /// Sums of the directories down to [`Job::depth`] levels, by tree and path. Files with several links count once, where
     /// their first name by path is.
     pub fn sums(&self) -> Vec<Sum> {
-        let mut sums = self.sums.clone();
-        for linked in self.linked.values() {
-            let directory = linked.path.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-            for prefix in prefixes(&linked.path.0[..directory], self.job.depth) {
-                if let Some(sum) = sums.get_mut(&(linked.root, prefix.to_vec())) {
-                    sum.inodes += 1;
-                    sum.allocated += linked.allocated;
-                    sum.apparent += linked.apparent;
-                }
-            }
-        }
-        let mut sums: Vec<Sum> = sums.into_values().collect();
-        sums.sort_unstable_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
-        sums
+        self.totals.sums(self.job.depth)
     }
-}
-
-fn empty_like(sum: &Sum) -> Sum {
-    Sum { root: sum.root, path: sum.path.clone(), ..Sum::default() }
 }
 
 fn text(line: &Line) -> String {

@@ -9,13 +9,12 @@ use megadir_inventory::Facts;
 use crate::budget::Spending;
 use crate::job::{Bytes, Item, Linked, Outcome, Sum, Task, TaskError, Used};
 use crate::reach::{Reached, Roots, reach};
-use crate::scan::{MESSAGES_MAX, start};
+use crate::scan::{MESSAGES_MAX, start, visit_all};
 
 pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let mut spending = Spending::begin(task.job.budget, stop);
     let mut roots = Roots::new(&task.job);
-    let (mut outcome, mut counts) =
-        (Outcome::default(), Counts { depth: task.job.depth, ..Counts::default() });
+    let (mut outcome, mut totals) = (Outcome::default(), Totals::default());
     let mut items: Vec<Item> = task.items.iter().rev().cloned().collect();
     let mut visited = 0_u64;
     while let Some(item) = items.pop() {
@@ -29,7 +28,7 @@ pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError
             Ok(Reached::Directory(directory)) => start(directory, &item, &task.job),
             Ok(Reached::Vanished) => continue,
             Ok(Reached::OtherMount) => {
-                counts.mounts_not_entered += 1;
+                totals.mounts_not_entered += 1;
                 continue;
             }
             Err(error) => Err(error),
@@ -40,47 +39,49 @@ pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError
                 outcome.messages.push(error.to_string());
             }
         };
-        let mut walk = match walk {
+        let walk = match walk {
             Ok(walk) => walk,
             Err(error) => {
                 failed(&error);
                 continue;
             }
         };
-        while let Some(next) = walk.next_item() {
+        let unvisited = visit_all(walk, item.root, &mut spending, |next| {
             match next {
                 WalkItem::Batch { directory, batch, attributes } => {
-                    spending.entries += counts.add(item.root, directory, batch, attributes);
+                    let depth = task.job.depth;
+                    return Ok(totals.add_batch(depth, item.root, directory, batch, attributes));
                 }
                 WalkItem::Error(error) => failed(&error),
-                WalkItem::OtherMount(_) => counts.mounts_not_entered += 1,
+                WalkItem::OtherMount(_) => totals.mounts_not_entered += 1,
                 WalkItem::End { .. } => {}
             }
-            if spending.is_stopped() {
-                return Err(TaskError::Stopped);
-            }
-            if spending.is_spent() {
-                walk.end_early();
-            }
-        }
-        items.extend(walk.unvisited().iter().rev().map(|unvisited| Item::of(item.root, unvisited)));
+            Ok(0)
+        })?;
+        items.extend(unvisited);
     }
     outcome.entries = spending.entries;
-    outcome.used = Some(counts.into_used());
+    outcome.used = Some(totals.into_used());
     Ok(outcome)
 }
 
-#[derive(Default)]
-struct Counts {
-    depth: u32,
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
     sums: HashMap<(u32, Vec<u8>), Sum>,
     linked: HashMap<(u64, u64), Linked>,
-    unexamined: u64,
-    mounts_not_entered: u64,
+    pub(crate) unexamined: u64,
+    pub(crate) mounts_not_entered: u64,
 }
 
-impl Counts {
-    fn add(&mut self, root: u32, directory: &DirPath, batch: Batch<'_>, rows: &[Attributes]) -> u64 {
+impl Totals {
+    fn add_batch(
+        &mut self,
+        depth: u32,
+        root: u32,
+        directory: &DirPath,
+        batch: Batch<'_>,
+        rows: &[Attributes],
+    ) -> u64 {
         let path = directory.below().to_vec();
         let mut sum = Sum::default();
         for (entry, attributes) in batch.entries().zip(rows) {
@@ -107,16 +108,22 @@ impl Counts {
                 }
             }
         }
-        for prefix in prefixes(&path, self.depth) {
-            let key = (root, prefix.to_vec());
-            let of = self.sums.entry(key).or_insert_with(|| Sum {
-                root,
-                path: Bytes(prefix.to_vec()),
-                ..Sum::default()
-            });
-            of.merge(&sum);
+        for prefix in prefixes(&path, depth) {
+            self.add(root, prefix, &sum);
         }
         sum.entries
+    }
+
+    fn add(&mut self, root: u32, path: &[u8], sum: &Sum) {
+        let new = || Sum { root, path: Bytes(path.to_vec()), ..Sum::default() };
+        self.sums.entry((root, path.to_vec())).or_insert_with(new).merge(sum);
+    }
+
+    pub(crate) fn merge(&mut self, used: Used) {
+        self.unexamined += used.unexamined;
+        self.mounts_not_entered += used.mounts_not_entered;
+        used.sums.iter().for_each(|sum| self.add(sum.root, &sum.path.0, sum));
+        used.linked.into_iter().for_each(|linked| self.link(linked));
     }
 
     fn link(&mut self, new: Linked) {
@@ -125,12 +132,33 @@ impl Counts {
     }
 
     fn into_used(self) -> Used {
-        let mut sums: Vec<Sum> = self.sums.into_values().collect();
-        sums.sort_unstable_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
         let mut linked: Vec<Linked> = self.linked.into_values().collect();
         linked.sort_unstable_by_key(|linked| linked.id);
-        Used { sums, linked, unexamined: self.unexamined, mounts_not_entered: self.mounts_not_entered }
+        let (unexamined, mounts_not_entered) = (self.unexamined, self.mounts_not_entered);
+        Used { sums: sorted(self.sums), linked, unexamined, mounts_not_entered }
     }
+
+    /// Files with several links count where their first name by path is.
+    pub(crate) fn sums(&self, depth: u32) -> Vec<Sum> {
+        let mut sums = self.sums.clone();
+        for linked in self.linked.values() {
+            let directory = linked.path.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            for prefix in prefixes(&linked.path.0[..directory], depth) {
+                if let Some(sum) = sums.get_mut(&(linked.root, prefix.to_vec())) {
+                    sum.inodes += 1;
+                    sum.allocated += linked.allocated;
+                    sum.apparent += linked.apparent;
+                }
+            }
+        }
+        sorted(sums)
+    }
+}
+
+fn sorted(sums: HashMap<(u32, Vec<u8>), Sum>) -> Vec<Sum> {
+    let mut sums: Vec<Sum> = sums.into_values().collect();
+    sums.sort_unstable_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
+    sums
 }
 
 fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
@@ -139,14 +167,14 @@ fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 /// The root, and the directories above the end of the path, down to `depth` levels.
-pub(crate) fn prefixes(path: &[u8], depth: u32) -> impl Iterator<Item = &[u8]> {
+fn prefixes(path: &[u8], depth: u32) -> impl Iterator<Item = &[u8]> {
     let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
     let ends = ends.chain((!path.is_empty()).then_some(path.len()));
     std::iter::once(&path[..0]).chain(ends.map(|end| &path[..end]).take(depth as usize))
 }
 
 impl Sum {
-    pub(crate) fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) {
         self.entries += other.entries;
         self.directories += other.directories;
         self.inodes += other.inodes;
@@ -158,7 +186,7 @@ impl Sum {
 }
 
 impl Linked {
-    pub(crate) fn keep_first(&mut self, other: Self) {
+    fn keep_first(&mut self, other: Self) {
         let order = |linked: &Self| {
             let (directory, name) =
                 linked.path.0.split_at(linked.path.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0));

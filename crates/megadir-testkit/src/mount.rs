@@ -20,6 +20,8 @@ pub struct Recipe {
     pub name: &'static str,
     pub kind: &'static str,
     pub mkfs: &'static [&'static str],
+    /// After `mkfs`.
+    pub options: &'static [&'static str],
     pub tune: &'static [&'static str],
     pub image_bytes: u64,
 }
@@ -28,78 +30,57 @@ impl Recipe {
     /// As the lab makes it, for a driver of the kernel.
     pub fn of_lab(name: &str) -> Self {
         let entry = FILE_SYSTEMS.iter().find(|entry| entry.name == name).unwrap();
-        Self {
-            name: entry.name,
-            kind: entry.kind,
-            mkfs: entry.make,
-            tune: &[],
-            image_bytes: entry.smallest_bytes,
-        }
+        let image_bytes = entry.smallest_bytes;
+        Self { name: entry.name, kind: entry.kind, mkfs: entry.make, image_bytes, ..TMPFS }
     }
 }
 
-const EXT4_BYTES: u64 = 1 << 30;
 /// A random seed would decide the order of names and how full directory blocks are.
 pub const HASH_SEED: &str = "hash_seed=00000000-0000-4000-8000-000000000001";
+
+pub const TMPFS: Recipe =
+    Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], options: &[], tune: &[], image_bytes: 0 };
 
 pub const EXT4: Recipe = Recipe {
     name: "ext4",
     kind: "ext4",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED],
-    tune: &[],
-    image_bytes: EXT4_BYTES,
+    image_bytes: 1 << 30,
+    ..TMPFS
 };
 
 /// The index grows deep soon.
-pub const EXT4_1K: Recipe = Recipe {
-    name: "ext4 with 1 KiB blocks",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-b", "1024"],
-    ..EXT4
-};
+pub const EXT4_1K: Recipe = Recipe { name: "ext4 with 1 KiB blocks", options: &["-b", "1024"], ..EXT4 };
 
 /// No nanoseconds, no times after 2038, no birth time.
-pub const EXT4_SMALL_INODES: Recipe = Recipe {
-    name: "ext4 with inodes of 128 bytes",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-I", "128"],
-    ..EXT4
-};
+pub const EXT4_SMALL_INODES: Recipe =
+    Recipe { name: "ext4 with inodes of 128 bytes", options: &["-I", "128"], ..EXT4 };
 
-pub const EXT4_LINEAR: Recipe = Recipe {
-    name: "ext4 without dir_index",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-O", "^dir_index"],
-    ..EXT4
-};
+pub const EXT4_LINEAR: Recipe =
+    Recipe { name: "ext4 without dir_index", options: &["-O", "^dir_index"], ..EXT4 };
 
 /// No file types in directories.
-pub const EXT4_UNTYPED: Recipe = Recipe {
-    name: "ext4 without file types",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-O", "^filetype"],
-    ..EXT4
-};
+pub const EXT4_UNTYPED: Recipe =
+    Recipe { name: "ext4 without file types", options: &["-O", "^filetype"], ..EXT4 };
 
 /// Collisions of the 31-bit hash are easy to find.
 pub const EXT4_LEGACY: Recipe =
     Recipe { name: "ext4 with legacy hash", tune: &["tune2fs", "-E", "hash_alg=legacy"], ..EXT4 };
 
 pub const XFS: Recipe =
-    Recipe { name: "xfs", kind: "xfs", mkfs: &["mkfs.xfs", "-q", "-f"], tune: &[], image_bytes: 1 << 30 };
+    Recipe { name: "xfs", kind: "xfs", mkfs: &["mkfs.xfs", "-q", "-f"], image_bytes: 1 << 30, ..TMPFS };
 
 /// No file types in directories; most current kernels no longer support it.
-pub const XFS_UNTYPED: Recipe = Recipe {
-    name: "xfs without ftype",
-    mkfs: &["mkfs.xfs", "-q", "-f", "-m", "crc=0", "-n", "ftype=0"],
-    ..XFS
-};
+pub const XFS_UNTYPED: Recipe =
+    Recipe { name: "xfs without ftype", options: &["-m", "crc=0", "-n", "ftype=0"], ..XFS };
 
 pub const BTRFS: Recipe = Recipe {
     name: "btrfs",
     kind: "btrfs",
     mkfs: &["mkfs.btrfs", "-q", "-f", "-m", "single"],
-    tune: &[],
     image_bytes: 2 << 30,
+    ..TMPFS
 };
-
-pub const TMPFS: Recipe = Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], tune: &[], image_bytes: 0 };
 
 #[derive(Debug)]
 pub struct Mount {
@@ -135,7 +116,7 @@ impl Mount {
         if !recipe.mkfs.is_empty() {
             let image = File::create_new(mount.image()).map_err(|error| error.to_string())?;
             image.set_len(recipe.image_bytes).map_err(|error| error.to_string())?;
-            mount.on_image(recipe.mkfs)?;
+            mount.on_image(&[recipe.mkfs, recipe.options].concat())?;
             mount.on_image(recipe.tune)?;
         }
         mount.attach()?;
@@ -201,13 +182,17 @@ impl Mount {
 }
 
 impl Drop for Mount {
-    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
     fn drop(&mut self) {
-        if self.mounted
-            && let Err(why) = self.detach()
-        {
-            eprintln!("{why}");
+        if self.mounted {
+            tell(self.detach());
         }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
+pub(crate) fn tell(dropped: Result<(), String>) {
+    if let Err(why) = dropped {
+        eprintln!("{why}");
     }
 }
 

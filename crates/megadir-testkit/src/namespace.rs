@@ -6,11 +6,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use megadir_lab::program::find;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::PATIENCE;
-use crate::mount::run;
+use crate::mount::{run, tell};
 
 /// Some servers refuse 127.0.0.1.
 pub(crate) const ADDRESS: &str = "10.99.0.1";
@@ -37,11 +38,8 @@ impl Namespace {
 }
 
 impl Drop for Namespace {
-    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
     fn drop(&mut self) {
-        if let Err(why) = run(Command::new("ip").args(["netns", "delete", &self.0])) {
-            eprintln!("{why}");
-        }
+        tell(run(Command::new("ip").args(["netns", "delete", &self.0])));
     }
 }
 
@@ -125,14 +123,8 @@ pub(crate) fn missing(programs: &[&str], packages: &str) -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("servers are started by root only".to_owned());
     }
-    match programs.iter().find(|program| !is_there(program)) {
+    match programs.iter().find(|program| find(program).is_none()) {
         Some(missing) => Err(format!("no program {missing}: install the packages {packages}")),
         None => Ok(()),
     }
-}
-
-fn is_there(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    folders.into_iter().any(|folder: PathBuf| folder.join(program).is_file())
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::PATIENCE;
-use crate::mount::{Mount, TMPFS, run};
+use crate::mount::{Mount, TMPFS, run, tell};
 use crate::namespace::{ADDRESS, Namespace, end, missing, write};
 
 #[derive(Debug)]
@@ -210,20 +210,15 @@ impl NetworkMount {
 }
 
 impl Drop for NetworkMount {
-    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
     fn drop(&mut self) {
-        let mut results = Vec::new();
         for path in &self.mounted {
-            results.push(run(Command::new("umount").arg("--lazy").arg(path)));
+            tell(run(Command::new("umount").arg("--lazy").arg(path)));
         }
         for server in self.servers.iter().rev() {
-            results.push(match server {
+            tell(match server {
                 Stop::Command(words) => self.inside(&words.iter().map(String::as_str).collect::<Vec<_>>()),
                 Stop::Process(file) => end(file),
             });
-        }
-        for why in results.into_iter().filter_map(Result::err) {
-            eprintln!("{why}");
         }
     }
 }

@@ -39,32 +39,26 @@ pub struct Drained {
 
 /// Nothing may follow the end or an error. Panics on `.` and `..`.
 pub fn drain(reader: &mut dyn Reader) -> Drained {
-    let mut drained = Drained { seen: Vec::new(), batches: 0, error: None };
-    loop {
-        match reader.next_batch() {
-            Ok(Some(batch)) => {
-                let before = drained.seen.len();
-                drained.seen.extend(batch.entries().map(|entry| Seen::of(&entry)));
-                drained.batches += 1;
-                let new = &drained.seen[before..];
-                assert_eq!(new.len(), batch.len(), "a batch counts its entries");
-                assert_eq!(batch.is_empty(), new.is_empty());
-                let unknown = new.iter().filter(|seen| seen.kind == FileType::Unknown).count();
-                assert_eq!(unknown, batch.unknown_types(), "a batch counts its unknown types");
-            }
-            Ok(None) => break,
-            Err(error) => {
-                drained.error = Some(error);
-                break;
-            }
+    let (mut seen, mut batches) = (Vec::new(), 0);
+    let mut read = || -> Result<()> {
+        while let Some(batch) = reader.next_batch()? {
+            let new: Vec<Seen> = batch.entries().map(|entry| Seen::of(&entry)).collect();
+            assert_eq!(new.len(), batch.len(), "a batch counts its entries");
+            assert_eq!(batch.is_empty(), new.is_empty());
+            let unknown = new.iter().filter(|seen| seen.kind == FileType::Unknown).count();
+            assert_eq!(unknown, batch.unknown_types(), "a batch counts its unknown types");
+            seen.extend(new);
+            batches += 1;
         }
-    }
+        Ok(())
+    };
+    let error = read().err();
     for _ in 0..3 {
         let after = reader.next_batch();
-        assert!(matches!(after, Ok(None)), "after {:?} came {after:?}", drained.error);
+        assert!(matches!(after, Ok(None)), "after {error:?} came {after:?}");
     }
-    assert!(drained.seen.iter().all(|seen| seen.name != b"." && seen.name != b".."), "dots are left out");
-    drained
+    assert!(seen.iter().all(|seen| seen.name != b"." && seen.name != b".."), "dots are left out");
+    Drained { seen, batches, error }
 }
 
 pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Result<Vec<Seen>> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::PATIENCE;
-use crate::mount::run;
+use crate::mount::{run, tell};
 use crate::namespace::{ADDRESS, Namespace, end, missing, write};
 
 const KEY_BYTES: usize = 1024;
@@ -83,10 +83,7 @@ impl Slurm {
 }
 
 impl Drop for Slurm {
-    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
     fn drop(&mut self) {
-        for why in self.servers.iter().rev().filter_map(|server| end(server).err()) {
-            eprintln!("{why}");
-        }
+        self.servers.iter().rev().for_each(|server| tell(end(server)));
     }
 }

@@ -10,7 +10,6 @@
 
 pub(crate) const HEADER_BYTES: usize = 19;
 pub(crate) const RECORD_BYTES_MIN: usize = 24;
-/// Place of the type in a record.
 pub(crate) const TYPE_AT: usize = 18;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

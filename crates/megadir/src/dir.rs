@@ -213,7 +213,6 @@ impl Dir {
         &self.path
     }
 
-    /// Path of an entry, for messages.
     pub(crate) fn entry_path(&self, name: &[u8]) -> PathBuf {
         self.path.join(crate::names::to_os(name).unwrap_or_default())
     }

@@ -100,7 +100,7 @@ impl Error {
     /// Reason, without operation and path.
     pub fn reason(&self) -> String {
         match &self.source {
-            Some(source) => describe(source),
+            Some(source) => reason_of(source),
             None => self.reason.clone(),
         }
     }
@@ -114,8 +114,8 @@ fn is_descriptor_limit(error: &io::Error) -> bool {
     }
 }
 
-/// Without Rust's "(os error N)".
-pub(crate) fn describe(error: &io::Error) -> String {
+/// Text of an error of the system, without Rust's "(os error N)".
+pub fn reason_of(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
         Some(end) => text[..end].to_owned(),
@@ -149,5 +149,17 @@ impl From<Error> for io::Error {
             (None, _) => io::ErrorKind::Other,
         };
         Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        let missing = reason_of(&io::Error::from_raw_os_error(2));
+        assert!(!missing.is_empty() && !missing.contains("os error"), "{missing}");
+        assert_eq!(reason_of(&io::Error::other("of its own")), "of its own");
     }
 }

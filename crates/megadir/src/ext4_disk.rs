@@ -30,7 +30,6 @@ pub(crate) mod features {
     pub(crate) const METADATA_CSUM: u32 = 0x400;
 }
 
-/// Flags of inodes.
 pub(crate) mod flags {
     pub(crate) const ENCRYPTED: u32 = 0x800;
     /// The directory has a hash index.

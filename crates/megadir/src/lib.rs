@@ -122,7 +122,7 @@ pub use block_device::block_device;
 pub use conditions::{BadGlob, Conditions, Globs, Place, TimeKind};
 pub use dir::{Dir, DirId};
 pub use dir_path::DirPath;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, reason_of};
 #[cfg(target_os = "linux")]
 pub use estimate::{Estimate, estimate};
 pub use file_system::FileSystem;
@@ -138,6 +138,8 @@ pub use options::{
 pub use stat::{AttributeBatch, Examine, STAT_BACKENDS, StatBackend, by_name as stat_backend};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;
+#[doc(hidden)]
+pub use walk::collect;
 pub use walk::{
     PartialLimits, PartialWalk, TreeEvent, Unvisited, Walk, WalkContext, WalkItem, WalkOptions, WalkPart,
 };

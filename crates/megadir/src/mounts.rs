@@ -26,9 +26,7 @@ pub(crate) struct Line<'t> {
     id: u64,
     /// Directory of the file system that is mounted.
     pub(crate) root: &'t [u8],
-    /// Mount point.
     pub(crate) point: &'t [u8],
-    /// Options of the mount.
     own_options: &'t [u8],
     pub(crate) driver: &'t [u8],
     pub(crate) source: &'t [u8],
@@ -37,7 +35,6 @@ pub(crate) struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// Line of a mount.
     pub(crate) fn find(table: &'t [u8], id: u64) -> Option<Self> {
         lines(table).find(|line| line.id == id)
     }

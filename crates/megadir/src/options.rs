@@ -154,6 +154,17 @@ pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     }
 }
 
+/// Called if its thread panics while it lives.
+pub(crate) struct OnPanic<F: Fn()>(pub(crate) F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::ReadOptions;

@@ -226,24 +226,12 @@ pub(crate) fn choose_between(directory: &Dir, threads: usize, threads_max: usize
         return Ok(choice(getdents, serial, "the directory is too small for a second thread to help"));
     }
     let split = backend::by_name("split")?;
-    if split.probe(directory).is_err() || !is_searchable(directory) {
+    if split.probe(directory).is_err() || directory.reopen().is_err() {
         let reason = "the directory's positions cannot be divided (no index, or no search permission)";
         return Ok(choice(getdents, serial, reason));
     }
     let options = ReadOptions { threads, threads_max, shares: threads_max * row.shares_per_thread, ..serial };
     Ok(choice(split, options, row.reason))
-}
-
-fn is_searchable(directory: &Dir) -> bool {
-    #[cfg(unix)]
-    {
-        directory.reopen().is_ok()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = directory;
-        false
-    }
 }
 
 impl fmt::Display for Choice {

@@ -30,14 +30,14 @@ const AGES: [(&str, u64); 6] =
 /// assert_eq!(megadir::quantity::count("1.5M"), Ok(1_500_000));
 /// ```
 pub fn count(text: &str) -> Result<u64, String> {
-    scaled(text, &DECIMAL).map_err(|wrong| wrong.with(text, "a count: write 250, 10k, 1.5M or 2G"))
+    scaled(text, &DECIMAL, "a count: write 250, 10k, 1.5M or 2G")
 }
 
 /// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6).
 ///
 /// Errors: one line that names the accepted forms.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    scaled(text, &BINARY).map_err(|wrong| wrong.with(text, "a size: write 4096, 128KiB, 1MiB or 5MB"))
+    scaled(text, &BINARY, "a size: write 4096, 128KiB, 1MiB or 5MB")
 }
 
 /// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
@@ -49,42 +49,30 @@ pub fn age_s(text: &str) -> Result<u64, String> {
         return Err(format!("'{text}' is not {time}, in lower case"));
     }
     if !text.ends_with(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(Wrong::Malformed.with(text, time));
+        return Err(format!("'{text}' is not {time}"));
     }
-    scaled(text, &AGES).map_err(|wrong| wrong.with(text, time))
+    scaled(text, &AGES, time)
 }
 
-enum Wrong {
-    Malformed,
-    TooLarge,
-}
-
-impl Wrong {
-    fn with(&self, text: &str, wanted: &str) -> String {
-        match self {
-            Self::Malformed => format!("'{text}' is not {wanted}"),
-            Self::TooLarge => format!("'{text}' is too large"),
-        }
-    }
-}
-
-fn scaled(text: &str, suffixes: &[(&str, u64)]) -> Result<u64, Wrong> {
-    let text = text.trim().replace('_', "").to_ascii_lowercase();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(digits);
+fn scaled(text: &str, suffixes: &[(&str, u64)], wanted: &str) -> Result<u64, String> {
+    let malformed = || format!("'{text}' is not {wanted}");
+    let too_large = || format!("'{text}' is too large");
+    let plain = text.trim().replace('_', "").to_ascii_lowercase();
+    let digits = plain.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(plain.len());
+    let (number, suffix) = plain.split_at(digits);
     let factor = match suffix {
         "" => 1,
-        suffix => suffixes.iter().find(|(known, _)| *known == suffix).ok_or(Wrong::Malformed)?.1,
+        suffix => suffixes.iter().find(|(known, _)| *known == suffix).ok_or_else(malformed)?.1,
     };
     if !number.is_empty() && !number.contains('.') {
         let whole = number.parse::<u64>().ok();
-        return whole.and_then(|whole| whole.checked_mul(factor)).ok_or(Wrong::TooLarge);
+        return whole.and_then(|whole| whole.checked_mul(factor)).ok_or_else(too_large);
     }
-    let scaled = number.parse::<f64>().map_err(|_| Wrong::Malformed)? * factor as f64;
+    let scaled = number.parse::<f64>().map_err(|_| malformed())? * factor as f64;
     match scaled.fract() == 0.0 {
         true if scaled < (1u64 << 53) as f64 => Ok(scaled as u64),
-        true => Err(Wrong::TooLarge),
-        false => Err(Wrong::Malformed),
+        true => Err(too_large()),
+        false => Err(malformed()),
     }
 }
 

@@ -15,7 +15,6 @@ use megadir_testkit::leaks::{descriptors_below, settled};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::stat_conformance::trees::{Truth, oracle};
-use megadir_testkit::stat_conformance::wrong;
 use megadir_testkit::stat_conformance::{Ground, drain, once, trees};
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
@@ -59,7 +58,7 @@ fn a_damaged_block_is_one_error_and_no_wrong_attributes() {
             let error = examined.error.unwrap_or_else(|| panic!("{way}: the block was passed over"));
             assert_eq!((error.kind(), error.path()), (ErrorKind::Io, &*path), "{way}: {error}");
             for (name, row) in once(&examined.rows, &way.to_string()) {
-                assert_eq!(wrong(row, &truth[name], StatMask::ALL, ground.lacking()), None, "{way}");
+                assert_eq!(ground.wrong(row, &truth[name]), None, "{way}");
             }
             assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}");
         }
@@ -70,7 +69,7 @@ fn a_damaged_block_is_one_error_and_no_wrong_attributes() {
             assert_eq!((walked.errors[0].kind(), walked.errors[0].path()), (ErrorKind::Io, &*path));
             let below = walked.rows.get(&path).into_iter().flatten();
             for (name, row) in below {
-                assert_eq!(wrong(row, &truth[name], StatMask::ALL, ground.lacking()), None);
+                assert_eq!(ground.wrong(row, &truth[name]), None);
             }
         }
     }

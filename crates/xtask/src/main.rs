@@ -41,7 +41,7 @@ enum Task {
     #[cfg(target_os = "linux")]
     Speed(speed::Args),
     /// Check structure and style beyond compiler and clippy
-    Tidy(tidy::Args),
+    Tidy,
     /// Build the Python package in target/wheel
     Wheel(wheel::Args),
 }
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Task::Package(args) => package::run(&args),
         #[cfg(target_os = "linux")]
         Task::Speed(args) => speed::run(&args),
-        Task::Tidy(args) => tidy::run(&args),
+        Task::Tidy => tidy::run(),
         Task::Wheel(args) => wheel::run(&args),
     };
     match outcome {

@@ -40,19 +40,12 @@ fn depth_for(depths: &Depths) -> String {
 
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
-    let (parameter, depth) = match rule.growth {
-        Some(_) => (", depth int", format!(", {}", example.depth)),
-        None => ("", String::new()),
-    };
+    let (parameter, depth) = rule.depth(", depth int", ", ");
     let mut code =
         format!("// pathFor returns the path of a file below the top directory in the layout {title}:\n");
     code += &format!("// pathFor(\"{}\"{depth}) is \"{}\". ", example.name, example.path);
     code += "It fails if the layout does not accept the name.\n";
-    if let Some(Depths { least, most, .. }) = rule.growth {
-        code += &format!(
-            "// The depth is {least} to {most}. Existing files stay at the depth they were created at.\n"
-        );
-    }
+    code += &rule.about_depth("// ");
     code + &format!("func pathFor(name string{parameter}) (string, error) {{\n\tn := len(name)\n")
 }
 
@@ -130,10 +123,7 @@ fn path(rule: &Rule) -> String {
 }
 
 fn numbered(numbers: &[Number]) -> String {
-    let number = |number: &Number| match number.divisor {
-        Some(divisor) => format!("number/{divisor}%{}", number.count),
-        None => "0".into(),
-    };
+    let number = |number: &Number| number.or_zero(|divisor, count| format!("number/{divisor}%{count}"));
     let values: Vec<String> = numbers.iter().map(number).chain(["name".to_owned()]).collect();
     let mut code = "\tnumber, err := strconv.ParseUint(name, 16, 32)\n".to_owned();
     code += "\tif err != nil {\n\t\treturn \"\", err\n\t}\n";

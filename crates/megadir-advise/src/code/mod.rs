@@ -13,7 +13,6 @@ mod words;
 pub use words::words;
 
 use std::fmt;
-use std::str::FromStr;
 
 use megadir::layout::Layout;
 
@@ -44,32 +43,6 @@ impl Language {
         }
     }
 }
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl FromStr for Language {
-    type Err = UnknownLanguage;
-
-    fn from_str(text: &str) -> Result<Self, UnknownLanguage> {
-        Self::ALL.iter().copied().find(|language| language.word() == text).ok_or(UnknownLanguage)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownLanguage;
-
-impl fmt::Display for UnknownLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<&str> = Language::ALL.iter().map(|language| language.word()).collect();
-        write!(f, "unknown language: use one of {}", all.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownLanguage {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -31,18 +31,11 @@ fn depth_for(depths: &Depths) -> String {
 
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
-    let (parameter, argument) = match rule.growth {
-        Some(_) => (", depth: int", format!(", {}", example.depth)),
-        None => ("", String::new()),
-    };
+    let (parameter, argument) = rule.depth(", depth: int", ", ");
     let mut code = format!("def path_for(name: AnyStr{parameter}) -> AnyStr:\n");
     code += &format!("    \"\"\"Path of a file below the top directory in the layout {title}.\n\n");
     code += &format!("    >>> path_for(\"{}\"{argument})\n    '{}'\n\n", example.name, example.path);
-    if let Some(Depths { least, most, .. }) = rule.growth {
-        code += &format!(
-            "    The depth is {least} to {most}. Existing files stay at the depth they were created at.\n"
-        );
-    }
+    code += &rule.about_depth("    ");
     code + "    ValueError: the layout does not accept the name.\n    \"\"\"\n    raw = os.fsencode(name)\n"
 }
 
@@ -125,10 +118,7 @@ fn path(rule: &Rule) -> String {
 }
 
 fn numbered(numbers: &[Number]) -> String {
-    let number = |number: &Number| match number.divisor {
-        Some(divisor) => format!("number // {divisor} % {}", number.count),
-        None => "0".into(),
-    };
+    let number = |number: &Number| number.or_zero(|divisor, count| format!("number // {divisor} % {count}"));
     let values: Vec<String> = numbers.iter().map(number).chain(["raw".to_owned()]).collect();
     let head = format!("path = b\"{}%b\" % (", "%02X/".repeat(numbers.len()));
     "    number = int(raw, 16)\n".to_owned() + &words::list("    ", &head, &values, ")")

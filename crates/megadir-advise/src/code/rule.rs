@@ -85,7 +85,32 @@ pub(super) struct Example {
     pub(super) depth: usize,
 }
 
+impl Number {
+    pub(super) fn or_zero(&self, part: impl Fn(u32, u16) -> String) -> String {
+        self.divisor.map_or_else(|| "0".to_owned(), |divisor| part(divisor, self.count))
+    }
+}
+
 impl Rule {
+    /// The parameter of the depth, and its argument in the example, if the depth grows.
+    pub(super) fn depth<'p>(&self, parameter: &'p str, between: &str) -> (&'p str, String) {
+        match self.growth {
+            Some(_) => (parameter, format!("{between}{}", self.example.depth)),
+            None => ("", String::new()),
+        }
+    }
+
+    /// A line about the depth if it grows.
+    pub(super) fn about_depth(&self, comment: &str) -> String {
+        let about = |Depths { least, most, .. }: &Depths| {
+            format!(
+                "{comment}The depth is {least} to {most}. Existing files stay at the depth they were created \
+                 at.\n"
+            )
+        };
+        self.growth.as_ref().map(about).unwrap_or_default()
+    }
+
     pub(super) fn reasons(
         &self,
         of_depth: impl Fn(&Depths) -> String,

@@ -42,20 +42,13 @@ fn depth_for(depths: &Depths) -> String {
 
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
-    let (parameter, depth) = match rule.growth {
-        Some(_) => (", depth: usize", format!(", {}", example.depth)),
-        None => ("", String::new()),
-    };
+    let (parameter, depth) = rule.depth(", depth: usize", ", ");
     let mut code =
         format!("/// Returns the path of a file below the top directory in the layout {title}.\n///\n");
     code +=
         &format!("/// `path_for(\"{}\".as_ref(){depth})` is `Some(\"{}\")`; ", example.name, example.path);
     code += "`None` if the layout does not accept the name.\n";
-    if let Some(Depths { least, most, .. }) = rule.growth {
-        code += &format!(
-            "/// The depth is {least} to {most}. Existing files stay at the depth they were created at.\n"
-        );
-    }
+    code += &rule.about_depth("/// ");
     code += &format!("pub fn path_for(name: &OsStr{parameter}) -> Option<PathBuf> {{\n");
     code +=
         if is_ascii(rule) { "    let name = name.to_str()?;\n" } else { "    let name = name.as_bytes();\n" };
@@ -158,10 +151,7 @@ fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
 }
 
 fn numbered(numbers: &[Number]) -> String {
-    let number = |number: &Number| match number.divisor {
-        Some(divisor) => format!("number / {divisor} % {}", number.count),
-        None => "0".into(),
-    };
+    let number = |number: &Number| number.or_zero(|divisor, count| format!("number / {divisor} % {count}"));
     let values: Vec<String> = numbers.iter().map(number).collect();
     let head = format!("let path = format!(\"{}{{name}}\", ", "{:02X}/".repeat(numbers.len()));
     let mut code = "    let number = u32::from_str_radix(name, 16).ok()?;\n".to_owned();

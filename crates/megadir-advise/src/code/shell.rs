@@ -25,10 +25,7 @@ pub(super) fn write(rule: &Rule) -> String {
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
     let mut code = format!("# Path of a file below the top directory in the layout {title}.\n");
-    let (parameter, argument) = match rule.growth {
-        Some(_) => (" DEPTH", format!(" {}", example.depth)),
-        None => ("", String::new()),
-    };
+    let (parameter, argument) = rule.depth(" DEPTH", " ");
     code += &format!(
         "# path_for NAME{parameter} sets $layout_path, or fails if the layout does not accept the name:\n"
     );
@@ -171,10 +168,8 @@ fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
 }
 
 fn numbered(numbers: &[Number]) -> String {
-    let number = |number: &Number| match number.divisor {
-        Some(divisor) => format!("$((0x$1 / {divisor} % {}))", number.count),
-        None => "0".into(),
-    };
+    let number =
+        |number: &Number| number.or_zero(|divisor, count| format!("$((0x$1 / {divisor} % {count}))"));
     let values: Vec<String> = numbers.iter().map(number).collect();
     format!("layout_path=$(printf '{}%s' {} \"$1\")", "%02X/".repeat(numbers.len()), values.join(" "))
 }

@@ -64,17 +64,6 @@ fn a_layout_that_refuses_all_names_has_no_code() {
     }
 }
 
-#[test]
-fn languages_are_known_by_their_words() {
-    for language in Language::ALL {
-        assert_eq!(language.to_string().parse(), Ok(*language));
-    }
-    assert_eq!(
-        "perl".parse::<Language>().unwrap_err().to_string(),
-        "unknown language: use one of python, rust, go, shell"
-    );
-}
-
 /// The example in the words, and in each language's comment, matches the library.
 #[test]
 fn examples_are_the_library_s() {

@@ -105,7 +105,9 @@ impl Lab {
                     for_image(spec, directory, &opened, *written_bytes, may_grow)?;
                     may_grow = may_grow.saturating_add(*written_bytes);
                 }
-                Backing::Device { path, erase } => device::check(spec, path, *erase, control).map(drop)?,
+                Backing::Device { path, erase } => {
+                    device::check(spec, (path, path), *erase, control).map(drop)?;
+                }
             }
         }
         Ok(())

@@ -13,7 +13,6 @@ use megadir_mpi::{LIBRARY_VARIABLE, Launcher, Proof, World};
 use super::Command;
 use crate::exit::{self, CliError};
 
-/// Way to spread work over processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Engine {
     /// Processes that an MPI launcher started

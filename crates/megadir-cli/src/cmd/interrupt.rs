@@ -4,6 +4,7 @@
 //! system (`complete_signal`).
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -36,6 +37,10 @@ impl Interrupt {
 
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn flow(&self) -> ControlFlow<()> {
+        if self.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

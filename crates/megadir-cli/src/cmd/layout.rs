@@ -43,12 +43,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
-    pub(in crate::cmd) fn prints(&self) -> bool {
-        true
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
     let found = match &args.layout {

@@ -89,8 +89,9 @@ pub(crate) enum Command {
     Generate(generate::Args),
     Doctor(doctor::Args),
     Version(version::Args),
+    /// Run one task of a job on many machines: JSON on standard input, its outcome as JSON on standard output
     #[command(hide = true)]
-    Task(task::Args),
+    Task,
 }
 
 impl Command {
@@ -108,13 +109,13 @@ impl Command {
             | Self::Advise(_)
             | Self::Backends(_)
             | Self::Doctor(_)
+            | Self::Layout(_)
             | Self::Version(_)
-            | Self::Task(_) => true,
+            | Self::Task => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
             Self::Reshard(args) => args.prints(),
-            Self::Layout(args) => args.prints(),
             Self::Scan(args) => args.prints(),
             Self::Changes(args) => !args.quiet,
             Self::Bench(args) => args.prints(),
@@ -135,7 +136,7 @@ impl Command {
             Self::Bench(args) => args.writes(),
             Self::Generate(args) => !args.prints(),
             // Copies of a task do no harm.
-            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) | Self::Task(_) => false,
+            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) | Self::Task => false,
         }
     }
 }
@@ -162,6 +163,6 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::Generate(args) => generate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Version(args) => version::run(&args),
-        Command::Task(args) => task::run(&args),
+        Command::Task => task::run(),
     }
 }

@@ -12,10 +12,11 @@
 //! A rank that waits sleeps. After an interrupt, or if a rank dies, the launcher ends all ranks.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use megadir_bench::control::marked;
 use megadir_bench::{SharedDirectory, prove_shared};
 use megadir_inventory::Inventory;
 use megadir_mpi::{Pause, World};
@@ -115,9 +116,7 @@ pub(in crate::cmd) fn run(
 }
 
 fn removed(own: Option<SharedDirectory>, beat: &AtomicU64) -> Result<(), CliError> {
-    beat.fetch_or(REMOVING, Ordering::Relaxed);
-    let removed = own.map_or(Ok(()), |own| own.remove(beat));
-    beat.fetch_and(!REMOVING, Ordering::Relaxed);
+    let removed = marked(beat, REMOVING, || own.map_or(Ok(()), |own| own.remove(beat)));
     removed.map_err(|error| {
         CliError::nothing_ran(format!("cannot remove the parts: {error}; `megadir bench clean` removes them"))
     })

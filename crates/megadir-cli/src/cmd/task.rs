@@ -9,11 +9,7 @@ use megadir_tasks::{Task, TaskError, run as run_task};
 use crate::exit::{self, CliError};
 use crate::ui::output;
 
-/// Run one task of a job on many machines: JSON on standard input, its outcome as JSON on standard output
-#[derive(clap::Args)]
-pub(crate) struct Args {}
-
-pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
+pub(crate) fn run() -> Result<u8, CliError> {
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
     read.map_err(|error| CliError::nothing_ran(format!("cannot read the task: {error}")))?;

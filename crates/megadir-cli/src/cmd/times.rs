@@ -18,7 +18,6 @@ pub(in crate::cmd) enum TimeStyle {
     Relative { now_s: i64 },
 }
 
-/// The names of `--time-style`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(in crate::cmd) enum Named {
     /// ISO 8601 in UTC, to the nanosecond.

@@ -41,7 +41,6 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Words of --read-ahead.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ReadAheadWord {
     /// Directories of 4 MiB or more that are mostly uncached, if the device may be read

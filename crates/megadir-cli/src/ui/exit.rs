@@ -14,7 +14,6 @@ pub(crate) const USAGE: u8 = 2;
 /// Missing, unavailable or no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
 pub(crate) const CONDITION_MET: u8 = 10;
-/// The requested condition could not be judged.
 pub(crate) const NOT_JUDGED: u8 = 11;
 /// Ctrl-C, SIGTERM, or the user declined.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -86,8 +86,7 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     if error.kind() == std::io::ErrorKind::AlreadyExists {
         return "it exists; choose another name".to_owned();
     }
-    let text = error.to_string();
-    text.split(" (os error ").next().unwrap_or(&text).to_owned()
+    megadir::reason_of(error)
 }
 
 /// Names the first of the entries of a directory that could not be examined for one reason.

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use megadir_testkit::mount::{HASH_SEED, Mount, Recipe};
+use megadir_testkit::mount::{EXT4, HASH_SEED, Mount, Recipe};
 use megadir_testkit::output::golden;
 use megadir_testkit::require;
 use tempfile::TempDir;
@@ -21,10 +21,9 @@ const COLUMNS: usize = 80;
 /// ext4 with blocks of 4 KiB and room for ten million files.
 const SEEDED: Recipe = Recipe {
     name: "ext4 with 12 million inodes and a fixed hash",
-    kind: "ext4",
     mkfs: &["mkfs.ext4", "-q", "-F", "-m", "0", "-N", "12000000", "-E", HASH_SEED, "-O", "^has_journal"],
-    tune: &[],
     image_bytes: 64 << 30,
+    ..EXT4
 };
 
 /// Output on a terminal without control sequences. Messages of a run in progress are on standard error, and not

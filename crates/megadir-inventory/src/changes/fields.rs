@@ -94,11 +94,16 @@ fn is_enough(facts: &Facts, proof: Proof) -> bool {
 }
 
 pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
-    let when = |is: bool, field: Fields| if is { field } else { Fields::NOTHING };
-    of_anything(old, new, proof)
-        .with(when(differ(old.size_bytes, new.size_bytes), Fields::SIZE))
-        .with(when(differ(old.links, new.links), Fields::LINKS))
-        .with(of_times(old, new))
+    let own = differing([
+        (differ(old.size_bytes, new.size_bytes), Fields::SIZE),
+        (differ(old.links, new.links), Fields::LINKS),
+    ]);
+    of_anything(old, new, proof).with(own).with(of_times(old, new))
+}
+
+fn differing<const N: usize>(fields: [(bool, Fields); N]) -> Fields {
+    let differing = fields.into_iter().filter(|(differs, _)| *differs);
+    differing.fold(Fields::NOTHING, |all, (_, field)| all.with(field))
 }
 
 /// Ignores size and links, which follow from the entries. Times count only if no entry came or went, and
@@ -117,28 +122,18 @@ pub(crate) fn of_either(old: &Facts, new: &Facts, entries_are_the_same: bool, pr
 }
 
 fn of_anything(old: &Facts, new: &Facts, proof: Proof) -> Fields {
-    let mut fields = Fields::NOTHING;
-    if differ(old.mode, new.mode) {
-        fields = fields.with(Fields::MODE);
-    }
-    if differ(old.user, new.user) || differ(old.group, new.group) {
-        fields = fields.with(Fields::OWNER);
-    }
-    if !is_same_file(old, new, proof) {
-        fields = fields.with(Fields::INODE);
-    }
-    fields
+    differing([
+        (differ(old.mode, new.mode), Fields::MODE),
+        (differ(old.user, new.user) || differ(old.group, new.group), Fields::OWNER),
+        (!is_same_file(old, new, proof), Fields::INODE),
+    ])
 }
 
 fn of_times(old: &Facts, new: &Facts) -> Fields {
-    let mut fields = Fields::NOTHING;
-    if differ(old.modified_ns, new.modified_ns) {
-        fields = fields.with(Fields::MODIFIED);
-    }
-    if differ(old.changed_ns, new.changed_ns) {
-        fields = fields.with(Fields::CHANGED);
-    }
-    fields
+    differing([
+        (differ(old.modified_ns, new.modified_ns), Fields::MODIFIED),
+        (differ(old.changed_ns, new.changed_ns), Fields::CHANGED),
+    ])
 }
 
 /// Identity that survives a rename. Birth time distinguishes files with a reused inode number, otherwise size

@@ -50,7 +50,7 @@ impl Source for KeptBlocks<'_> {
     }
 
     fn position(&self) -> Option<Place> {
-        self.blocks.as_slice().first().map(|block| (block.root, block.path.clone()))
+        self.blocks.as_slice().first().map(|block| place(block))
     }
 }
 

@@ -190,7 +190,7 @@ impl<'c> Chunk<'c> {
         self.read = self.read.checked_add(rows).filter(|read| *read <= self.rows)?;
         let mut rest = &bytes[..];
         let mut count = rows;
-        if !self.column.is_required() {
+        if !self.column.required {
             let (length, after) = rest.split_first_chunk()?;
             let (mut levels, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
             rest = after;
@@ -284,7 +284,7 @@ impl<'c> Chunk<'c> {
     }
 
     pub(super) fn values(mut self) -> Result<Values> {
-        let present: usize = match self.column.is_required() {
+        let present: usize = match self.column.required {
             true => self.rows,
             false => self.present.iter().map(|run| if run.0 == 1 { run.1 as usize } else { 0 }).sum(),
         };

@@ -15,7 +15,7 @@ use twox_hash::XxHash64 as Hasher;
 use super::contained::Contained;
 use super::decode::Batch;
 use super::schema::{ACCESSED, COLUMNS};
-use super::window::{Held, Window};
+use super::window::Window;
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
@@ -31,7 +31,7 @@ const NOT_ASCENDING: &str = "its rows are not sorted; scan again";
 pub(super) struct Part {
     path: PathBuf,
     file: SerializedFileReader<Window>,
-    held: Held,
+    window: Window,
     is_checked: bool,
     checksums: String,
     metadata: Metadata,
@@ -64,9 +64,8 @@ impl Part {
     fn within(mut file: File, path: &Path, is_checked: bool, is_brief: bool) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         check_ends(&mut file, path)?;
-        let window = if is_brief { Window::reopened(&file, path) } else { Window::new(file) };
-        let (file, held) = window.map_err(failed)?;
-        let file = SerializedFileReader::new_with_options(file, ReadOptionsBuilder::new().build())
+        let window = Window::new(file, is_brief.then_some(path)).map_err(failed)?;
+        let file = SerializedFileReader::new_with_options(window.clone(), ReadOptionsBuilder::new().build())
             .map_err(|error| damaged(path, error))?;
         let metadata = metadata(&file, path, is_checked)?;
         let places = places(&file).map_err(|reason| malformed(path, &reason))?;
@@ -74,7 +73,7 @@ impl Part {
             path: path.to_owned(),
             checksums: value(&file, CHECKSUMS_KEY).unwrap_or_default().to_owned(),
             file,
-            held,
+            window,
             is_checked,
             contained: Some(Contained::new(metadata.roots.len())),
             metadata,
@@ -133,7 +132,7 @@ impl Part {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
             return Err(malformed(&self.path, "damaged: its columns are misplaced; scan again"));
         };
-        let bytes = self.held.hold(range).map_err(|error| match error.kind() {
+        let bytes = self.window.hold(range).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => {
                 malformed(&self.path, "damaged: it ends too early; scan again")
             }
@@ -351,7 +350,7 @@ fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<Option
             there.path().parts() == [column.name.to_owned()]
                 && there.physical_type() == column.physical()
                 && there.max_rep_level() == 0
-                && there.max_def_level() == i16::from(!column.is_required())
+                && there.max_def_level() == i16::from(!column.required)
         };
         let is_it = |there: &parquet::schema::types::ColumnDescPtr| there.name() == column.name;
         let found = schema.columns().iter().enumerate().find(fits);

@@ -13,7 +13,7 @@ use crate::row::{Facts, NUMBERS};
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    required: bool,
+    pub(super) required: bool,
     pub(super) stored: Stored,
 }
 
@@ -125,10 +125,6 @@ impl Column {
             Kind::Int64 | Kind::Unsigned64 => Type::INT64,
             Kind::Bytes | Kind::Text => Type::BYTE_ARRAY,
         }
-    }
-
-    pub(super) fn is_required(&self) -> bool {
-        self.required
     }
 }
 

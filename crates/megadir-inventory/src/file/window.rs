@@ -10,10 +10,8 @@ use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-pub(super) struct Window(Held);
-
 #[derive(Clone)]
-pub(super) struct Held(Arc<Shared>);
+pub(super) struct Window(Arc<Shared>);
 
 struct Shared {
     file: Source,
@@ -43,23 +41,13 @@ struct Part {
 }
 
 impl Window {
-    pub(super) fn new(file: File) -> io::Result<(Self, Held)> {
+    /// With a path, the file is opened again for each reading.
+    pub(super) fn new(file: File, reopened: Option<&Path>) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        Ok(Self::of(Source::Open(file), length))
+        let file = reopened.map_or(Source::Open(file), |path| Source::Path(path.to_owned()));
+        Ok(Self(Arc::new(Shared { file, length, part: Mutex::default() })))
     }
 
-    /// Opens the file again for each reading.
-    pub(super) fn reopened(file: &File, path: &Path) -> io::Result<(Self, Held)> {
-        Ok(Self::of(Source::Path(path.to_owned()), file.metadata()?.len()))
-    }
-
-    fn of(file: Source, length: u64) -> (Self, Held) {
-        let held = Held(Arc::new(Shared { file, length, part: Mutex::default() }));
-        (Self(held.clone()), held)
-    }
-}
-
-impl Held {
     pub(super) fn hold(&self, range: Range<u64>) -> io::Result<Bytes> {
         let Shared { file, length, part } = &*self.0;
         if range.end > *length {
@@ -93,7 +81,7 @@ fn read(mut file: &File, range: &Range<u64>, bytes: &mut Vec<u8>) -> io::Result<
 
 impl Length for Window {
     fn len(&self) -> u64 {
-        self.0.0.length
+        self.0.length
     }
 }
 
@@ -101,22 +89,22 @@ impl ChunkReader for Window {
     type T = Box<dyn Read + Send>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        if let Some(bytes) = self.0.slice(start, None) {
+        if let Some(bytes) = self.slice(start, None) {
             return Ok(Box::new(bytes.reader()));
         }
-        let mut file = self.0.0.file.file()?;
+        let mut file = self.0.file.file()?;
         file.seek(SeekFrom::Start(start))?;
         Ok(Box::new(BufReader::new(file)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        if let Some(bytes) = self.0.slice(start, Some(length)) {
+        if let Some(bytes) = self.slice(start, Some(length)) {
             return Ok(bytes);
         }
-        let end = start.checked_add(length as u64).filter(|end| *end <= self.0.0.length);
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.0.length);
         let end = end.ok_or_else(|| ParquetError::EOF(format!("{length} bytes at {start}")))?;
         let mut bytes = Vec::new();
-        read(&self.0.0.file.file()?, &(start..end), &mut bytes)?;
+        read(&self.0.file.file()?, &(start..end), &mut bytes)?;
         Ok(bytes.into())
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use megadir::{Result, TreeEvent};
+use megadir::{Result, TreeEvent, reason_of};
 
 use super::collector::{self, Item};
 use super::{ScanWatch, spill_error};
@@ -98,7 +98,10 @@ impl Emitter<'_> {
         }
         let error = match self.errors.front() {
             Some((failed, _)) if failed == name => self.errors.pop_front().map(|(_, words)| words),
-            _ => row.facts.errno.map(|errno| format!("examine: {}", words(errno))),
+            _ => row
+                .facts
+                .errno
+                .map(|errno| format!("examine: {}", reason_of(&io::Error::from_raw_os_error(errno)))),
         };
         self.add(&Row { error: error.as_deref(), ..row })
     }
@@ -119,14 +122,6 @@ impl Emitter<'_> {
         self.metadata.rows += 1;
         self.metadata.failed += u64::from(row.error.is_some());
         self.sink.add(row)
-    }
-}
-
-fn words(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
     }
 }
 

@@ -153,7 +153,7 @@ struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<Shared>,
     rowless: Rowless,
-    pace: Option<Arc<Pace>>,
+    pace: Option<Pace>,
     metadata: Metadata,
     volumes: BTreeMap<String, u64>,
     read: u64,
@@ -182,7 +182,7 @@ impl<'o> Run<'o> {
         };
         let shared = Mutex::new(Shared::new(options.memory_bytes, options.spill_directory.clone()));
         let (rowless, volumes) = (Rowless::default(), BTreeMap::new());
-        let pace = options.entries_per_second_max.map(|rate| Arc::new(Pace::new(rate)));
+        let pace = options.entries_per_second_max.map(Pace::new);
         Self { options, shared, rowless, pace, metadata, volumes, read: 0 }
     }
 

@@ -1,51 +1,23 @@
-//! Reads a tree: threads collect rows and send events to the caller's thread.
+//! Reads a tree: threads collect rows.
 
 use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use megadir::collect::{Collect, Message, Progress, collect};
 use megadir::pace::Pace;
-use megadir::{
-    Dir, Error, FileType, Result, StatMask, TreeEvent, Walk, WalkItem, WalkOptions, WalkPart, names,
-};
+use megadir::{Dir, Error, FileType, Result, StatMask, TreeEvent, Walk, WalkItem, WalkOptions, names};
 
 use super::gather::Gather;
 use super::{Run, ScanWatch};
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
-const LOOK: Duration = Duration::from_millis(20);
-
-enum Told {
-    Failed(Error),
-    Unexamined { directory: PathBuf, first: Vec<u8>, errno: i32, count: u64 },
-    OtherMount(PathBuf),
-}
-
-struct Shared {
-    read: AtomicU64,
-    stop: AtomicBool,
-    pace: Option<Arc<Pace>>,
-}
-
 struct Reader<'r> {
-    part: WalkPart,
     gather: Gather<'r>,
-    shared: &'r Shared,
-    tell: Sender<Told>,
-}
-
-struct Watched<'w, 'f> {
-    watch: &'w mut ScanWatch<'f>,
-    read: u64,
-    unread_directories: u64,
-    mounts_not_entered: u64,
+    pace: Option<&'r Pace>,
 }
 
 impl Run<'_> {
@@ -56,41 +28,39 @@ impl Run<'_> {
         options: &WalkOptions,
         watch: &mut ScanWatch<'_>,
     ) -> Result<ControlFlow<()>> {
-        let (read, stop, pace) = (AtomicU64::new(self.read), AtomicBool::new(false), self.pace.clone());
-        let shared = Shared { read, stop, pace };
-        let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
-        let (tell, told) = unbounded();
         // Without search permission the root cannot be reopened, and none of its subdirectories opened.
         let (root, device) = (directory.again(), self.note_root_volume(&directory)?);
         let parts = Walk::parts(directory, options)?;
-        let readers = parts.into_iter().map(|part| {
-            let tell = tell.clone();
-            Reader { part, gather: self.gather(path, device), shared: &shared, tell }
-        });
-        let mut readers: Vec<Reader<'_>> = readers.collect();
-        drop(tell);
-        let ended = match readers.pop() {
-            // While a reader waits for its rate, another thread looks for a request to stop.
-            Some(only) if readers.is_empty() && options.threads_max == 1 && shared.pace.is_none() => {
-                watched.alone(only, &told)
+        let (mut unread_directories, mut mounts_not_entered) = (0, 0);
+        let mut counting = |event: TreeEvent<'_>| {
+            match event {
+                TreeEvent::Failed(_) => unread_directories += 1,
+                TreeEvent::OtherMount(_) => mounts_not_entered += 1,
+                _ => {}
             }
-            last => {
-                readers.extend(last);
-                watched.threads(readers, &told)
-            }
+            watch(event)
         };
-        let ended = ended.map_err(|error| self.spill(error))?;
-        self.read = watched.read;
-        self.metadata.unread_directories += watched.unread_directories;
-        self.metadata.scanned.mounts_not_entered += watched.mounts_not_entered;
-        let Some(Ended { newest_ns, volumes }) = ended else { return Ok(ControlFlow::Break(())) };
+        let progress = Progress { read: AtomicU64::new(self.read), ..Progress::default() };
+        let pace = self.pace.as_ref();
+        // While a reader waits for its rate, another thread looks for a request to stop.
+        let alone = options.threads_max == 1 && pace.is_none();
+        let begin = || Reader { gather: self.gather(path, device), pace };
+        let collected = collect(parts, begin, &progress, alone, &mut counting);
+        let (flow, collected) = collected.map_err(|error| self.spill(error))?;
+        self.read = progress.read.into_inner();
+        self.metadata.unread_directories += unread_directories;
+        self.metadata.scanned.mounts_not_entered += mounts_not_entered;
+        if flow.is_break() {
+            return Ok(flow);
+        }
+        let (newest_ns, volumes): (Vec<_>, Vec<_>) = collected.into_iter().unzip();
         if let Some(top) = self.metadata.roots.last_mut() {
-            top.newest_ns = newest_ns;
+            top.newest_ns = newest_ns.into_iter().max().flatten();
         }
         if let Ok(root) = root {
-            self.note_volumes(&root, path, &volumes);
+            self.note_volumes(&root, path, &volumes.into_iter().flatten().collect());
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(flow)
     }
 
     pub(super) fn note_volumes(&mut self, root: &Dir, path: &Path, volumes: &HashMap<u64, PathBuf>) {
@@ -126,143 +96,28 @@ fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Strin
     fsid_below(&directory, name, on, cross_mounts)
 }
 
-#[derive(Default)]
-struct Ended {
-    newest_ns: Option<i64>,
-    volumes: HashMap<u64, PathBuf>,
-}
+impl Collect<()> for Reader<'_> {
+    const THREAD: &'static str = "megadir-scan";
 
-type Reading<'s> = ScopedJoinHandle<'s, io::Result<Ended>>;
+    /// Latest time, and volumes by their devices.
+    type Collected = (Option<i64>, HashMap<u64, PathBuf>);
 
-impl Ended {
-    fn join(&mut self, threads: Vec<Reading<'_>>) -> io::Result<()> {
-        for thread in threads {
-            let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            self.newest_ns = self.newest_ns.max(ended.newest_ns);
-            self.volumes.extend(ended.volumes);
-        }
-        Ok(())
-    }
-}
-
-impl Watched<'_, '_> {
-    fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
-        while reader.step()? {
-            let mut flow = told.try_iter().try_for_each(|told| self.tell(&told));
-            if flow.is_continue() {
-                flow = self.count(reader.shared);
-            }
-            if flow.is_break() {
-                return Ok(None);
-            }
-        }
-        reader.end().map(Some)
+    fn beside(&self) -> Self {
+        Self { gather: self.gather.beside(), pace: self.pace }
     }
 
-    fn threads(&mut self, readers: Vec<Reader<'_>>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
-        let shared = readers.first().map(|reader| reader.shared);
-        std::thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for reader in readers {
-                match reader.start(scope) {
-                    Ok(thread) => threads.push(thread),
-                    // One thread is enough.
-                    Err(error) if threads.is_empty() => return Err(error),
-                    Err(_) => {}
-                }
-            }
-            let mut flow = ControlFlow::Continue(());
-            loop {
-                let next = told.recv_timeout(LOOK);
-                if let (Ok(told), ControlFlow::Continue(())) = (&next, flow) {
-                    flow = self.tell(told);
-                }
-                if let (Some(shared), ControlFlow::Continue(())) = (shared, flow) {
-                    flow = self.count(shared);
-                }
-                if let (Some(shared), ControlFlow::Break(())) = (shared, flow) {
-                    shared.stop.store(true, Ordering::Relaxed);
-                }
-                if matches!(next, Err(RecvTimeoutError::Disconnected)) {
-                    break;
-                }
-            }
-            let mut all = Ended::default();
-            all.join(threads)?;
-            Ok(flow.is_continue().then_some(all))
-        })
-    }
-
-    fn count(&mut self, shared: &Shared) -> ControlFlow<()> {
-        let read = shared.read.load(Ordering::Relaxed);
-        let is_same = std::mem::replace(&mut self.read, read) == read;
-        // Readers that wait for their rate are no reason to ignore a request to stop.
-        match is_same && shared.pace.is_none() {
-            true => ControlFlow::Continue(()),
-            false => (self.watch)(TreeEvent::Read(read)),
-        }
-    }
-
-    fn tell(&mut self, told: &Told) -> ControlFlow<()> {
-        (self.watch)(match told {
-            Told::Failed(error) => {
-                self.unread_directories += 1;
-                TreeEvent::Failed(error)
-            }
-            Told::OtherMount(path) => {
-                self.mounts_not_entered += 1;
-                TreeEvent::OtherMount(path)
-            }
-            Told::Unexamined { directory, first, errno, count } => {
-                TreeEvent::Unexamined { directory, first, errno: *errno, count: *count }
-            }
-        })
-    }
-}
-
-impl<'r> Reader<'r> {
-    fn start<'s>(self, scope: &'s Scope<'s, '_>) -> io::Result<Reading<'s>>
-    where
-        'r: 's,
-    {
-        let named = std::thread::Builder::new().name("megadir-scan".to_owned());
-        named.spawn_scoped(scope, move || self.run(scope))
-    }
-
-    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Ended>
-    where
-        'r: 's,
-    {
-        let mut started = Vec::new();
-        while !self.shared.stop.load(Ordering::Relaxed) {
-            match self.step() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    self.shared.stop.store(true, Ordering::Relaxed);
-                    return Err(error);
-                }
-            }
-            if let Some(part) = self.part.another() {
-                let (gather, tell) = (self.gather.beside(), self.tell.clone());
-                // If the system refuses the thread, the others read on.
-                started.extend(Self { part, gather, tell, shared: self.shared }.start(scope));
-            }
-        }
-        let mut ended = self.end()?;
-        ended.join(started)?;
-        Ok(ended)
-    }
-
-    fn step(&mut self) -> io::Result<bool> {
-        let Some(item) = self.part.next_item() else { return Ok(false) };
-        let told = match item {
+    fn item(
+        &mut self,
+        item: WalkItem<'_>,
+        _context: Option<&()>,
+        progress: &Progress,
+    ) -> io::Result<Option<Message>> {
+        Ok(match item {
             WalkItem::Batch { directory, batch, attributes } => {
                 let added = self.gather.batch(directory, batch, attributes)?;
-                self.shared.read.fetch_add(added, Ordering::Relaxed);
-                if let Some(pace) = &self.shared.pace {
-                    let examined = batch.len() as u64;
-                    return Ok(pace.wait(examined, || self.shared.stop.load(Ordering::Relaxed)));
+                progress.read.fetch_add(added, Ordering::Relaxed);
+                if let Some(pace) = self.pace {
+                    let _ = pace.wait(batch.len() as u64, || progress.stop.load(Ordering::Relaxed));
                 }
                 None
             }
@@ -271,25 +126,21 @@ impl<'r> Reader<'r> {
                 block.and_then(|block| Some((block.rows.failed, block.first_failed?))).map(
                     |(count, first)| {
                         let (directory, (first, errno)) = (directory.to_path_buf(), first);
-                        Told::Unexamined { directory, first, errno, count }
+                        Message::Unexamined { directory, first, errno, count }
                     },
                 )
             }
             WalkItem::Error(error) => {
                 self.gather.error(error.path(), &words(&error))?;
-                Some(Told::Failed(error))
+                Some(Message::Failed(error))
             }
-            WalkItem::OtherMount(path) => Some(Told::OtherMount(path)),
-        };
-        if let Some(told) = told {
-            let _ = self.tell.send(told);
-        }
-        Ok(true)
+            WalkItem::OtherMount(path) => Some(Message::OtherMount(path)),
+        })
     }
 
-    fn end(mut self) -> io::Result<Ended> {
+    fn end(mut self) -> io::Result<Self::Collected> {
         self.gather.end_all()?;
-        Ok(Ended { newest_ns: self.gather.newest_ns, volumes: self.gather.devices.first })
+        Ok((self.gather.newest_ns, self.gather.devices.first))
     }
 }
 

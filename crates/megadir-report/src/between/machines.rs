@@ -233,16 +233,11 @@ impl Machines {
 
     fn answer(&self) -> String {
         let parts = [
-            (self.count(Travels::Yes), "the same verdict on every machine"),
-            (self.count(Travels::No), "different verdicts"),
-            (self.count(Travels::Undecided), "no verdict on some machine"),
+            (self.count(Travels::Yes), "have the same verdict on every machine"),
+            (self.count(Travels::No), "have different verdicts"),
+            (self.count(Travels::Undecided), "have no verdict on some machine"),
         ];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, what)| format!("{} have {what}", text::count(number)))
-            .collect();
-        format!("Of {}: {}.", text::counted(self.ratios.len() as u64, "ratio"), text::list(&parts))
+        text::divided(&text::counted(self.ratios.len() as u64, "ratio"), &parts)
     }
 
     fn missing_line(&self) -> Option<String> {

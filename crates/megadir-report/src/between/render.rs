@@ -346,12 +346,7 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
 fn answer(between: &Between) -> String {
     let number = |says| between.rows.iter().filter(|row| row.outcome.says() == says).count() as u64;
     let parts = ORDER.map(|(says, word)| (number(says), word));
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, word)| format!("{} {word}", text::count(number)))
-        .collect();
-    format!("Of {}: {}.", text::counted(between.rows.len() as u64, "arm"), text::list(&parts))
+    text::divided(&text::counted(between.rows.len() as u64, "arm"), &parts)
 }
 
 /// Order by importance.

@@ -4,7 +4,7 @@
 //! same chart, and texts that do not overlap here do not overlap in a browser.
 
 use super::style::{FONT_PX, LINE_PX};
-use crate::render::paint::{is_control, words};
+use crate::render::paint::{fill, is_control, words};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
@@ -227,18 +227,8 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
 }
 
 pub(super) fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words(text) {
-        let word = shortened(&word, width, size);
-        match lines.last_mut() {
-            Some(line) if text_width(line, size) + text_width(&word, size) + 0.4 * size <= width => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
+    let words = words(text).into_iter().map(|word| shortened(&word, width, size));
+    fill(words, |line, word| text_width(line, size) + text_width(word, size) + 0.4 * size <= width)
 }
 
 pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {

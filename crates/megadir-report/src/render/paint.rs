@@ -55,10 +55,17 @@ pub(crate) fn is_control(character: char) -> bool {
 
 /// A longer word gets its own line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    fill(words(text), |line, word| length(line) + 1 + length(word) <= width)
+}
+
+pub(crate) fn fill(
+    words: impl IntoIterator<Item = String>,
+    fits: impl Fn(&str, &str) -> bool,
+) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in words(text) {
+    for word in words {
         match lines.last_mut() {
-            Some(line) if length(line) + 1 + length(&word) <= width => {
+            Some(line) if fits(line, &word) => {
                 line.push(' ');
                 line.push_str(&word);
             }

@@ -14,13 +14,23 @@ use megadir::{Backend, Dir, ErrorKind, ReadOptions};
 use crate::seen;
 use crate::seen::{Seen, assert_same};
 
-#[derive(Clone, Copy)]
-pub struct Case {
+pub struct Case<G> {
     pub name: &'static str,
-    pub run: fn(&Ground),
+    pub run: fn(&G),
 }
 
-pub static CASES: &[Case] = &[
+/// Prints a case before it panics.
+#[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
+pub(crate) fn run_cases<G>(of: &str, cases: &[Case<G>], ground: &G) {
+    for case in cases {
+        let started = std::time::Instant::now();
+        println!("{of} {}", case.name);
+        (case.run)(ground);
+        println!("    {:.2} s", started.elapsed().as_secs_f64());
+    }
+}
+
+pub static CASES: &[Case<Ground>] = &[
     Case { name: "lists 0, 1, batch-1, batch, batch+1 entries", run: plain::sizes },
     Case { name: "lists 100 000 entries", run: plain::many },
     Case { name: "gives every name unharmed", run: plain::names },
@@ -55,8 +65,7 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Creates trees in `directory`, and prints a case before it panics.
-#[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
+/// Creates trees in `directory`.
 pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
     let ground = Ground {
         backend,
@@ -64,12 +73,7 @@ pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
         listed: AtomicU64::new(0),
         refused: AtomicU64::new(0),
     };
-    for case in CASES {
-        let started = std::time::Instant::now();
-        println!("{} {}", backend.name(), case.name);
-        (case.run)(&ground);
-        println!("    {:.2} s", started.elapsed().as_secs_f64());
-    }
+    run_cases(backend.name(), CASES, &ground);
     Outcome { listed: ground.listed.into_inner(), refused: ground.refused.into_inner() }
 }
 

@@ -14,7 +14,7 @@ use megadir::{AttributeChoice, AttributeListing, Dir, ErrorKind, StatBackend, St
 use crate::faulty::Faulty;
 use crate::leaks::{descriptors_below, settled};
 use crate::stat_conformance::fresh::Hooked;
-use crate::stat_conformance::ground::{Examined, again, drain, once, wrong};
+use crate::stat_conformance::ground::{Examined, again, drain};
 use crate::stat_conformance::trees::{Truth, oracle};
 use crate::stat_conformance::{Ground, trees};
 use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
@@ -42,13 +42,6 @@ fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) 
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-fn is_part(ground: &Ground, examined: &Examined, truth: &Truth, way: &AttributeChoice) {
-    for (name, row) in once(&examined.rows, &way.to_string()) {
-        let wrong = wrong(row, &truth[name], StatMask::ALL, ground.lacking());
-        assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
-    }
-}
-
 pub(super) fn every_call(ground: &Ground) {
     every(ground, "call", |inner, before| Hooked::on_examine(inner, move |_| before()));
 }
@@ -74,7 +67,7 @@ fn every(
             };
             let failing = hooked(way.stat_backend, Box::new(before));
             let examined = drain(again(directory), &AttributeChoice { stat_backend: failing, ..way });
-            is_part(ground, &examined, truth, &way);
+            ground.check_rows(&examined.rows, truth, &way.to_string());
             if count.load(Ordering::SeqCst) <= fails_at {
                 assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
                 assert_eq!(examined.rows.len(), truth.len(), "{way}: without an error nothing is missing");
@@ -98,7 +91,7 @@ pub(super) fn every_read(ground: &Ground) {
             let broken = Faulty::leaked(way.listing.backend, fails_at, faulty::io);
             let listing = Choice { backend: broken, ..way.listing };
             let examined = drain(again(directory), &AttributeChoice { listing, ..way });
-            is_part(ground, &examined, truth, &way);
+            ground.check_rows(&examined.rows, truth, &way.to_string());
             let done = broken.done();
             let kind = examined.error.map(|error| error.kind());
             assert_eq!(kind, done.failed.then_some(ErrorKind::Io), "{way}, call {fails_at}");

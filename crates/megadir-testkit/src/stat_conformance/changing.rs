@@ -15,7 +15,6 @@ use super::{Ground, trees};
 use crate::require::full;
 use crate::rng::Rng;
 use crate::stat_conformance::fresh::Hooked;
-use crate::stat_conformance::ground::wrong;
 use crate::stat_conformance::trees::{Truth, oracle};
 
 /// More than fits a 4 KiB buffer and a chunk of a window.
@@ -75,8 +74,7 @@ pub(super) fn vanishing(ground: &Ground) {
                     "{way}: '{shown}' vanished: {row:?}"
                 );
             } else {
-                let wrong = wrong(row, &truth[name], StatMask::ALL, ground.lacking());
-                assert_eq!(wrong, None, "{way}: '{shown}' stayed");
+                assert_eq!(ground.wrong(row, &truth[name]), None, "{way}: '{shown}' stayed");
             }
         }
     });
@@ -96,7 +94,7 @@ pub(super) fn changed(ground: &Ground) {
         let found = once(&examined.rows, &way.to_string());
         assert_eq!(found.len(), truth.len(), "{way}: all of them");
         for (name, row) in found {
-            let wrong_by = |truth: &Truth| wrong(row, &truth[name], StatMask::ALL, ground.lacking());
+            let wrong_by = |truth: &Truth| ground.wrong(row, &truth[name]);
             if !(may_be_old(ground, directory) && wrong_by(&before).is_none()) {
                 assert_eq!(wrong_by(&truth), None, "{way}: '{}'", name.escape_ascii());
             }
@@ -149,7 +147,7 @@ pub(super) fn replaced(ground: &Ground) {
         let names: HashSet<_> = changed.iter().map(|(name, _)| &name[..]).collect();
         assert_eq!(once(&stayed, &way.to_string()).len() + names.len(), truth.len(), "{way}: all of them");
         for (name, row) in stayed.iter().chain(&changed) {
-            let wrong_by = |truth: &Truth| wrong(row, &truth[name], StatMask::ALL, ground.lacking());
+            let wrong_by = |truth: &Truth| ground.wrong(row, &truth[name]);
             if may_be_old(ground, directory) && fate(name) != Fate::Stays {
                 let is_gone = row.has_vanished() && row.have == StatMask::NOTHING;
                 if is_gone || wrong_by(&before).is_none() || wrong_by(&spares).is_none() {
@@ -223,12 +221,8 @@ fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Tr
     for (name, row) in &touched {
         assert!(row.error == 0 || row.has_vanished(), "{way}: {}: {row:?}", name.escape_ascii());
     }
-    let found = once(&rows, &way.to_string());
-    assert_eq!(found.len(), truth.len(), "{way}: every untouched entry");
-    for (name, row) in found {
-        let wrong = wrong(row, &truth[name], StatMask::ALL, ground.lacking());
-        assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
-    }
+    let found = ground.check_rows(&rows, truth, &way.to_string());
+    assert_eq!(found, truth.len(), "{way}: every untouched entry");
 }
 
 fn write(path: &Path, stop: &AtomicBool, changes: &AtomicU64) {

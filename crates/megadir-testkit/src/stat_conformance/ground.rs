@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::policy::Choice;
 use megadir::{
-    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, FileType, ReadOptions, StatBackend,
-    StatMask, Strategy, backend, policy,
+    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, FileType, ReadOptions, Result,
+    StatBackend, StatMask, Strategy, backend, policy,
 };
 
+use crate::conformance::run_cases;
 use crate::stat_conformance::CASES;
 use crate::stat_conformance::trees::{Truth, oracle};
 
@@ -28,16 +29,10 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Creates trees in `directory`, and prints a case before it panics.
-#[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
+/// Creates trees in `directory`.
 pub fn examining(stat_backend: &'static dyn StatBackend, directory: &Path) -> Outcome {
     let ground = Ground::new(stat_backend, directory);
-    for case in CASES {
-        let started = std::time::Instant::now();
-        println!("{} {}", stat_backend.name(), case.name);
-        (case.run)(&ground);
-        println!("    {:.2} s", started.elapsed().as_secs_f64());
-    }
+    run_cases(stat_backend.name(), CASES, &ground);
     ground.outcome()
 }
 
@@ -50,34 +45,26 @@ pub struct Examined {
 
 /// Nothing may follow the end or an error.
 pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
-    let mut examined = Examined { rows: Vec::new(), batches: 0, error: None };
+    let (mut rows, mut batches) = (Vec::new(), 0);
     let mut listing = match AttributeListing::with_choice(directory, *choice) {
         Ok(listing) => listing,
-        Err(error) => {
-            examined.error = Some(error);
-            return examined;
-        }
+        Err(error) => return Examined { rows, batches, error: Some(error) },
     };
-    loop {
-        match listing.next_batch() {
-            Ok(Some(batch)) => {
-                let before = examined.rows.len();
-                examined.rows.extend(batch.entries().map(|(entry, row)| (entry.name.to_vec(), *row)));
-                examined.batches += 1;
-                assert_eq!(examined.rows.len() - before, batch.len(), "a batch counts its entries");
-            }
-            Ok(None) => break,
-            Err(error) => {
-                examined.error = Some(error);
-                break;
-            }
+    let mut read = || -> Result<()> {
+        while let Some(batch) = listing.next_batch()? {
+            let before = rows.len();
+            rows.extend(batch.entries().map(|(entry, row)| (entry.name.to_vec(), *row)));
+            batches += 1;
+            assert_eq!(rows.len() - before, batch.len(), "a batch counts its entries");
         }
-    }
+        Ok(())
+    };
+    let error = read().err();
     for _ in 0..3 {
         let after = listing.next_batch().map(|batch| batch.map(|batch| batch.len()));
-        assert!(matches!(after, Ok(None)), "after {:?} came {after:?}", examined.error);
+        assert!(matches!(after, Ok(None)), "after {error:?} came {after:?}");
     }
-    examined
+    Examined { rows, batches, error }
 }
 
 /// By descriptor: the current user may be unable to reach the path.
@@ -96,9 +83,18 @@ impl Ground {
         Outcome { examined: count(&self.examined), refused: count(&self.refused) }
     }
 
-    /// Any other gap is a failure.
-    pub fn lacking(&self) -> StatMask {
-        self.stat_backend.lacks()
+    /// Reason why a row of all attributes is wrong. Any gap but those of the stat backend is one.
+    pub fn wrong(&self, row: &Attributes, truth: &Attributes) -> Option<String> {
+        wrong(row, truth, StatMask::ALL, self.stat_backend.lacks())
+    }
+
+    /// Checks rows of all attributes, each name once; returns their number.
+    pub(super) fn check_rows(&self, rows: &[(Vec<u8>, Attributes)], truth: &Truth, what: &str) -> usize {
+        let found = once(rows, what);
+        for (name, row) in &found {
+            assert_eq!(self.wrong(row, &truth[*name]), None, "{what}: '{}'", name.escape_ascii());
+        }
+        found.len()
     }
 
     pub fn is_by_inode(&self) -> bool {
@@ -158,7 +154,7 @@ impl Ground {
         for (name, row) in &found {
             let shown = name.escape_ascii();
             let Some(truth) = truth.get(*name) else { panic!("{what}: '{shown}' is not there") };
-            if let Some(wrong) = wrong(row, truth, way.want, self.lacking()) {
+            if let Some(wrong) = wrong(row, truth, way.want, self.stat_backend.lacks()) {
                 panic!("{what}: '{shown}': {wrong}");
             }
         }

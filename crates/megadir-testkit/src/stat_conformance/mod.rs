@@ -14,13 +14,9 @@ pub use fresh::Hooked;
 pub use ground::{Examined, FIELDS, Ground, Outcome, drain, examining, once, ways, wrong};
 pub use values::{Kept, kept, of_times};
 
-#[derive(Clone, Copy)]
-pub struct Case {
-    pub name: &'static str,
-    pub run: fn(&Ground),
-}
+use crate::conformance::Case;
 
-pub static CASES: &[Case] = &[
+pub static CASES: &[Case<Ground>] = &[
     Case { name: "returns all attributes of every kind of entry", run: values::kinds },
     Case { name: "examines entries of every name", run: values::names },
     Case { name: "examines 0, 1 and many entries, each its own", run: values::sizes_plain },

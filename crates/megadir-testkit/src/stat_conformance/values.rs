@@ -163,15 +163,21 @@ pub(super) fn sizes_plain(ground: &Ground) {
     assert_eq!(StatMask::ALL.names().count(), FIELDS.len());
 }
 
-struct Mounted {
+/// Mounts, unmounted on drop.
+#[derive(Default)]
+pub(super) struct Mounted {
     on: Vec<PathBuf>,
 }
 
 impl Mounted {
-    fn mount(&mut self, words: &[&str], on: &Path) -> Result<(), String> {
+    pub(super) fn mount(&mut self, words: &[&str], on: &Path) -> Result<(), String> {
         run(Command::new("mount").args(words).arg(on))?;
         self.on.push(on.to_owned());
         Ok(())
+    }
+
+    pub(super) fn end(mut self) -> Result<(), String> {
+        std::mem::take(&mut self.on).iter().rev().try_for_each(|on| unmount(on))
     }
 }
 
@@ -190,7 +196,7 @@ pub(super) fn mounts(ground: &Ground) {
     }
     let path = ground.directory.join(format!("mounts-{}", ground.stat_backend.name()));
     make_hidden(&path);
-    let mut mounted = Mounted { on: Vec::new() };
+    let mut mounted = Mounted::default();
     let elsewhere = path.join("directory-30").to_str().unwrap().to_owned();
     let made = mounted
         .mount(&["-t", "tmpfs", "none"], &path.join("directory-7"))

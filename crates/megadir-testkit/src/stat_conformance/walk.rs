@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use megadir::{Attributes, Dir, Error, ErrorKind, Result, StatMask, Walk, WalkItem, WalkOptions};
 
 use super::{Ground, trees};
-use crate::mount::{run, unmount};
-use crate::stat_conformance::ground::wrong;
 use crate::stat_conformance::trees::oracle;
+use crate::stat_conformance::values::Mounted;
 
 struct Walked {
     rows: BTreeMap<PathBuf, Attributes>,
@@ -63,7 +61,7 @@ fn truth(root: &Path, leave_out: &[PathBuf]) -> BTreeMap<PathBuf, Attributes> {
 fn compare(ground: &Ground, walked: &Walked, truth: &BTreeMap<PathBuf, Attributes>) {
     for (path, row) in &walked.rows {
         let truth = truth.get(path).unwrap_or_else(|| panic!("{} is not there", path.display()));
-        if let Some(wrong) = wrong(row, truth, StatMask::ALL, ground.lacking()) {
+        if let Some(wrong) = ground.wrong(row, truth) {
             panic!("{} walking at {}: {wrong}", ground.stat_backend.name(), path.display());
         }
     }
@@ -117,20 +115,18 @@ fn across_mounts(ground: &Ground) {
     let other = path.join("other");
     std::fs::create_dir_all(&other).unwrap();
     trees::fill(&path, 10);
-    run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&other)).unwrap();
-    let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        trees::fill(&other, 20);
-        let walked = walk(ground, &path, 2, 8, false).unwrap();
-        assert_eq!(walked.other_mounts, std::slice::from_ref(&other));
-        compare(ground, &walked, &truth(&path, std::slice::from_ref(&other)));
-        let walked = walk(ground, &path, 2, 8, true).unwrap();
-        // It must report what it cannot examine there.
-        let refused = walked.errors.iter().all(|error| error.kind() == ErrorKind::Unavailable);
-        assert!(refused && walked.errors.len() <= 1, "{:?}", walked.errors);
-        let not_examined = if walked.errors.is_empty() { vec![] } else { vec![other.clone()] };
-        compare(ground, &walked, &truth(&path, &not_examined));
-    }));
-    unmount(&other).unwrap();
+    let mut mounted = Mounted::default();
+    mounted.mount(&["-t", "tmpfs", "none"], &other).unwrap();
+    trees::fill(&other, 20);
+    let walked = walk(ground, &path, 2, 8, false).unwrap();
+    assert_eq!(walked.other_mounts, std::slice::from_ref(&other));
+    compare(ground, &walked, &truth(&path, std::slice::from_ref(&other)));
+    let walked = walk(ground, &path, 2, 8, true).unwrap();
+    // It must report what it cannot examine there.
+    let refused = walked.errors.iter().all(|error| error.kind() == ErrorKind::Unavailable);
+    assert!(refused && walked.errors.len() <= 1, "{:?}", walked.errors);
+    let not_examined = if walked.errors.is_empty() { vec![] } else { vec![other] };
+    compare(ground, &walked, &truth(&path, &not_examined));
+    mounted.end().unwrap();
     std::fs::remove_dir_all(&path).unwrap();
-    checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }

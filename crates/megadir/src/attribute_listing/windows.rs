@@ -42,7 +42,6 @@ pub(crate) struct Window {
     cookies: bool,
 }
 
-/// Entries of a window.
 pub(crate) type Taken = (Arc<RwLock<Window>>, Range<usize>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +52,6 @@ struct EntryRef {
 }
 
 impl InInodeOrder {
-    /// Sorts with `sorters` threads.
     pub(crate) fn new(reader: Box<dyn Reader>, entries_max: usize, sorters: usize) -> Self {
         Self {
             reader: Some(reader),
@@ -132,7 +130,6 @@ fn sort(order: &mut [EntryRef], sorters: usize) {
 }
 
 impl Window {
-    /// Copies the records of these entries.
     pub(crate) fn copy(&self, entries: Range<usize>, to: &mut OwnedBatch) {
         to.bytes.clear();
         to.checked = Checked { entries: entries.len(), unknown_types: 0 };

@@ -32,12 +32,7 @@ impl TimeKind {
 
     /// Name in options, such as `mtime`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Modified => "mtime",
-            Self::Accessed => "atime",
-            Self::Changed => "ctime",
-            Self::Born => "btime",
-        }
+        self.want().names().next().unwrap_or_default()
     }
 
     /// Attribute that holds the time.

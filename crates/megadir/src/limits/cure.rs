@@ -40,7 +40,6 @@ pub(super) fn large_dir(facts: &Facts) -> Cure {
     )
 }
 
-/// For a full index of ext4.
 pub(super) fn full_index(facts: &Facts) -> Vec<Cure> {
     let may_grow = facts.ext4().is_some_and(|ext4| !ext4.features.value.large_dir);
     std::iter::once(spread()).chain(may_grow.then(|| large_dir(facts))).collect()
@@ -89,7 +88,6 @@ pub(super) fn max_dir_size(facts: &Facts) -> Cure {
     )
 }
 
-/// For a file system whose inodes are used up.
 pub(super) fn inodes(facts: &Facts) -> Vec<Cure> {
     match facts.file_system {
         FileSystem::Tmpfs => vec![tmpfs_inodes(facts)],

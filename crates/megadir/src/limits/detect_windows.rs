@@ -7,11 +7,10 @@ use megadir_sys::windows::{facts as sys, volume};
 use super::answer::Asked;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Space};
-use super::sample::{Sample, of_size};
+use super::sample::{Sample, counted, of_size};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
-use crate::options::ReadOptions;
 
 const COUNTED_MAX: u64 = 10_000;
 const NAME_UNITS_MAX: u64 = 255;
@@ -71,19 +70,6 @@ fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Co
     let mean_bytes = of_size(bytes, file_system, space) as f64;
     let how = format!("contents of {bytes} bytes, as requested");
     Fact::new(Contents::exact(mean_bytes), Known::Given, how)
-}
-
-fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
-    let options = ReadOptions::serial(256 << 10);
-    let mut reader = crate::backend("by-handle")?.open(directory, &options)?;
-    let mut entries = 0;
-    while let Some(batch) = reader.next_batch()? {
-        entries += batch.len() as u64;
-        if entries > most {
-            return Ok(None);
-        }
-    }
-    Ok(Some(entries))
 }
 
 #[cfg(test)]

@@ -102,5 +102,5 @@ pub static MODELS: &[&Model] = &[
 
 /// Finds the model of a file system.
 pub fn model_of(file_system: FileSystem) -> Option<&'static Model> {
-    MODELS.iter().copied().find(|model| model.file_system() == file_system)
+    MODELS.iter().copied().find(|model| model.file_system == file_system)
 }

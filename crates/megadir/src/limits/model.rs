@@ -9,22 +9,14 @@ use crate::file_system::FileSystem;
 
 /// Model of the directories of one file system, a function of [`Facts`].
 pub struct Model {
-    pub(super) file_system: FileSystem,
-    pub(super) about: &'static str,
+    /// The file system.
+    pub file_system: FileSystem,
+    /// Source of the model, in a sentence.
+    pub about: &'static str,
     pub(super) judge: fn(&Facts, bool) -> Judgement,
 }
 
 impl Model {
-    /// The file system.
-    pub fn file_system(&self) -> FileSystem {
-        self.file_system
-    }
-
-    /// Source of the model, in a sentence.
-    pub fn about(&self) -> &'static str {
-        self.about
-    }
-
     /// Judges the directory itself, without blocks, inodes and quotas. With `churn`, names come and go.
     pub fn judge(&self, facts: &Facts, churn: bool) -> Judgement {
         (self.judge)(facts, churn)

@@ -50,7 +50,6 @@ pub(super) static OVERLAY: Model = Model {
     },
 };
 
-/// The server's file system decides.
 pub(super) static NFS: Model = Model {
     file_system: FileSystem::Nfs,
     about: "limits of the server's file system, not visible from here: run it on the server",

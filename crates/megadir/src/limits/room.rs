@@ -11,11 +11,8 @@ const NEARLY_OUT: f64 = 0.9;
 
 pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     let cost = Cost::of(facts, entry_bytes);
-    let mut ceilings = Vec::new();
-    ceilings.extend(inodes(facts));
-    ceilings.extend(blocks(facts, &cost));
-    ceilings.extend(facts.quotas.iter().flat_map(|quota| of_quota(quota, &cost)));
-    ceilings
+    let quotas = facts.quotas.iter().flat_map(|quota| of_quota(quota, &cost));
+    inodes(facts).into_iter().chain(blocks(facts, &cost)).chain(quotas).collect()
 }
 
 struct Cost {

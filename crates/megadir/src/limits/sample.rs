@@ -54,6 +54,20 @@ impl Sampled {
     }
 }
 
+/// Number of entries; `None` if there are more than `most`.
+pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
+    let options = crate::ReadOptions::serial(256 << 10);
+    let mut reader = crate::backend(system::BACKEND)?.open(directory, &options)?;
+    let mut entries = 0;
+    while let Some(batch) = reader.next_batch()? {
+        entries += batch.len() as u64;
+        if entries > most {
+            return Ok(None);
+        }
+    }
+    Ok(Some(entries))
+}
+
 impl Sample {
     pub(super) fn of(directory: &Dir, known: Known, space: &Space) -> Result<Self> {
         let options = crate::ReadOptions { resolve_types: true, ..crate::ReadOptions::serial(SAMPLE_BYTES) };

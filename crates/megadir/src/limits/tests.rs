@@ -37,9 +37,9 @@ pub(crate) fn facts(names: &str) -> Facts {
 #[test]
 fn every_file_system_has_one_model_with_a_reason() {
     for (index, model) in MODELS.iter().enumerate() {
-        assert!(MODELS[..index].iter().all(|other| other.file_system() != model.file_system()));
-        assert!(model.about().len() > 20, "{}", model.file_system());
-        assert!(model_of(model.file_system()).is_some());
+        assert!(MODELS[..index].iter().all(|other| other.file_system != model.file_system));
+        assert!(model.about.len() > 20, "{}", model.file_system);
+        assert!(model_of(model.file_system).is_some());
         // Facts of another file system must give no answer rather than a wrong one.
         let judged = model.judge(&facts("32"), false);
         assert!(judged.ceilings.iter().all(|ceiling| ceiling.used.is_finite()));

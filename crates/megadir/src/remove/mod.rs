@@ -136,7 +136,6 @@ impl<'a> RemoveOptions<'a> {
     }
 }
 
-/// Selects the entries to remove.
 #[cfg(any(target_os = "linux", windows))]
 impl RemoveOptions<'_> {
     fn removes_all(&self) -> bool {

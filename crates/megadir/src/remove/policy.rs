@@ -31,14 +31,12 @@ pub struct Row {
 /// two windows is removed a third slower, because each window goes through the inode blocks.
 pub const WINDOW_BYTES: usize = 16 << 20;
 /// All windows of a removal together, bytes: with more than two workers each has a smaller one. Sorting by
-/// inode adds up to two thirds of this ([`INDEX_BYTES`]).
+/// inode adds up to two thirds of this.
 pub const WINDOWS_BYTES_ALL: usize = 32 << 20;
 /// Names of waiting directories of all workers together, bytes.
 pub const WAITING_BYTES_ALL: usize = 4 << 20;
 #[cfg(any(target_os = "linux", windows))]
 pub(super) const RECORD_BYTES_MIN: usize = 24;
-/// Memory per entry for sorting by inode, bytes.
-pub const INDEX_BYTES: usize = 16;
 /// Positions stay valid during removals.
 const LISTED_BYTES: usize = 128 << 10;
 
@@ -115,12 +113,11 @@ mod tests {
     #[cfg(any(target_os = "linux", windows))]
     #[test]
     fn memory_is_bounded_for_any_number_of_workers() {
-        use super::{INDEX_BYTES, RECORD_BYTES_MIN, WAITING_BYTES_ALL, window_bytes};
-        assert_eq!(INDEX_BYTES, size_of::<(u64, u32)>());
+        use super::{RECORD_BYTES_MIN, WAITING_BYTES_ALL, window_bytes};
         for workers in 1..=crate::remove::WORKERS_MAX {
             for row in ROWS {
                 let window = window_bytes(row, workers);
-                let index = window / RECORD_BYTES_MIN * INDEX_BYTES;
+                let index = window / RECORD_BYTES_MIN * size_of::<(u64, u32)>();
                 let all = workers * (window + index + WAITING_BYTES_ALL / workers);
                 assert!(all <= 60 << 20, "{workers} workers on {:?}: {all} bytes", row.file_system);
             }

@@ -84,7 +84,6 @@ impl Relinker {
         self.pending += usize::from(self.batches.send(batch).is_ok());
     }
 
-    /// Results so far.
     pub(super) fn done(&mut self) -> Done {
         let mut sum = Done { moved: std::mem::take(&mut self.renamed), ..Done::default() };
         while let Ok(done) = self.done.try_recv() {

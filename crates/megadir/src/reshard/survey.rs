@@ -80,7 +80,13 @@ fn count(
         on_failure: options.on_failure,
     };
     tree::visit(directory, into.map(Dir::id).transpose()?, &mut surveyor)?;
-    Ok(surveyor.result())
+    let Surveyor { judge, to_move, targets, .. } = surveyor;
+    Ok(Survey {
+        to_move,
+        in_place: judge.in_place,
+        target_directories: (targets.len() < DIRECTORIES_MAX).then_some(targets.len() as u64),
+        stay: judge.counts,
+    })
 }
 
 struct Surveyor<'a> {
@@ -92,17 +98,6 @@ struct Surveyor<'a> {
     enough: u64,
     progress: &'a Progress,
     on_failure: &'a dyn Fn(Error),
-}
-
-impl Surveyor<'_> {
-    fn result(self) -> Survey {
-        Survey {
-            to_move: self.to_move,
-            in_place: self.judge.in_place,
-            target_directories: (self.targets.len() < DIRECTORIES_MAX).then_some(self.targets.len() as u64),
-            stay: self.judge.counts,
-        }
-    }
 }
 
 impl Visit for Surveyor<'_> {

@@ -123,7 +123,6 @@ impl Sorted {
         Arc::clone(&self.window)
     }
 
-    /// Target directories.
     pub(super) fn directories(&self) -> impl Iterator<Item = &[u8]> {
         let runs = self.window.items.chunk_by(|a, b| a.target == b.target);
         runs.map(|run| run[0].directory(&self.window.bytes))

@@ -96,7 +96,6 @@ impl Examine for StatxRequest {
     }
 }
 
-/// Do not follow links, do not mount.
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT);
 
 impl StatxRequest {

@@ -20,13 +20,23 @@ pub struct Ages {
 
 /// Entries in a range of ages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AgeBucket {
+pub struct AgeBucket<T = Total> {
     /// Lowest age in the bucket, seconds; `None` for times in the future.
     pub from_s: Option<i64>,
     /// Highest age in the bucket, seconds, -1 for times in the future; `None` for the last bucket.
     pub to_s: Option<i64>,
-    /// Entries and bytes.
-    pub total: Total,
+    /// Figures of the entries.
+    pub total: T,
+}
+
+impl<T: Copy> AgeBucket<T> {
+    pub(crate) fn filled(buckets: &[T], entries: impl Fn(&T) -> u64) -> Vec<Self> {
+        let bucket = |(index, total)| {
+            let (from_s, to_s) = bounds(index);
+            Self { from_s, to_s, total }
+        };
+        filled(buckets, entries).map(bucket).collect()
+    }
 }
 
 impl Ages {
@@ -55,11 +65,7 @@ impl Ages {
     /// Buckets from the first to the last non-empty one, newest first. A bucket includes its upper bound; a
     /// year has 365 days.
     pub fn buckets(&self) -> Vec<AgeBucket> {
-        let bucket = |(index, total): (usize, Total)| {
-            let (from_s, to_s) = bounds(index);
-            AgeBucket { from_s, to_s, total }
-        };
-        filled(&self.buckets, |total| total.entries).map(bucket).collect()
+        AgeBucket::filled(&self.buckets, |total| total.entries)
     }
 }
 
@@ -70,7 +76,7 @@ pub(crate) fn bucket_of(age_s: i64) -> usize {
     OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum()
 }
 
-pub(crate) fn bounds(bucket: usize) -> (Option<i64>, Option<i64>) {
+fn bounds(bucket: usize) -> (Option<i64>, Option<i64>) {
     (bucket.checked_sub(1).map(|before| OLDEST_S[before] + 1), OLDEST_S.get(bucket).copied())
 }
 

@@ -25,13 +25,23 @@ pub struct Sizes {
 
 /// Entries in a range of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SizeBucket {
+pub struct SizeBucket<T = Total> {
     /// Smallest size in the bucket, bytes.
     pub from: u64,
     /// Largest size in the bucket, bytes.
     pub to: u64,
-    /// Entries and bytes.
-    pub total: Total,
+    /// Figures of the entries.
+    pub total: T,
+}
+
+impl<T: Copy> SizeBucket<T> {
+    pub(crate) fn filled(buckets: &[T], entries: impl Fn(&T) -> u64) -> Vec<Self> {
+        let bucket = |(index, total)| {
+            let (from, to) = bounds(index);
+            Self { from, to, total }
+        };
+        filled(buckets, entries).map(bucket).collect()
+    }
 }
 
 impl Sizes {
@@ -77,11 +87,7 @@ impl Sizes {
     /// Buckets from the first to the last non-empty one. Lower bounds are 0, 1, 1 KiB, 4 KiB, 16 KiB and so
     /// on, each included in its bucket.
     pub fn buckets(&self) -> Vec<SizeBucket> {
-        let bucket = |(index, total)| {
-            let (from, to) = bounds(index);
-            SizeBucket { from, to, total }
-        };
-        filled(&self.buckets, |total| total.entries).map(bucket).collect()
+        SizeBucket::filled(&self.buckets, |total| total.entries)
     }
 
     /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank,
@@ -113,7 +119,7 @@ pub(crate) fn bucket_of(bytes: u64) -> usize {
     }
 }
 
-pub(crate) fn bounds(bucket: usize) -> (u64, u64) {
+fn bounds(bucket: usize) -> (u64, u64) {
     let to = if bucket + 1 < BUCKETS { bucket_start(bucket + 1) - 1 } else { u64::MAX };
     (bucket_start(bucket), to)
 }

@@ -28,7 +28,7 @@ pub use self::read::read;
 use self::subtree::Gathering;
 pub use self::subtree::Subtree;
 use self::tables::Tables;
-pub use self::tables::{AgeRow, CountRow, Extension, ExtensionRow, OwnerRow, SizeRow};
+pub use self::tables::{CountRow, Extension};
 use self::top::Top;
 
 /// Order of directories.
@@ -96,6 +96,13 @@ impl Amount {
         self.inodes += other.inodes;
         self.allocated += other.allocated;
         self.apparent += other.apparent;
+    }
+
+    #[inline]
+    fn add_bytes(&mut self, allocated: u64, apparent: u64) {
+        self.inodes += 1;
+        self.allocated += u128::from(allocated);
+        self.apparent += u128::from(apparent);
     }
 }
 
@@ -228,12 +235,7 @@ impl Usage {
 
     /// Prepares a thread.
     pub fn tally(&self) -> Tally {
-        Tally {
-            shared: Arc::clone(&self.shared),
-            tables: Tables::new(self.options.now_s),
-            sum: Gathering::default(),
-            files: 0,
-        }
+        Tally::new(&self.shared, self.options.now_s)
     }
 
     /// Takes the counts of a thread that has ended.
@@ -272,16 +274,16 @@ impl Usage {
     }
 }
 
-impl Amount {
-    #[inline]
-    fn add_bytes(&mut self, allocated: u64, apparent: u64) {
-        self.inodes += 1;
-        self.allocated += u128::from(allocated);
-        self.apparent += u128::from(apparent);
-    }
-}
-
 impl Tally {
+    fn new(shared: &Arc<Shared>, now_s: i64) -> Self {
+        let (shared, tables) = (Arc::clone(shared), Tables::new(now_s));
+        Self { shared, tables, sum: Gathering::default(), files: 0 }
+    }
+
+    fn beside(&self) -> Self {
+        Self::new(&self.shared, self.tables.now_s)
+    }
+
     /// Adds an entry of a directory. Call [`Tally::flush`] before the next directory.
     #[inline]
     pub fn add(&mut self, directory: (&Subtree, &TreePath), item: &Item<'_>) {

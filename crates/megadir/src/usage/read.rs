@@ -1,14 +1,10 @@
-//! Reads a tree: each thread counts its entries and sends events to the caller's thread.
+//! Reads a tree: each thread counts its entries.
 
 use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
-
-use crossbeam_channel::{RecvTimeoutError, Sender, unbounded};
+use std::sync::atomic::Ordering;
 
 use super::{Item, Subtree, Tally, Usage};
 use crate::attribute_listing::{AttributeListing, policy as attribute_policy};
@@ -19,31 +15,13 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-use crate::options::started;
 use crate::tree_path::TreePath;
-use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
+use crate::walk::collect::{Collect, Message, Progress, collect};
+use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions};
 
-const LOOK: Duration = Duration::from_millis(20);
-
-enum Message {
-    Failed(Error),
-    Unexamined { directory: PathBuf, first: Vec<u8>, errno: i32, count: u64 },
-    OtherMount(PathBuf),
-}
-
-#[derive(Default)]
-struct Progress {
-    read: AtomicU64,
-    stop: AtomicBool,
-}
-
-struct Reader<'r> {
-    part: WalkPart<Subtree>,
+struct Counting<'r> {
     tally: Tally,
-    progress: &'r Progress,
-    messages: Sender<Message>,
     conditions: Option<&'r Conditions>,
-    new_tally: &'r (dyn Fn() -> Tally + Sync),
     failed: HashSet<PathBuf>,
 }
 
@@ -177,112 +155,52 @@ fn walk(
     let path = root.path().to_owned();
     let conditions = options.conditions.as_deref();
     let parts = Walk::parts_with(root, subtree, options)?;
-    let (sender, messages) = unbounded();
-    let new_tally = || usage.tally();
-    let reader = |part| {
-        let (tally, messages) = (usage.tally(), sender.clone());
-        let failed = HashSet::new();
-        Reader { part, tally, progress, messages, conditions, new_tally: &new_tally, failed }
-    };
-    let readers: Vec<Reader<'_>> = parts.into_iter().map(reader).collect();
-    drop(sender);
-    let mut flow = ControlFlow::Continue(());
-    let tallies = std::thread::scope(|scope| {
-        let threads = started(readers.into_iter().map(|reader| reader.start(scope)))?;
-        loop {
-            let next = messages.recv_timeout(LOOK);
-            if let (Ok(message), ControlFlow::Continue(())) = (&next, flow) {
-                flow = watch(message.event());
-            }
-            if flow.is_continue() {
-                flow = watch(TreeEvent::Read(progress.read.load(Ordering::Relaxed)));
-            }
-            progress.stop.fetch_or(flow.is_break(), Ordering::Relaxed);
-            if matches!(next, Err(RecvTimeoutError::Disconnected)) {
-                break;
-            }
-        }
-        Ok(joined(threads))
-    });
-    let tallies = tallies.map_err(|error| Error::io("start a thread to read", &path, error))?;
+    let begin = || Counting { tally: usage.tally(), conditions, failed: HashSet::new() };
+    let collected = collect(parts, begin, progress, false, watch);
+    let (flow, tallies) = collected.map_err(|error| Error::io("start a thread to read", &path, error))?;
     tallies.iter().for_each(|tally| usage.merge(tally));
     Ok(flow)
 }
 
-impl Message {
-    fn event(&self) -> TreeEvent<'_> {
-        match self {
-            Self::Failed(error) => TreeEvent::Failed(error),
-            Self::OtherMount(path) => TreeEvent::OtherMount(path),
-            Self::Unexamined { directory, first, errno, count } => {
-                TreeEvent::Unexamined { directory, first, errno: *errno, count: *count }
-            }
-        }
-    }
-}
+impl Collect<Subtree> for Counting<'_> {
+    const THREAD: &'static str = "megadir-usage";
 
-type Reading<'s> = ScopedJoinHandle<'s, Vec<Tally>>;
+    type Collected = Tally;
 
-fn joined(threads: Vec<Reading<'_>>) -> Vec<Tally> {
-    let joined = |thread: Reading<'_>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    threads.into_iter().flat_map(joined).collect()
-}
-
-impl<'r> Reader<'r> {
-    fn start<'s>(self, scope: &'s Scope<'s, '_>) -> io::Result<Reading<'s>>
-    where
-        'r: 's,
-    {
-        let named = std::thread::Builder::new().name("megadir-usage".to_owned());
-        named.spawn_scoped(scope, move || self.run(scope))
+    fn beside(&self) -> Self {
+        Self { tally: self.tally.beside(), conditions: self.conditions, failed: HashSet::new() }
     }
 
-    /// Includes the counts of the readers that it starts.
-    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> Vec<Tally>
-    where
-        'r: 's,
-    {
-        let mut started = Vec::new();
-        while !self.progress.stop.load(Ordering::Relaxed) {
-            let Some((item, subtree)) = self.part.next_with_context() else { break };
-            let message = match (item, subtree) {
-                (WalkItem::Batch { directory, batch, attributes }, Some(subtree)) => {
-                    let entries = batch.entries().zip(attributes);
-                    let counted =
-                        count(&mut self.tally, (subtree, directory.below()), entries, self.conditions);
-                    self.progress.read.fetch_add(counted.entries, Ordering::Relaxed);
-                    counted.message(directory)
-                }
-                (WalkItem::End { directory }, Some(subtree)) => {
-                    if self.failed.is_empty() || !self.failed.remove(&**directory) {
-                        self.tally.end(subtree);
-                    }
-                    None
-                }
-                (WalkItem::Error(error), _) => {
-                    self.failed.insert(error.path().to_owned());
-                    Some(Message::Failed(error))
-                }
-                (WalkItem::OtherMount(path), _) => Some(Message::OtherMount(path)),
-                _ => None,
-            };
-            if let Some(message) = message {
-                let _ = self.messages.send(message);
+    fn item(
+        &mut self,
+        item: WalkItem<'_>,
+        subtree: Option<&Subtree>,
+        progress: &Progress,
+    ) -> io::Result<Option<Message>> {
+        Ok(match (item, subtree) {
+            (WalkItem::Batch { directory, batch, attributes }, Some(subtree)) => {
+                let entries = batch.entries().zip(attributes);
+                let counted = count(&mut self.tally, (subtree, directory.below()), entries, self.conditions);
+                progress.read.fetch_add(counted.entries, Ordering::Relaxed);
+                counted.message(directory)
             }
-            if let Some(part) = self.part.another() {
-                // If the system refuses the thread, the others read on.
-                started.extend(self.beside(part).start(scope));
+            (WalkItem::End { directory }, Some(subtree)) => {
+                if self.failed.is_empty() || !self.failed.remove(&**directory) {
+                    self.tally.end(subtree);
+                }
+                None
             }
-        }
-        drop(self.part);
-        let mut tallies = joined(started);
-        tallies.push(self.tally);
-        tallies
+            (WalkItem::Error(error), _) => {
+                self.failed.insert(error.path().to_owned());
+                Some(Message::Failed(error))
+            }
+            (WalkItem::OtherMount(path), _) => Some(Message::OtherMount(path)),
+            _ => None,
+        })
     }
 
-    fn beside(&self, part: WalkPart<Subtree>) -> Self {
-        let (tally, messages) = ((self.new_tally)(), self.messages.clone());
-        Self { part, tally, messages, failed: HashSet::new(), ..*self }
+    fn end(self) -> io::Result<Tally> {
+        Ok(self.tally)
     }
 }
 

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use super::{Amount, Item, Report};
 use crate::attributes::Time;
 use crate::file_type::FileType;
-use crate::summary::{ages, filled, sizes};
+use crate::summary::{AgeBucket, SizeBucket, ages, filled, sizes};
 
 /// Later keys count as the rest.
 const ROWS_MAX: usize = 4096;
@@ -57,46 +57,6 @@ impl Extension {
     }
 }
 
-/// Entries of one owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnerRow {
-    /// User ID; `None` if unknown, and for the owners beyond the 4096 first seen.
-    pub user: Option<u32>,
-    /// Entries and bytes.
-    pub amount: Amount,
-}
-
-/// Files of one extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExtensionRow {
-    /// Extension.
-    pub extension: Extension,
-    /// Files and bytes.
-    pub amount: Amount,
-}
-
-/// Files in a range of ages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AgeRow {
-    /// Lowest age, seconds; `None` for times in the future.
-    pub from_s: Option<i64>,
-    /// Highest age, seconds; `None` for the last row.
-    pub to_s: Option<i64>,
-    /// Files and bytes.
-    pub amount: Amount,
-}
-
-/// Files in a range of sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SizeRow {
-    /// Smallest size, bytes.
-    pub from: u64,
-    /// Largest size, bytes.
-    pub to: u64,
-    /// Files and bytes.
-    pub amount: Amount,
-}
-
 /// Directories in a range of numbers of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountRow {
@@ -112,7 +72,7 @@ pub struct CountRow {
 
 #[derive(Debug)]
 pub(super) struct Tables {
-    now_s: i64,
+    pub(super) now_s: i64,
     owners: Table<Option<u32>>,
     extensions: Table<Extension>,
     modified: [Amount; ages::BUCKETS],
@@ -248,34 +208,30 @@ impl Tables {
 }
 
 impl Report {
-    /// Entries by owner, most entries first.
-    pub fn owners(&self) -> Vec<OwnerRow> {
-        self.tables.owners.sorted().into_iter().map(|(user, amount)| OwnerRow { user, amount }).collect()
+    /// Entries by owner, most entries first: user IDs, `None` if unknown, and for the owners beyond the 4096
+    /// first seen.
+    pub fn owners(&self) -> Vec<(Option<u32>, Amount)> {
+        self.tables.owners.sorted()
     }
 
     /// Files (entries other than directories) by extension, most entries first.
-    pub fn extensions(&self) -> Vec<ExtensionRow> {
-        let rows = self.tables.extensions.sorted().into_iter();
-        rows.map(|(extension, amount)| ExtensionRow { extension, amount }).collect()
+    pub fn extensions(&self) -> Vec<(Extension, Amount)> {
+        self.tables.extensions.sorted()
     }
 
     /// Files by age: seconds since the last modification.
-    pub fn modified(&self) -> Vec<AgeRow> {
-        age_rows(&self.tables.modified)
+    pub fn modified(&self) -> Vec<AgeBucket<Amount>> {
+        AgeBucket::filled(&self.tables.modified, |amount| amount.entries)
     }
 
     /// Files by seconds since the last access; empty if no access times are known.
-    pub fn accessed(&self) -> Vec<AgeRow> {
-        age_rows(&self.tables.accessed)
+    pub fn accessed(&self) -> Vec<AgeBucket<Amount>> {
+        AgeBucket::filled(&self.tables.accessed, |amount| amount.entries)
     }
 
     /// Files by size.
-    pub fn sizes(&self) -> Vec<SizeRow> {
-        let row = |(bucket, amount)| {
-            let (from, to) = sizes::bounds(bucket);
-            SizeRow { from, to, amount }
-        };
-        filled(&self.tables.sizes, |amount| amount.entries).map(row).collect()
+    pub fn sizes(&self) -> Vec<SizeBucket<Amount>> {
+        SizeBucket::filled(&self.tables.sizes, |amount| amount.entries)
     }
 
     /// Directories by the number of files directly in them.
@@ -296,14 +252,6 @@ fn count_rows(buckets: &[(u64, u64)]) -> Vec<CountRow> {
 
 fn bucket_start(bucket: usize) -> u64 {
     bucket.checked_sub(1).map_or(0, |power| 10_u64.saturating_pow(power as u32))
-}
-
-fn age_rows(buckets: &[Amount]) -> Vec<AgeRow> {
-    let row = |(bucket, amount)| {
-        let (from_s, to_s) = ages::bounds(bucket);
-        AgeRow { from_s, to_s, amount }
-    };
-    filled(buckets, |amount| amount.entries).map(row).collect()
 }
 
 #[cfg(test)]

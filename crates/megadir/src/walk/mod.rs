@@ -3,6 +3,7 @@
 //! queue and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its
 //! end.
 
+pub mod collect;
 mod early;
 mod partial;
 mod parts;
@@ -25,7 +26,7 @@ use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
-use crate::options::{ReadAhead, join, started};
+use crate::options::{OnPanic, ReadAhead, join, started};
 use crate::stat::StatBackend;
 
 pub use self::early::{PartialLimits, Unvisited};
@@ -124,7 +125,7 @@ pub enum WalkItem<'a> {
 /// Progress of an operation that reads a tree.
 #[derive(Debug)]
 pub enum TreeEvent<'a> {
-    /// Number of entries read so far.
+    /// Number of entries read so far; repeated every 20 ms, also if it is the same.
     Read(u64),
     /// Number of rows written so far, if the operation writes rows after everything was read.
     Written(u64),
@@ -252,7 +253,8 @@ impl Team {
         let mut handles = self.handles();
         let (name, team) = (format!("megadir-walk-{}", handles.len()), Arc::clone(self));
         let run = move || {
-            let _closes = CloseOnPanic(&team.queue);
+            // Other workers would wait for its directories forever.
+            let _closes = OnPanic(|| team.queue.close());
             team.run(worker, &filled, &empty);
         };
         let thread = std::thread::Builder::new().name(name).spawn(run);
@@ -283,17 +285,6 @@ impl Team {
 
     fn handles(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Other workers would wait for its directories forever.
-struct CloseOnPanic<'q>(&'q Queue<()>);
-
-impl Drop for CloseOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.close();
-        }
     }
 }
 

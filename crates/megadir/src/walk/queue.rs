@@ -12,7 +12,6 @@ pub(super) enum Pending<C> {
     Below { parent: Arc<Opened<C>>, subdirectory: Subdirectory },
 }
 
-/// Listed directory.
 #[derive(Debug)]
 pub(super) struct Subdirectory {
     pub(super) name: Box<[u8]>,

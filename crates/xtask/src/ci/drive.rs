@@ -155,14 +155,9 @@ fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), St
 }
 
 fn print_report(stage: &Ended) {
-    for line in &stage.report.lines {
-        println!("{line}");
-    }
-    for line in &stage.report.not_run {
-        println!("not run: {line}");
-    }
-    for line in &stage.report.unavailable {
-        println!("unavailable: {line}");
+    let Report { lines, not_run, unavailable, .. } = &stage.report;
+    for (word, lines) in [("", lines), ("not run: ", not_run), ("unavailable: ", unavailable)] {
+        lines.iter().for_each(|line| println!("{word}{line}"));
     }
     for line in &stage.report.failures {
         println!("FAILED {}: {line}", stage.name);

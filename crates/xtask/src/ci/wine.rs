@@ -34,18 +34,7 @@ const SUITE_LIMIT: Duration = Duration::from_secs(10 * 60);
 const SUITE_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
 
 /// Random numbers, from an equivalent function.
-const STUB: &str = "#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) int ProcessPrng(unsigned char *to, size_t bytes) {
-    while (bytes) {
-        ULONG some = bytes > 65536 ? 65536 : (ULONG)bytes;
-        if (!SystemFunction036(to, some)) return 0;
-        to += some;
-        bytes -= some;
-    }
-    return 1;
-}
-";
+const STUB: &str = include_str!("wine/stub.c");
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = windows::lacking_to_build() {

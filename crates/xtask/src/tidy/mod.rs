@@ -31,10 +31,7 @@ static CHECKS: &[Check] = &[
     language::find,
 ];
 
-#[derive(clap::Args)]
-pub(crate) struct Args {}
-
-pub(crate) fn run(_: &Args) -> Result<(), String> {
+pub(crate) fn run() -> Result<(), String> {
     let line = check(&Workspace::find()?)?;
     println!("{line}");
     Ok(())

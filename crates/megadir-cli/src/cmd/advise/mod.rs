@@ -266,7 +266,10 @@ fn pattern() -> impl clap::builder::TypedValueParser<Value = Pattern> {
 fn language() -> impl clap::builder::TypedValueParser<Value = Language> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     let words = Language::ALL.iter().map(|language| language.word());
-    PossibleValuesParser::new(words).try_map(|word| word.parse::<Language>())
+    PossibleValuesParser::new(words).try_map(|word| {
+        let known = Language::ALL.iter().find(|language| language.word() == word);
+        known.copied().ok_or("unknown language")
+    })
 }
 
 /// `None` after an interrupt; the reason if nothing was measured.

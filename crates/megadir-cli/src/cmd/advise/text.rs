@@ -8,7 +8,7 @@ use megadir_advise::code::words;
 use megadir_advise::measure;
 use megadir_advise::{Advice, Candidate, Capacity, Change, Shortage};
 use megadir_report::summary::Verdict;
-use megadir_report::text::ratio;
+use megadir_report::text::{capital, ratio};
 
 use super::{Answer, Run};
 use crate::cmd::limits::amount::{amount, interval, percent};
@@ -299,7 +299,10 @@ fn limits(answer: &Answer) -> String {
             "{} does not limit directories; {names}",
             look.limits.facts.file_system
         ),
-        Capacity::Unknown => format!("unknown: {}", look.limits.model.map_or("the file system has no model", |model| model.about())),
+        Capacity::Unknown => {
+            let about = look.limits.model.map_or("the file system has no model", |model| model.about);
+            format!("unknown: {about}")
+        }
         Capacity::Linear => "without an index a directory takes any number, but ever more slowly; tune2fs -O dir_index adds an index to new directories".into(),
     }
 }
@@ -315,9 +318,4 @@ fn changes(advice: &Advice) -> Option<String> {
         .map(|change| format!("from {} files on: {}", interval(change.files), named(&change.after)));
     let both: Vec<String> = below.into_iter().chain(above).collect();
     (!both.is_empty()).then(|| both.join("; "))
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

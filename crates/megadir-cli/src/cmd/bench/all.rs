@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use megadir_bench::lab::Spec;
 use megadir_bench::plan::{Estimate, estimate};
 use megadir_bench::record_file_name;
-use megadir_bench::study::{BUILT_IN, Kind, Study, built_in};
+use megadir_bench::study::{Kind, Study};
 use megadir_record::jsonl::read_partly;
 use megadir_record::{DataSource, Plan, Preset};
 use megadir_report::Report;
 
 use super::describe::about;
+use super::list::studies;
 use super::options::{Args, Asked, Resolved, RunArgs, drawn_seed, resolve};
 use super::record_file::{open, refuse};
 use super::report::{replace, write_page_as};
@@ -87,10 +88,9 @@ impl Kit {
                 "the file is not from an earlier run; name another folder with --output",
             ));
         }
-        let studies = BUILT_IN.iter().map(|entry| built_in(entry.name));
         let mut planned = Vec::new();
-        for study in studies {
-            let study = study.map_err(|error| CliError::usage(error.to_string()))?;
+        for study in studies() {
+            let study = study?;
             // These compare programs that few machines have.
             if matches!(study.kind, Kind::Command(_)) {
                 continue;

@@ -1,5 +1,6 @@
 //! `megadir bench clean`: removes the leftovers of killed runs.
 
+use std::io;
 use std::path::PathBuf;
 
 use megadir_bench::Leftovers;
@@ -28,17 +29,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let found = interruptible(|interrupt| {
+    let mut found = interruptible(|interrupt| {
         let found = match args.dry_run {
             true => megadir_bench::leftovers(&args.directory),
             false => megadir_bench::clean(&args.directory, &interrupt.beat),
         };
-        found.map_err(|error| {
-            let reason = reason(&error);
-            CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
-        })
+        found.map_err(|error| failed(args, &error))
     })?;
-    let mut found = found;
     remove_records(args, &mut found)?;
     let path = |name: &str| args.directory.join(name);
     if args.dry_run {
@@ -58,12 +55,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(if found.left.is_empty() { exit::DONE } else { exit::SOME_FAILED })
 }
 
+fn failed(args: &Args, error: &io::Error) -> CliError {
+    CliError::nothing_ran(format!("clean {}: {}", quoted(&args.directory), reason(error)))
+}
+
 fn remove_records(args: &Args, found: &mut Leftovers) -> Result<(), CliError> {
-    let names = record_file::abandoned(&args.directory).map_err(|error| {
-        let reason = reason(&error);
-        CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
-    })?;
-    for name in names {
+    for name in record_file::abandoned(&args.directory).map_err(|error| failed(args, &error))? {
         let removed = if args.dry_run { Ok(()) } else { std::fs::remove_file(args.directory.join(&name)) };
         match removed {
             Ok(()) => found.removed.push(name),

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-fn studies() -> impl Iterator<Item = Result<Study, CliError>> {
+pub(super) fn studies() -> impl Iterator<Item = Result<Study, CliError>> {
     BUILT_IN
         .iter()
         .map(|entry| built_in(entry.name).map_err(|error| CliError::nothing_ran(error.to_string())))

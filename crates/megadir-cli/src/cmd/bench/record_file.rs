@@ -244,18 +244,17 @@ pub(crate) struct Opened {
 
 /// Prints a line about missing or damaged parts.
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
-    let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
+    let file = File::open(path).map_err(|error| refuse(path, &reason(&error)))?;
     let input = BufReader::with_capacity(256 << 10, file);
     let (mut record, damage) = read_partly(input).map_err(|error| match error {
-        ReadError::Io(error) => refuse(reason(&error)),
-        other => refuse(other.to_string()),
+        ReadError::Io(error) => refuse(path, &reason(&error)),
+        other => refuse(path, &other.to_string()),
     })?;
     if share {
         megadir_record::redact::record(&mut record);
     }
     warn(path, &record, damage.as_ref());
-    let report = Report::of(record).map_err(|error| refuse(error.to_string()))?;
+    let report = Report::of(record).map_err(|error| refuse(path, &error.to_string()))?;
     Ok(Opened { report, damaged: damage.is_some() })
 }
 

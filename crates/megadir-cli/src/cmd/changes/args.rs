@@ -121,7 +121,6 @@ pub(crate) struct Args {
 /// Options that need the tree itself, or that tasks do not have.
 const NOT_DIVIDED: [&str; 6] = ["update", "memory", "verify", "files0_from", "list_all", "threads"];
 
-/// The names of `--gains`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {
     /// Number of entries

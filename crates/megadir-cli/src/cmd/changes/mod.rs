@@ -7,7 +7,6 @@ mod paths;
 mod selection;
 
 use std::io::IsTerminal;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -200,9 +199,9 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     })
 }
 
-fn recorded_roots(metadata: &Metadata) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn recorded_roots(metadata: &Metadata) -> megadir::Result<Vec<PathBuf>> {
     let path = |root: &Root| Ok(PathBuf::from(&*megadir::names::to_os(&root.path)?));
-    Ok(metadata.roots.iter().map(path).collect::<megadir::Result<_>>()?)
+    metadata.roots.iter().map(path).collect()
 }
 
 impl Run<'_> {
@@ -419,10 +418,7 @@ impl Run<'_> {
         let roots =
             if self.args.verify { self.open().into_iter().map(Result::ok).collect() } else { Vec::new() };
         let mut sink = Hashing::new(writer, roots, now.metadata().started_ns)?;
-        let mut watch = |_: megadir::TreeEvent<'_>| match interrupt.asked() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
+        let mut watch = |_: megadir::TreeEvent<'_>| interrupt.flow();
         let written = match self.args.verify {
             true => now.write(&mut watch, &mut sink)?,
             // Hashes that still hold are kept.

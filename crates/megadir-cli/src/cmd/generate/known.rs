@@ -59,9 +59,7 @@ pub(super) fn without_hidden(command: &Command) -> Command {
 
 /// Adds the known values, and the kind of value where the name of an argument says it.
 pub(super) fn with_values(program: Command) -> Command {
-    let names: Vec<String> = program.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    let program = names.into_iter().fold(program, |program, name| program.mut_subcommand(name, with_values));
-    program.mut_args(|argument| {
+    program.mut_subcommands(with_values).mut_args(|argument| {
         if !argument.get_action().takes_values() {
             return argument;
         }

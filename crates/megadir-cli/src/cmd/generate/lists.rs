@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use super::PROGRAM;
 use super::known::values;
 
+const FOR_BASH: &str = include_str!("lists.bash");
+
 struct List {
     id: String,
     long: String,
@@ -16,10 +18,7 @@ struct List {
 }
 
 pub(super) fn with_placeholders(program: Command, lists: &mut Lists) -> Command {
-    let names: Vec<String> = program.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    let program = names
-        .into_iter()
-        .fold(program, |program, name| program.mut_subcommand(name, |below| with_placeholders(below, lists)));
+    let program = program.mut_subcommands(|below| with_placeholders(below, lists));
     program.mut_args(|argument| lists.take(argument))
 }
 
@@ -67,30 +66,6 @@ impl Lists {
         let mut options: Vec<String> = self.0.iter().map(|list| format!("--{}", list.long)).collect();
         options.sort_unstable();
         options.dedup();
-        let options = options.join("|");
-        format!(
-            r#"
-_{PROGRAM}_lists() {{
-    local before="" word="$2"
-    case "$3" in
-        {options})
-            if [[ "$2" == *,* ]]; then
-                before="${{2%,*}},"
-                word="${{2##*,}}"
-                COMP_WORDS[COMP_CWORD]="$word"
-            fi
-            ;;
-    esac
-    _{PROGRAM} "$1" "$word" "$3"
-    local reply word_only=()
-    for reply in "${{COMPREPLY[@]}}"; do
-        # Options are offered once a dash is there, so that files and directories are not hidden by them.
-        [[ -z "$word" && "$reply" == -* ]] || word_only+=("$before$reply")
-    done
-    COMPREPLY=("${{word_only[@]}}")
-}}
-complete -F _{PROGRAM}_lists -o nosort -o bashdefault -o default {PROGRAM}
-"#
-        )
+        format!("\n{}", FOR_BASH.replace("PROGRAM", PROGRAM).replace("OPTIONS", &options.join("|")))
     }
 }

@@ -23,10 +23,7 @@ pub(super) fn pages(program: Command) -> io::Result<Vec<Page>> {
 
 /// Indents the rows of tables in long help: roff fills lines, but breaks before one that begins with a space.
 fn with_broken_lines(program: Command) -> Command {
-    let names: Vec<String> = program.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    let program =
-        names.into_iter().fold(program, |program, name| program.mut_subcommand(name, with_broken_lines));
-    program.mut_args(|argument| {
+    program.mut_subcommands(with_broken_lines).mut_args(|argument| {
         let Some(help) = argument.get_long_help().map(ToString::to_string) else { return argument };
         let paragraphs = help.split("\n\n").map(|paragraph| {
             let is_table = paragraph.lines().any(|line| line.trim().contains("  "));

@@ -21,7 +21,7 @@ pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
         object.string_or_null("mounted_as", facts.mount.as_ref().map(|mount| mount.kind.as_str()));
         object.string_or_null("seen_as", facts.seen_as.map(|seen| seen.to_string()).as_deref());
         object.raw("upper_layer", facts.is_upper_layer);
-        object.string_or_null("model", limits.model.map(megadir::limits::Model::about));
+        object.string_or_null("model", limits.model.map(|model| model.about));
         object.raw("block_bytes", facts.space.block_bytes);
         features(object, &facts.details);
         object.raw("directory_bytes", facts.directory_bytes);

@@ -130,7 +130,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         ));
     }
     match limits.model {
-        Some(model) => rows.push(("model", model.about().into())),
+        Some(model) => rows.push(("model", model.about.into())),
         None => rows.push((
             "model",
             format!("none for directories of {}; the other limits give an upper bound", facts.file_system),

@@ -177,7 +177,6 @@ pub(crate) struct Args {
 /// More are sorted in temporary files.
 const BEST_MAX: u64 = 1_000_000;
 
-/// Sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Sort {
     /// Order of the directory; streams.
@@ -196,7 +195,6 @@ pub(super) enum Sort {
     Atime,
 }
 
-/// Scope of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Of {
     /// Each directory named, with --recursive all below it.

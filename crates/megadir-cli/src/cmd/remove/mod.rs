@@ -43,7 +43,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| run::run(args, source, &here, &conditions, interrupt))
 }
 
-/// By the ranks of a launcher.
 fn ranked(args: &Args) -> Result<u8, CliError> {
     let request = Request {
         kind: Kind::Remove,

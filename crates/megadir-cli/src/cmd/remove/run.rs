@@ -1,13 +1,13 @@
 //! Passes targets to the library one by one; collects and prints the results.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use megadir::remove::target::{Guards, Target};
 use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
 use megadir::{Conditions, Error, policy};
+use megadir_bench::control::marked;
 
 use super::args::{Args, Rate};
 use super::aside;
@@ -75,7 +75,6 @@ pub(super) fn run(
         log: Log::open(args)?,
     };
     let progress = remove::Progress::new();
-    interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
     let mut last = progress.counts();
     let look = || {
         if interrupt.asked() {
@@ -88,9 +87,8 @@ pub(super) fn run(
         }
         results.draw(&counts);
     };
-    let done = watched(look, || each(args, &mut source, here, conditions, &results, &progress));
-    let done = done.and_then(|done| done);
-    interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
+    let work = || each(args, &mut source, here, conditions, &results, &progress);
+    let done = marked(&interrupt.beat, REMOVING, || watched(look, work)).flatten();
     drop(results.shown);
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use megadir_bench::control::{WRITING_BACK, marked};
 use megadir_inventory::Lists;
 
 use super::args::{Args, spill_directory};
-use super::{Asked, Found, concluded, timed, writing_back};
+use super::{Asked, Found, concluded, timed};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::values::ListLimits;
@@ -45,7 +46,7 @@ pub(super) fn write(
         eprintln!("megadir: interrupted; nothing was written");
         return Ok(exit::INTERRUPTED);
     };
-    let done = writing_back(interrupt, || lists.finish())?;
+    let done = marked(&interrupt.beat, WRITING_BACK, || lists.finish())?;
     let written = match done.lists {
         1 => format!("1 list in {}", quoted(directory)),
         lists => format!("{lists} lists in {}", quoted(directory)),

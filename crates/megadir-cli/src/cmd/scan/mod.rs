@@ -8,14 +8,12 @@ mod text;
 
 pub(crate) use args::Args;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use megadir::{Conditions, Dir, TreeEvent};
-use megadir_bench::control::WRITING_BACK;
+use megadir_bench::control::{WRITING_BACK, marked};
 use megadir_inventory::changes::Hashing;
 use megadir_inventory::{
     GROUP_ROWS, Inventory, Metadata, Row, Rows, ScanOptions, ScanWatch, Sink, WriteOptions, Writer, scan,
@@ -186,7 +184,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
     let writer = report_hashed(args, hashing);
-    let bytes = writing_back(interrupt, || writer.finish(&metadata))?;
+    let bytes = marked(&interrupt.beat, WRITING_BACK, || writer.finish(&metadata))?;
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
@@ -203,7 +201,7 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
     }
     let Some(metadata) = scanned? else { return Ok(interrupted(output)) };
     let sink = report_hashed(args, hashing);
-    let bytes = match writing_back(interrupt, || sink.finish()) {
+    let bytes = match marked(&interrupt.beat, WRITING_BACK, || sink.finish()) {
         Ok(bytes) => bytes,
         Err(ended) => return ended.code(),
     };
@@ -265,7 +263,7 @@ fn timed(
     let mut watch = |event: TreeEvent<'_>| {
         interrupt.beats();
         progress.report(&event);
-        if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        interrupt.flow()
     };
     let scanned = match &args.merge {
         Some(folder) => merge(folder, &mut watch, sink),
@@ -274,14 +272,6 @@ fn timed(
     let scanned = scanned.map_err(CliError::from);
     progress.finish();
     (scanned, started)
-}
-
-/// Extends the grace period after an interrupt.
-pub(super) fn writing_back<R>(interrupt: &Interrupt, step: impl FnOnce() -> R) -> R {
-    interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
-    let result = step();
-    interrupt.beat.fetch_and(!WRITING_BACK, Ordering::Relaxed);
-    result
 }
 
 fn interrupted(output: Option<&Path>) -> u8 {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use megadir::usage::{AgeRow, Amount, Root, Sum};
+use megadir::summary::AgeBucket;
+use megadir::usage::{Amount, Root, Sum};
 use megadir::{Time, names};
 
 use super::Answer;
@@ -32,24 +33,24 @@ pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
             row.raw("depth", directory.depth);
             sum(row, &directory.sum, has_allocated);
         });
-        object.list("owners", &report.owners(), |row, owner| {
-            row.raw_or_null("uid", owner.user);
-            amount(row, &owner.amount, has_allocated);
+        object.list("owners", &report.owners(), |row, (user, of)| {
+            row.raw_or_null("uid", *user);
+            amount(row, of, has_allocated);
         });
-        object.list("extensions", &report.extensions(), |row, of| {
-            row.string("extension", &extension_name(of.extension));
-            amount(row, &of.amount, has_allocated);
+        object.list("extensions", &report.extensions(), |row, (extension, of)| {
+            row.string("extension", &extension_name(*extension));
+            amount(row, of, has_allocated);
         });
         for (key, rows) in [("modified", report.modified()), ("accessed", report.accessed())] {
-            object.list(key, &rows, |row, age: &AgeRow| {
+            object.list(key, &rows, |row, age: &AgeBucket<Amount>| {
                 row.ages(age.from_s, age.to_s);
-                amount(row, &age.amount, has_allocated);
+                amount(row, &age.total, has_allocated);
             });
         }
         object.list("sizes", &report.sizes(), |row, size| {
             row.raw("from", size.from);
             row.raw("to", size.to);
-            amount(row, &size.amount, has_allocated);
+            amount(row, &size.total, has_allocated);
         });
         object.list("files_per_directory", &report.files_per_directory(), |row, range| {
             row.raw("from", range.from);
@@ -102,7 +103,6 @@ fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answ
     text.extend_from_slice(rest.as_bytes());
 }
 
-/// Tree of the metrics.
 pub(super) struct Tree {
     pub(super) path: PathBuf,
     pub(super) is_complete: bool,
@@ -141,7 +141,6 @@ const COMPLETE: Name = ("megadir_usage_complete", "1 if every entry of the tree 
 const READ: Name = ("megadir_usage_read_timestamp_seconds", "Time at which the tree had been read.");
 const TOOK: Name = ("megadir_usage_read_duration_seconds", "Time that reading the tree took.");
 
-/// Figures of the trees, and of the listed directories.
 pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     let mut metrics = Metrics::default();
     let selection = answer.args.selection();

@@ -13,6 +13,7 @@ use std::time::Instant;
 pub(crate) use self::args::Args;
 use self::args::DEPTH_DIVIDED;
 use self::formats::Tree;
+use super::changes::recorded_roots;
 use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
@@ -26,7 +27,7 @@ use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
 use megadir::usage::{By, Directory, Item, Report, Root, Sum, Usage, UsageOptions, read};
-use megadir::{Conditions, Dir, StatMask, TreeEvent, TreePath, WalkOptions, attribute_policy, names};
+use megadir::{Conditions, Dir, StatMask, TreeEvent, TreePath, WalkOptions, attribute_policy};
 use megadir_inventory::{Inventory, Rows};
 use megadir_tasks::{Kind, Request};
 
@@ -104,7 +105,6 @@ fn print(answer: &Answer<'_>) -> Result<u8, CliError> {
     }
 }
 
-/// By the ranks of a launcher.
 fn ranked(args: &Args) -> Result<u8, CliError> {
     check_apart(&args.paths, args.cross_mounts)?;
     let by = args.by()?;
@@ -184,7 +184,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
                 TreeEvent::Written(_) => {}
             }
             progress.report(&event);
-            if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            interrupt.flow()
         };
         let flow = Dir::open(path).map_err(CliError::from).and_then(|root| {
             let options = walk_options(&root, args, conditions.as_ref())?;
@@ -259,10 +259,7 @@ fn from_inventory<'a>(
         }
     }
     let inventory = Inventory::open(path).map_err(|error| CliError::nothing_ran(describe(&error)))?;
-    let roots = inventory.metadata().roots.iter();
-    let roots: Vec<PathBuf> = roots
-        .map(|root| Ok(names::to_os(&root.path)?.into_owned().into()))
-        .collect::<megadir::Result<_>>()?;
+    let roots = recorded_roots(inventory.metadata())?;
     let read_s = Some(inventory.metadata().ended_ns.div_euclid(1_000_000_000));
     let conditions = args.conditions(&roots)?;
     if let Some(conditions) = &conditions {
@@ -274,7 +271,7 @@ fn from_inventory<'a>(
     let mut watch = |read| {
         interrupt.beats();
         progress.report(&TreeEvent::Read(read));
-        if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        interrupt.flow()
     };
     let flow = megadir_inventory::usage(inventory, conditions.as_ref(), &mut usage, &mut watch);
     progress.finish();

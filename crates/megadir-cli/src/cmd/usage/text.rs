@@ -6,11 +6,11 @@ use megadir::usage::{Amount, By, Directory, Extension, Report, Sum};
 
 use super::Answer;
 use crate::cmd::limits::amount::{amount, percent};
-use crate::cmd::list::summary::text::{Look, age_label, size_label};
+use crate::cmd::list::summary::text::{Look, age_label, push, size_label};
 use crate::cmd::owners::user_name;
 use crate::cmd::times::TimeStyle;
 use crate::ui::message::tree_path;
-use crate::ui::screen::bar;
+use crate::ui::screen::{aligned, bar};
 use crate::ui::{escape, screen, sizes};
 
 const BAR: usize = 12;
@@ -105,57 +105,45 @@ fn place(report: &Report) -> Option<String> {
 fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     let Answer { report, args, .. } = answer;
     let listed = report.best(args.printed());
-    let headings = ["entries", "on disk", "size"];
-    let has_allocated = report.has_allocated();
-    let mut rows: Vec<([String; 3], &Sum, u32, Vec<u8>)> = Vec::new();
-    let cells = |amount: &Amount| {
-        let allocated = if has_allocated { look.bytes(amount.allocated) } else { "-".into() };
-        [look.number(amount.entries), allocated, look.bytes(amount.apparent)]
-    };
+    let mut rows: Vec<(&Sum, u32, Vec<u8>)> = Vec::new();
     for (at, root) in report.roots.iter().enumerate() {
-        let path = names::from_os(root.path.as_os_str()).to_vec();
-        rows.push((cells(&root.sum.amount), &root.sum, 0, path));
+        rows.push((&root.sum, 0, names::from_os(root.path.as_os_str()).to_vec()));
         for directory in listed.iter().filter(|directory| directory.root as usize == at) {
-            let (_, name) = directory.path.split();
-            rows.push((cells(&directory.sum.amount), &directory.sum, directory.depth, name));
+            rows.push((&directory.sum, directory.depth, directory.path.split().1));
         }
     }
     let rest = rest(report, &listed);
-    let rest_cells = cells(&rest.amount);
-    let all = || rows.iter().map(|row| &row.0).chain([&rest_cells]);
-    let width = |at: usize| all().map(|cells| cells[at].len()).chain([headings[at].len()]).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2)];
+    let amounts = rows.iter().map(|row| &row.0.amount).chain([&rest.amount]);
+    let amounts: Vec<_> = amounts.map(|amount| cells(amount, look, report.has_allocated())).collect();
+    let figures = aligned(["entries", "on disk", "size"], &amounts);
     let bars = look.terminal.filter(|terminal| terminal.width >= BAR_TERMINAL);
-    let line = |text: &mut Vec<u8>, cells: [&str; 3], drawn: &str, name: &str| {
-        let mut line = String::new();
-        for (cell, width) in cells.into_iter().zip(widths) {
-            line.push_str(&format!("  {cell:>width$}"));
-        }
-        if bars.is_some() {
-            line.push_str(&format!("  {drawn:BAR$}"));
-        }
-        line.push_str(&format!("  {name}"));
+    let line = |text: &mut Vec<u8>, figures: &str, drawn: &str, name: &str| {
+        let drawn = if bars.is_some() { format!("  {drawn:BAR$}") } else { String::new() };
+        let line = format!("  {figures}{drawn}  {name}");
         push(text, &format!("{}\n", fitting(line.trim_end(), look)));
     };
-    line(text, headings, "", "directory");
-    for (cells, sum, depth, name) in &rows {
+    line(text, &figures[0], "", "directory");
+    for ((sum, depth, name), figures) in rows.iter().zip(&figures[1..]) {
         let (part, whole) = share(report, sum);
         let drawn = bars.map_or_else(String::new, |terminal| bar(part, whole, BAR, terminal.unicode));
         let name = format!("{}{}", "  ".repeat(*depth as usize), escaped(name, false));
-        line(text, cells.each_ref().map(String::as_str), &drawn, &name);
+        line(text, figures, &drawn, &name);
     }
     if rest.amount.entries > 0 && !listed.is_empty() {
-        let name = match answer.is_selection {
-            true => "not listed".to_owned(),
-            false => match rest.directories {
-                0 => "not listed: files".to_owned(),
-                several => {
-                    format!("not listed: {}, and files", look.counted(several, "directory", "directories"))
-                }
-            },
+        let name = match (answer.is_selection, rest.directories) {
+            (true, _) => "not listed".to_owned(),
+            (false, 0) => "not listed: files".to_owned(),
+            (false, several) => {
+                format!("not listed: {}, and files", look.counted(several, "directory", "directories"))
+            }
         };
-        line(text, rest_cells.each_ref().map(String::as_str), "", &name);
+        line(text, &figures[rows.len() + 1], "", &name);
     }
+}
+
+fn cells(amount: &Amount, look: Look, has_allocated: bool) -> [String; 3] {
+    let allocated = if has_allocated { look.bytes(amount.allocated) } else { "-".into() };
+    [look.number(amount.entries), allocated, look.bytes(amount.apparent)]
 }
 
 fn rest(report: &Report, listed: &[&Directory]) -> Sum {
@@ -193,7 +181,7 @@ pub(super) struct Table {
 }
 
 pub(super) fn tables(report: &Report) -> [Table; 6] {
-    let age = |row: megadir::usage::AgeRow| (age_label(row.from_s, row.to_s), row.amount);
+    let age = |row: megadir::summary::AgeBucket<Amount>| (age_label(row.from_s, row.to_s), row.total);
     let counts = report.files_per_directory().into_iter().map(|row| {
         let label = match (row.from, row.to) {
             (from, to) if from == to => from.to_string(),
@@ -203,23 +191,23 @@ pub(super) fn tables(report: &Report) -> [Table; 6] {
     });
     let table = |heading, rows: Vec<(String, Amount)>| Table { heading, counts: "entries", rows };
     let files = |heading, rows| Table { counts: "files", ..table(heading, rows) };
-    let owner = |row: &megadir::usage::OwnerRow| match row.user {
+    let owner = |user: Option<u32>| match user {
         None => "(unknown)".to_owned(),
         Some(user) => {
             user_name(user).map_or_else(|| user.to_string(), |name| escaped(name.as_bytes(), false))
         }
     };
     [
-        table("owner", report.owners().iter().map(|row| (owner(row), row.amount)).collect()),
+        table("owner", report.owners().into_iter().map(|(user, amount)| (owner(user), amount)).collect()),
         files(
             "extension",
-            report.extensions().iter().map(|row| (extension_name(row.extension), row.amount)).collect(),
+            report.extensions().into_iter().map(|(of, amount)| (extension_name(of), amount)).collect(),
         ),
         files("modified", report.modified().into_iter().map(age).collect()),
         files("accessed", report.accessed().into_iter().map(age).collect()),
         files(
             "file size",
-            report.sizes().into_iter().map(|row| (size_label(row.from, row.to), row.amount)).collect(),
+            report.sizes().into_iter().map(|row| (size_label(row.from, row.to), row.total)).collect(),
         ),
         Table { counts: "directories", ..table("files in a directory", counts.collect()) },
     ]
@@ -255,33 +243,25 @@ fn whole(text: &mut Vec<u8>, table: &Table, look: Look, has_allocated: bool) {
     if table.rows.is_empty() {
         return;
     }
-    let has_bytes = table.counts != "directories";
-    let cells = |amount: &Amount| {
-        let allocated = if has_allocated { look.bytes(amount.allocated) } else { "-".into() };
-        [look.number(amount.entries), allocated, look.bytes(amount.apparent)]
+    let amounts = table.rows.iter().map(|(_, amount)| cells(amount, look, has_allocated));
+    let figures = match table.counts {
+        "directories" => aligned([table.counts], &amounts.map(|[entries, ..]| [entries]).collect::<Vec<_>>()),
+        counts => aligned([counts, "on disk", "size"], &amounts.collect::<Vec<_>>()),
     };
-    let rows: Vec<_> =
-        table.rows.iter().map(|(label, amount)| (label, cells(amount), amount.entries)).collect();
-    let headings = [table.counts, "on disk", "size"];
-    let width =
-        |at: usize| rows.iter().map(|row| row.1[at].len()).chain([headings[at].len()]).max().unwrap_or(0);
-    let label = rows.iter().map(|row| row.0.chars().count()).chain([table.heading.len()]).max().unwrap_or(0);
-    let most = rows.iter().map(|row| row.2).max().unwrap_or(0);
+    let labels = table.rows.iter().map(|(label, _)| label.chars().count());
+    let width = labels.chain([table.heading.len()]).max().unwrap_or(0);
+    let most = table.rows.iter().map(|(_, amount)| amount.entries).max().unwrap_or(0);
     let bars = look.terminal.filter(|terminal| terminal.width >= BAR_TERMINAL);
-    let line = |text: &mut Vec<u8>, name: &str, cells: [&str; 3], drawn: &str| {
-        let mut line = format!("  {name:label$}");
-        for (at, cell) in cells.into_iter().enumerate().take(if has_bytes { 3 } else { 1 }) {
-            line.push_str(&format!("  {cell:>width$}", width = width(at)));
-        }
-        line.push_str(&format!("  {drawn}"));
+    let line = |text: &mut Vec<u8>, label: &str, figures: &str, drawn: &str| {
+        let line = format!("  {label:width$}  {figures}  {drawn}");
         push(text, &format!("{}\n", line.trim_end()));
     };
-    line(text, table.heading, headings, "");
-    for (name, cells, entries) in &rows {
-        let bar = |terminal: crate::cmd::list::summary::text::Terminal| {
-            bar((*entries).into(), most.into(), BAR, terminal.unicode)
-        };
-        line(text, name, cells.each_ref().map(String::as_str), &bars.map_or_else(String::new, bar));
+    line(text, table.heading, &figures[0], "");
+    for ((label, amount), figures) in table.rows.iter().zip(&figures[1..]) {
+        let entries = amount.entries.into();
+        let drawn =
+            bars.map_or_else(String::new, |terminal| bar(entries, most.into(), BAR, terminal.unicode));
+        line(text, label, figures, &drawn);
     }
     text.push(b'\n');
 }
@@ -342,8 +322,4 @@ pub(super) fn escaped(name: &[u8], is_quoted: bool) -> String {
 
 pub(super) fn exact_time(time: Time) -> String {
     TimeStyle::Iso.text(time)
-}
-
-fn push(text: &mut Vec<u8>, more: &str) {
-    text.extend_from_slice(more.as_bytes());
 }

@@ -95,9 +95,9 @@ fn code_is_printed_alone_and_is_the_layouts() {
     for language in Language::ALL {
         let arguments = ["advise", "--files", "1M", "--time", "0s", "--code", language.word()];
         let code = String::from_utf8(run(&mount.path(), &arguments).quiet()).unwrap();
-        assert_eq!(code, snippet(&"digest:2".parse().unwrap(), *language).unwrap(), "{language}");
+        assert_eq!(code, snippet(&"digest:2".parse().unwrap(), *language).unwrap(), "{language:?}");
         let named = ["advise", "--layout", "digest:2", "--code", language.word()];
-        assert_eq!(String::from_utf8(run(&mount.path(), &named).quiet()).unwrap(), code, "{language}");
+        assert_eq!(String::from_utf8(run(&mount.path(), &named).quiet()).unwrap(), code, "{language:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use megadir_testkit::mount::{HASH_SEED, Mount, Recipe};
+use megadir_testkit::mount::{EXT4, HASH_SEED, Mount, Recipe};
 use megadir_testkit::require;
 
 use super::compared;
@@ -30,10 +30,9 @@ const RECORDS: [&str; 9] = [
 /// The file system of the first example in README.md: room for 10 million files.
 const TEN_MILLION: Recipe = Recipe {
     name: "ext4 with 12 million inodes",
-    kind: "ext4",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "12000000", "-E", HASH_SEED, "-O", "^has_journal"],
-    tune: &[],
     image_bytes: 64 << 30,
+    ..EXT4
 };
 
 pub(super) fn root() -> PathBuf {

@@ -45,7 +45,6 @@ pub(super) fn space(directory: &Dir) -> Option<BtrfsSpace> {
     })
 }
 
-/// Folder of the file system in sysfs.
 pub(super) fn folder(on: BtrfsDirectory<'_>) -> Option<PathBuf> {
     let identifier = file_system_identifier(on).ok()?;
     Some(Path::new("/sys/fs/btrfs").join(hyphenated(&identifier)))

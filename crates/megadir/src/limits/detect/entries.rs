@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::estimate::estimate;
 use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Space};
-use crate::limits::sample::{Sample, Sampled};
+use crate::limits::sample::{Sample, Sampled, counted};
 
 /// About 15 entries.
 const LOOK_BYTES: usize = 1 << 10;
@@ -47,8 +47,9 @@ pub(super) fn look(
     block_bytes: u64,
 ) -> Result<Looked> {
     if count {
-        let entries = Fact::new(Span::exact(counted(directory)?), Known::Measured, "counted");
-        return Ok(Looked { entries: Some(entries), hollow: None });
+        let entries = counted(directory, u64::MAX)?;
+        let entries = entries.map(|entries| Fact::new(Span::exact(entries), Known::Measured, "counted"));
+        return Ok(Looked { entries, hollow: None });
     }
     let indexed = matches!(details, Details::Ext4(ext4) if ext4.indexed == Some(true));
     if indexed
@@ -106,14 +107,4 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
             }));
         }
     }
-}
-
-fn counted(directory: &Dir) -> Result<u64> {
-    let options = crate::ReadOptions::serial(256 << 10);
-    let mut reader = crate::backend("getdents")?.open(directory, &options)?;
-    let mut entries = 0;
-    while let Some(batch) = reader.next_batch()? {
-        entries += batch.len() as u64;
-    }
-    Ok(entries)
 }

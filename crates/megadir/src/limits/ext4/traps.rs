@@ -1,8 +1,7 @@
 //! Traps of ext4 directories.
 
 use super::{GROWN_MIN, Past, Shape, is_linear};
-use crate::limits::cure;
-use crate::limits::cure::Trap;
+use crate::limits::cure::{self, Trap};
 use crate::limits::facts::{Ext4, Facts};
 use crate::limits::model::Judgement;
 use crate::sizes;
@@ -14,14 +13,15 @@ const HOLLOW: f64 = 0.6;
 const HOLLOW_BYTES_MIN: u64 = 256 << 10;
 
 pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Past) -> Vec<Trap> {
-    let mut traps = Vec::new();
-    traps.extend(full(facts, judgement));
-    traps.extend(small_blocks(facts, ext4, judgement));
-    traps.extend(linear(facts, ext4));
-    traps.extend(shrunk(facts, judgement, past));
-    traps.extend(size_option(facts));
-    traps.extend(link_count(facts, ext4));
-    traps
+    let traps = [
+        full(facts, judgement),
+        small_blocks(facts, ext4, judgement),
+        linear(facts, ext4),
+        shrunk(facts, judgement, past),
+        size_option(facts),
+        link_count(facts, ext4),
+    ];
+    traps.into_iter().flatten().collect()
 }
 
 fn full(facts: &Facts, judgement: &Judgement) -> Option<Trap> {

@@ -13,6 +13,7 @@ use super::window::Names;
 use super::window::Window;
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
+use crate::options::OnPanic;
 use crate::remove::Counts;
 
 const SMALL_ENTRIES: u64 = 64;
@@ -85,7 +86,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     }
 
     pub(super) fn run(mut self) {
-        let _closes = CloseOnPanic(self.shared);
+        let shared = self.shared;
+        // Other workers would wait for its jobs forever.
+        let _closes = OnPanic(|| shared.pool.close());
         self.work();
         while let Some(job) = self.shared.pool.take() {
             self.push_job(job, None);
@@ -352,16 +355,5 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.shared.call.add(&self.counts);
         self.counts = Counts::default();
         self.untold = 0;
-    }
-}
-
-/// Other workers would wait for its jobs forever.
-struct CloseOnPanic<'env, 'a>(&'env Shared<'a>);
-
-impl Drop for CloseOnPanic<'_, '_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.pool.close();
-        }
     }
 }

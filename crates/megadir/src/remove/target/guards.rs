@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::refusal::Refusal;
+use super::refusal::{NoTarget, Refusal};
 use super::system::{self, Chain, Identity, Protected};
 use super::{Links, Resolver, Target};
 use crate::names;
@@ -47,6 +47,14 @@ impl Guards {
             self.files.push(File { parent, name: target.name, reason: itself });
         }
         self.and(folder, above, above)
+    }
+
+    /// Resolves a path, whose links are followed, and checks the target as [`Self::check`], without guards of the caller.
+    pub fn resolve(path: &Path, contents: bool) -> crate::Result<Target> {
+        let found = Resolver::new(Links::Followed).resolve(names::from_os(path.as_os_str()), false);
+        let target = found.map_err(|none| none.into_error(path))?;
+        Self::find().check(&target, contents).map_err(|refusal| NoTarget::from(refusal).into_error(path))?;
+        Ok(target)
     }
 
     /// Checks that a target may be removed, or with `contents` everything in it. Errors: its removal would

@@ -73,18 +73,6 @@ impl Target {
         let reason = "another directory has taken its name";
         Err(Error::new("remove", &self.path, ErrorKind::NotFound, reason))
     }
-
-    fn missing(parent: Arc<Dir>, name: Vec<u8>, path: PathBuf) -> Self {
-        Self {
-            parent,
-            name,
-            path,
-            is_directory: false,
-            identity: Identity::NONE,
-            is_mount_point: false,
-            is_missing: true,
-        }
-    }
 }
 
 impl Resolver {
@@ -106,13 +94,13 @@ impl Resolver {
         let parent = self.parent(parent)?;
         let shown = path.len() - path.iter().rev().take_while(|byte| is_separator(**byte)).count();
         let shown = PathBuf::from(&*names::to_os(&path[..shown]).map_err(|error| failed(&error))?);
-        let Look { kind, identity, is_mount_point } = match system::look(&parent, &name) {
-            Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Target::missing(parent, name, shown));
-            }
-            look => look.map_err(NoTarget::Failed)?,
+        let nothing = Look { kind: FileType::Unknown, identity: Identity::NONE, is_mount_point: false };
+        let (look, is_missing) = match system::look(&parent, &name) {
+            Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => (nothing, true),
+            look => (look.map_err(NoTarget::Failed)?, false),
         };
-        if is_directory && kind != FileType::Directory {
+        let Look { kind, identity, is_mount_point } = look;
+        if is_directory && kind != FileType::Directory && !is_missing {
             return Err(match kind {
                 FileType::Symlink => NoTarget::Refused(Refusal::LinkWithSlash),
                 _ => NoTarget::Failed(io::Error::from_raw_os_error(NOT_A_DIRECTORY)),
@@ -123,7 +111,7 @@ impl Resolver {
             parent,
             name,
             path: shown,
-            is_missing: false,
+            is_missing,
             is_directory: kind == FileType::Directory,
             identity,
         })

@@ -23,7 +23,7 @@ use super::{Answer, Bulk, Wanted};
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::block_device::{block_device, has_its_numbers, read_soon};
 use crate::dir::Dir;
-use crate::error::describe;
+use crate::error::reason_of;
 use crate::ext4_disk::{Geometry, Place, Refusal, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSET, Unusable};
 use crate::file_type::FileType;
 use crate::mounts::Mount;
@@ -116,7 +116,7 @@ impl Bulk for InodeTables {
         check_mount(mount)?;
         check_process()?;
         let device = Device::open(directory)
-            .map_err(|error| format!("cannot read the device: {}", describe(&error)))?;
+            .map_err(|error| format!("cannot read the device: {}", reason_of(&error)))?;
         match uuid(on_ext4) {
             Ok(mounted) if mounted != device.geometry.uuid => {
                 Err("the device has another UUID than the mounted file system".to_owned())

@@ -292,7 +292,7 @@ fn age_bound(age_s: i64) -> String {
     format!("{}{unit}", age_s / unit_s)
 }
 
-pub(super) fn push(text: &mut Vec<u8>, more: &str) {
+pub(in crate::cmd) fn push(text: &mut Vec<u8>, more: &str) {
     text.extend_from_slice(more.as_bytes());
 }
 

@@ -68,8 +68,7 @@ pub(in crate::remove::target) fn look(parent: &Dir, name: &[u8]) -> io::Result<L
     };
     match parent.kind_of(name).unwrap_or(FileType::Unknown) {
         FileType::Unknown => Err(io::Error::other(error.reason())),
-        // A directory that cannot be listed cannot be emptied.
-        FileType::Directory => is(FileType::Directory, Identity::NONE),
+        // Directories too: one that cannot be listed cannot be emptied.
         kind => is(kind, Identity::NONE),
     }
 }

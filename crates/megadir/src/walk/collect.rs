@@ -1,0 +1,212 @@
+//! Threads that read the parts of a walk, each into what it collects, and send events to the caller's thread.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+
+use super::parts::WalkPart;
+use super::{TreeEvent, WalkContext, WalkItem};
+use crate::error::Error;
+use crate::options::started;
+
+const LOOK: Duration = Duration::from_millis(20);
+
+/// [`TreeEvent`] on its way to the caller's thread.
+#[derive(Debug)]
+pub enum Message {
+    /// [`TreeEvent::Failed`].
+    Failed(Error),
+    /// [`TreeEvent::Unexamined`].
+    Unexamined {
+        /// The directory.
+        directory: PathBuf,
+        /// Name of the first.
+        first: Vec<u8>,
+        /// Its errno.
+        errno: i32,
+        /// Their number.
+        count: u64,
+    },
+    /// [`TreeEvent::OtherMount`].
+    OtherMount(PathBuf),
+}
+
+impl Message {
+    pub(crate) fn event(&self) -> TreeEvent<'_> {
+        match self {
+            Self::Failed(error) => TreeEvent::Failed(error),
+            Self::OtherMount(path) => TreeEvent::OtherMount(path),
+            Self::Unexamined { directory, first, errno, count } => {
+                TreeEvent::Unexamined { directory, first, errno: *errno, count: *count }
+            }
+        }
+    }
+}
+
+/// Shared by all threads.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Number of entries read so far.
+    pub read: AtomicU64,
+    /// Set to end the threads.
+    pub stop: AtomicBool,
+}
+
+/// Collects the items of one thread.
+pub trait Collect<C>: Send + Sized {
+    /// Name of the threads.
+    const THREAD: &'static str;
+
+    /// Result of a thread.
+    type Collected: Send + 'static;
+
+    /// Creates the collector of another thread.
+    fn beside(&self) -> Self;
+
+    /// Adds an item, and its entries to the progress. An error ends all threads.
+    fn item(
+        &mut self,
+        item: WalkItem<'_>,
+        context: Option<&C>,
+        progress: &Progress,
+    ) -> io::Result<Option<Message>>;
+
+    /// Ends after the last item.
+    fn end(self) -> io::Result<Self::Collected>;
+}
+
+struct Reader<'r, C: WalkContext, T> {
+    part: WalkPart<C>,
+    collect: T,
+    progress: &'r Progress,
+    messages: Sender<Message>,
+}
+
+type Watch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
+type Reading<'s, R> = ScopedJoinHandle<'s, io::Result<Vec<R>>>;
+
+/// Reads the parts of a walk by a thread for each, or a single part by the caller's thread if it is `alone`.
+/// Breaks if `watch` requested a stop.
+///
+/// Errors: no thread can be started; those of [`Collect`].
+pub fn collect<C: WalkContext, T: Collect<C>>(
+    parts: Vec<WalkPart<C>>,
+    mut begin: impl FnMut() -> T,
+    progress: &Progress,
+    alone: bool,
+    watch: &mut Watch<'_>,
+) -> io::Result<(ControlFlow<()>, Vec<T::Collected>)> {
+    let (sender, messages) = unbounded();
+    let reader = |part| Reader { part, collect: begin(), progress, messages: sender.clone() };
+    let mut readers: Vec<Reader<'_, C, T>> = parts.into_iter().map(reader).collect();
+    drop(sender);
+    if alone
+        && readers.len() == 1
+        && let Some(only) = readers.pop()
+    {
+        return only.alone(&messages, watch);
+    }
+    let mut flow = ControlFlow::Continue(());
+    let collected = std::thread::scope(|scope| {
+        let threads = started(readers.into_iter().map(|reader| reader.start(scope)))?;
+        loop {
+            let next = messages.recv_timeout(LOOK);
+            if let (Ok(message), ControlFlow::Continue(())) = (&next, flow) {
+                flow = watch(message.event());
+            }
+            if flow.is_continue() {
+                flow = watch(progress.event());
+            }
+            progress.stop.fetch_or(flow.is_break(), Ordering::Relaxed);
+            if matches!(next, Err(RecvTimeoutError::Disconnected)) {
+                break;
+            }
+        }
+        joined(threads)
+    })?;
+    Ok((flow, collected))
+}
+
+impl Progress {
+    fn event(&self) -> TreeEvent<'static> {
+        TreeEvent::Read(self.read.load(Ordering::Relaxed))
+    }
+}
+
+fn joined<R>(threads: Vec<Reading<'_, R>>) -> io::Result<Vec<R>> {
+    let mut all = Vec::new();
+    for thread in threads {
+        all.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    }
+    Ok(all)
+}
+
+impl<C: WalkContext, T: Collect<C>> Reader<'_, C, T> {
+    fn alone(
+        mut self,
+        messages: &Receiver<Message>,
+        watch: &mut Watch<'_>,
+    ) -> io::Result<(ControlFlow<()>, Vec<T::Collected>)> {
+        let mut flow = ControlFlow::Continue(());
+        while self.step()? {
+            flow = messages.try_iter().try_for_each(|message| watch(message.event()));
+            if flow.is_continue() {
+                flow = watch(self.progress.event());
+            }
+            if flow.is_break() {
+                return Ok((flow, Vec::new()));
+            }
+        }
+        Ok((flow, vec![self.collect.end()?]))
+    }
+
+    fn start<'s>(self, scope: &'s Scope<'s, '_>) -> io::Result<Reading<'s, T::Collected>>
+    where
+        Self: 's,
+    {
+        let named = std::thread::Builder::new().name(T::THREAD.to_owned());
+        named.spawn_scoped(scope, move || self.run(scope))
+    }
+
+    /// Includes what the threads collect that it starts.
+    fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Vec<T::Collected>>
+    where
+        Self: 's,
+    {
+        let mut started = Vec::new();
+        while !self.progress.stop.load(Ordering::Relaxed) {
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.progress.stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+            if let Some(part) = self.part.another() {
+                let (collect, messages) = (self.collect.beside(), self.messages.clone());
+                // If the system refuses the thread, the others read on.
+                started.extend(Self { part, collect, messages, progress: self.progress }.start(scope));
+            }
+        }
+        let Self { part, collect, .. } = self;
+        drop(part);
+        let own = collect.end()?;
+        let mut all = joined(started)?;
+        all.push(own);
+        Ok(all)
+    }
+
+    fn step(&mut self) -> io::Result<bool> {
+        let Some((item, context)) = self.part.next_with_context() else { return Ok(false) };
+        if let Some(message) = self.collect.item(item, context, self.progress)? {
+            let _ = self.messages.send(message);
+        }
+        Ok(true)
+    }
+}
