@@ -1,7 +1,10 @@
 /* Moves the files of a directory into directories named after the first two, or two and two, characters: a loop of
-   rename(2) by path in the order of the directory. Usage: rename-loop make|move 1|2 DIR; `make` creates the directories. */
+   rename(2) by path in the order of the directory. Usage: rename-loop make|move 1|2 DIR; `make` creates the directories
+   and writes the file system to its device, so that the moves do not wait for what was created before them. */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +25,8 @@ static int make(int levels) {
                 return 1;
         }
     }
-    return 0;
+    int directory = open(".", O_RDONLY | O_DIRECTORY);
+    return directory < 0 || syncfs(directory) != 0;
 }
 
 static int move(int levels) {
