@@ -51,12 +51,6 @@ impl Durable for std::fs::File {
     }
 }
 
-impl Durable for Vec<u8> {
-    fn make_durable(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl<W: Durable> Recorder<W> {
     pub fn new(output: W) -> Self {
         Self { output: Some(output), chain: None, writer: None, private: None }

@@ -61,6 +61,20 @@ const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
+impl Method {
+    const fn needs(self, what: &'static str) -> Self {
+        Self { needs: Some(what), ..self }
+    }
+
+    const fn tells(self, tells: Tells) -> Self {
+        Self { tells, ..self }
+    }
+
+    const fn threads(self, threads: Threads) -> Self {
+        Self { threads, ..self }
+    }
+}
+
 /// The error lists the methods of this system.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
@@ -139,57 +153,45 @@ mod linux {
             GETDENTS,
             examined("statx", AskingOrder::Inode),
         ),
-        Method {
-            threads: Threads::Asked,
-            ..method(
-                "threads",
-                "getdents64; each thread takes a buffer and calls statx for its entries",
-                CHUNK,
-                examined("statx", AskingOrder::Chunks),
-            )
-        },
+        method(
+            "threads",
+            "getdents64; each thread takes a buffer and calls statx for its entries",
+            CHUNK,
+            examined("statx", AskingOrder::Chunks),
+        )
+        .threads(Threads::Asked),
         method("std-fs", "Rust's std::fs::read_dir, then DirEntry::metadata", C_LIBRARY, Way::StdFs),
-        Method {
-            needs: Some("cargo feature cpp, and a C++ compiler at build time"),
-            tells: Tells::Times,
-            ..method(
-                "cpp-filesystem",
-                "C++'s std::filesystem::directory_iterator, then last_write_time, in C++",
-                C_LIBRARY,
-                Way::CppFilesystem,
-            )
-        },
-        Method {
-            threads: Threads::Processors,
-            ..method("policy", "the library's choice for the directory", None, Way::Policy)
-        },
-        Method {
-            needs: Some("root, and XFS"),
-            ..method(
-                "xfs-bulkstat",
-                "getdents64, then the inodes by number, hundreds per call",
-                GETDENTS,
-                examined("xfs-bulkstat", AskingOrder::Listing),
-            )
-        },
-        Method {
-            needs: Some("root, and btrfs"),
-            ..method(
-                "btrfs-search",
-                "getdents64, then the inodes from the subvolume's tree, hundreds per call",
-                GETDENTS,
-                examined("btrfs-search", AskingOrder::Listing),
-            )
-        },
-        Method {
-            needs: Some("root, and ext4 with checksums"),
-            ..method(
-                "ext4-device",
-                "getdents64, then the inodes from the device's page cache, in inode order",
-                GETDENTS,
-                examined("ext4-device", AskingOrder::Inode),
-            )
-        },
+        method(
+            "cpp-filesystem",
+            "C++'s std::filesystem::directory_iterator, then last_write_time, in C++",
+            C_LIBRARY,
+            Way::CppFilesystem,
+        )
+        .needs("cargo feature cpp, and a C++ compiler at build time")
+        .tells(Tells::Times),
+        method("policy", "the library's choice for the directory", None, Way::Policy)
+            .threads(Threads::Processors),
+        method(
+            "xfs-bulkstat",
+            "getdents64, then the inodes by number, hundreds per call",
+            GETDENTS,
+            examined("xfs-bulkstat", AskingOrder::Listing),
+        )
+        .needs("root, and XFS"),
+        method(
+            "btrfs-search",
+            "getdents64, then the inodes from the subvolume's tree, hundreds per call",
+            GETDENTS,
+            examined("btrfs-search", AskingOrder::Listing),
+        )
+        .needs("root, and btrfs"),
+        method(
+            "ext4-device",
+            "getdents64, then the inodes from the device's page cache, in inode order",
+            GETDENTS,
+            examined("ext4-device", AskingOrder::Inode),
+        )
+        .needs("root, and ext4 with checksums"),
     ];
 }
 
@@ -243,16 +245,14 @@ mod windows {
             SYSTEMS_OWN,
             listed("find-first-file-basic-large"),
         ),
-        Method {
-            needs: Some("cargo feature cpp, and mingw's g++ at build time"),
-            tells: Tells::Seconds,
-            ..method(
-                "cpp-filesystem",
-                "C++'s std::filesystem::directory_iterator, then last_write_time, in C++ (libstdc++)",
-                SYSTEMS_OWN,
-                Way::CppFilesystem,
-            )
-        },
+        method(
+            "cpp-filesystem",
+            "C++'s std::filesystem::directory_iterator, then last_write_time, in C++ (libstdc++)",
+            SYSTEMS_OWN,
+            Way::CppFilesystem,
+        )
+        .needs("cargo feature cpp, and mingw's g++ at build time")
+        .tells(Tells::Seconds),
         method(
             "by-handle-full",
             "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB per call, all its entries",
@@ -277,24 +277,20 @@ mod windows {
             BUFFER,
             listed("nt-query"),
         ),
-        Method {
-            needs: Some("Windows 8 or later, and a file system that supports it"),
-            ..method(
-                "nt-query-extended",
-                "NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs",
-                BUFFER,
-                listed("nt-query-extended"),
-            )
-        },
-        Method {
-            needs: Some("Windows 10 1709 or later"),
-            ..method(
-                "nt-query-ex",
-                "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
-                BUFFER,
-                listed("nt-query-ex"),
-            )
-        },
+        method(
+            "nt-query-extended",
+            "NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs",
+            BUFFER,
+            listed("nt-query-extended"),
+        )
+        .needs("Windows 8 or later, and a file system that supports it"),
+        method(
+            "nt-query-ex",
+            "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
+            BUFFER,
+            listed("nt-query-ex"),
+        )
+        .needs("Windows 10 1709 or later"),
         method(
             "std-fs",
             "Rust's std::fs::read_dir, then DirEntry::metadata, which comes from the listing",

@@ -183,10 +183,7 @@ pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers
         Some(_) => protocol::remove(parent, name, leftover, heartbeat),
         None => {
             drop(leftover);
-            match os::remove_directory(parent, name) {
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-                removed => removed,
-            }
+            os::if_there(os::remove_directory(parent, name)).map(drop)
         }
     })
 }
@@ -401,10 +398,7 @@ mod in_place {
         if whole {
             remove_content(directory.at(), MARKER.as_bytes(), heartbeat)?;
         }
-        match os::remove_file(directory.at(), MARKER) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        os::if_there(os::remove_file(directory.at(), MARKER))?;
         // If names go with the last handle, these handles would keep marker and directory. Closing the marker
         // releases its lock.
         drop(marker);
@@ -475,11 +469,8 @@ mod renamed {
         os::remove_file(directory, MARKER)?;
         // NFS keeps the name of a removed file, another one, until the file is closed.
         drop(marker);
-        match os::remove_directory(parent, last.as_str()) {
-            // Another run was faster.
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        // Another run may have been faster.
+        os::if_there(os::remove_directory(parent, last.as_str())).map(drop)
     }
 
     impl AsFd for Workspace {

@@ -138,11 +138,9 @@ impl World {
 /// The user's library, or the launcher's first one that is installed.
 fn open(launcher: Option<&Launcher>, library: Option<&Path>) -> Result<(String, Library), Error> {
     if let Some(path) = library {
-        let name = path.display().to_string();
-        return match Library::open(path) {
-            Ok(library) => Ok((name, library)),
-            Err(source) => Err(Error::Library { path: name, source }),
-        };
+        let name = || path.display().to_string();
+        let library = Library::open(path).map_err(|source| Error::Library { path: name(), source })?;
+        return Ok((name(), library));
     }
     let names = Launcher::libraries(launcher);
     let found = names.iter().find_map(|name| Some(((*name).to_owned(), Library::open(name.as_ref()).ok()?)));

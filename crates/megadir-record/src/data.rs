@@ -27,6 +27,16 @@ pub struct Data {
     pub source: DataSource,
 }
 
+impl Data {
+    pub fn is_made_before_run(&self) -> bool {
+        self.source.made().is_some_and(|made| made.when == When::BeforeRun)
+    }
+
+    pub fn is_made_by_arms(&self) -> bool {
+        self.source.made().is_some_and(|made| made.when == When::ByArms)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "from")]

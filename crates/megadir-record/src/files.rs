@@ -85,19 +85,6 @@ pub enum FileOperation {
     Unlink,
 }
 
-impl FileOperation {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::MakeDirectories => "make directories",
-            Self::Create => "write",
-            Self::Read => "read",
-            Self::Rewrite => "rewrite",
-            Self::Stat => "stat",
-            Self::Unlink => "unlink",
-        }
-    }
-}
-
 /// Way of finding files, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::Claims;
-use crate::data::{ContentKind, Data, When, is_default};
+use crate::data::{ContentKind, Data, is_default};
 use crate::ids::{ArmId, DataId, FsId};
 use crate::machine::{LabFileSystem, Unavailable};
 
@@ -112,11 +112,8 @@ impl Plan {
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
         let refused = self.arm(planned).filter(|planned| !matches!(planned.work, Work::Command(_)));
-        let by_arms = refused.is_some_and(|refused| {
-            self.data_set(refused.data)
-                .and_then(|data| data.source.made())
-                .is_some_and(|made| made.when == When::ByArms)
-        });
+        let by_arms =
+            refused.is_some_and(|refused| self.data_set(refused.data).is_some_and(Data::is_made_by_arms));
         let stopped = move |other: &&Arm| {
             refused.is_some_and(|refused| {
                 let later = !by_arms || other.step > refused.step;
@@ -311,6 +308,18 @@ pub struct Pair {
     pub arm: ArmId,
     /// Reference arm.
     pub to: ArmId,
+}
+
+impl Pair {
+    /// Compares times per operation, not wall times.
+    pub fn new(
+        what: impl Into<String>,
+        than: impl Into<String>,
+        at: impl Into<String>,
+        (arm, to): (ArmId, ArmId),
+    ) -> Self {
+        Self { what: what.into(), than: than.into(), at: at.into(), wall_time: false, arm, to }
+    }
 }
 
 /// Fixed before the run starts.

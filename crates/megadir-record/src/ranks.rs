@@ -1,5 +1,7 @@
 //! Ranks: processes on several hosts that an MPI launcher started, as workers of a run.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// Ranks of a run, and the cost of coordinating them.
@@ -80,10 +82,7 @@ impl HostWork {
 
 impl Ranks {
     pub fn host_count(&self) -> usize {
-        let mut hosts: Vec<&String> = self.hosts.iter().collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts.len()
+        self.hosts.iter().collect::<BTreeSet<_>>().len()
     }
 
     /// For example `4 on 2 hosts, moved by 2`.

@@ -1,6 +1,6 @@
 //! Differences larger than the equivalence band, over all comparisons that a reader sees at once. To name a
 //! winner, the difference must exceed the band, and the family must hold every comparison from which a winner
-//! could be chosen; [`crate::judge_family`] only excludes a ratio of 1 within its own family.
+//! could be chosen; [`crate::judge_family_of_epochs`] only excludes a ratio of 1 within its own family.
 
 use crate::sequential::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};
@@ -36,7 +36,7 @@ pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<
 
 /// Nearer side of the band, and the p value of a ratio within it.
 fn test(epochs: &[Vec<f64>], margin: f64) -> Option<(Beyond, f64)> {
-    let center = Rounds::of_epochs(epochs)?.center();
+    let center = Rounds::of_epochs(epochs)?.test.center();
     let side = if center < 0.0 { Beyond::Faster } else { Beyond::Slower };
     // It still counts in the family.
     if center.abs() <= margin {
@@ -45,7 +45,7 @@ fn test(epochs: &[Vec<f64>], margin: f64) -> Option<(Beyond, f64)> {
     let end = margin.copysign(center);
     let shifted: Vec<Vec<f64>> =
         epochs.iter().map(|rounds| rounds.iter().map(|log| log - end).collect()).collect();
-    Some((side, Rounds::of_epochs(&shifted)?.p()))
+    Some((side, Rounds::of_epochs(&shifted)?.test.p()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{fair_coin_cumulative, student_critical, tail_of};
+use crate::distribution::{fair_coin_cumulative, last_within, student_critical, tail_of};
 
 /// `None` without samples or if one is not finite. Reference: Welford, *Technometrics* 4 (1962).
 pub fn mean(samples: &[f64]) -> Option<f64> {
@@ -17,10 +17,14 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
 /// Divisor n - 1; `None` for fewer than two samples. Reference: the two-pass form of Chan, Golub and LeVeque,
 /// *The American Statistician* 37 (1983).
 pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
-    finite(samples, 2)?;
-    let center = mean(samples)?;
-    let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
+    let (_, squares) = mean_and_squares(finite(samples, 2)?)?;
     Some((squares / (samples.len() as f64 - 1.0)).sqrt())
+}
+
+/// Mean, and sum of the squared differences from it.
+pub(crate) fn mean_and_squares(samples: &[f64]) -> Option<(f64, f64)> {
+    let center = mean(samples)?;
+    Some((center, samples.iter().map(|x| (x - center).powi(2)).sum()))
 }
 
 /// `p` quantile (0 to 1) of ascending samples, with linear interpolation. `None` without samples, if an end
@@ -53,19 +57,7 @@ pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     let tail = tail_of(confidence)?;
     let sorted = sorted(samples, 1)?;
     let count = sorted.len();
-    // Bisection for the first number whose tail is too heavy.
-    let (mut outside, mut too_many) = (0, count.div_ceil(2));
-    if fair_coin_cumulative(count, outside) > tail {
-        return None;
-    }
-    while too_many - outside > 1 {
-        let middle = outside.midpoint(too_many);
-        if fair_coin_cumulative(count, middle) <= tail {
-            outside = middle;
-        } else {
-            too_many = middle;
-        }
-    }
+    let outside = last_within(count.div_ceil(2), tail, |heads| fair_coin_cumulative(count, heads))?;
     Some(Estimate {
         value: quantile(&sorted, 0.5)?,
         interval: Interval { low: sorted[outside], high: sorted[count - 1 - outside] },

@@ -45,6 +45,23 @@ pub(crate) fn tail_of(confidence: f64) -> Option<f64> {
     (confidence > 0.0 && confidence < 1.0).then_some(0.5 * (1.0 - confidence))
 }
 
+/// Largest number below `end` whose `cumulative` probability is at most `tail`; `None` if that of 0 exceeds it.
+pub(crate) fn last_within(end: usize, tail: f64, cumulative: impl Fn(usize) -> f64) -> Option<usize> {
+    let (mut fits, mut too_large) = (0, end);
+    if cumulative(fits) > tail {
+        return None;
+    }
+    while too_large - fits > 1 {
+        let middle = fits.midpoint(too_large);
+        if cumulative(middle) <= tail {
+            fits = middle;
+        } else {
+            too_large = middle;
+        }
+    }
+    Some(fits)
+}
+
 /// Non-negative argument at which a decreasing `tail` falls to `target`.
 fn solve_decreasing(tail: impl Fn(f64) -> f64, target: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);

@@ -9,11 +9,11 @@
 //! Rounds of one epoch share its data set, so they are not independent samples of such a data set; epochs
 //! are.
 
-use crate::descriptive::mean;
-use crate::distribution::{student_critical, student_two_sided, tail_of};
-use crate::paired::center;
+use crate::Estimate;
+use crate::descriptive::{mean, mean_and_squares};
+use crate::hypothesis::{StudentMean, Test};
+use crate::pairwise::{Means, Pairs};
 use crate::permutation::SplitMix64;
-use crate::{Estimate, Interval};
 
 /// With fewer epochs, rounds are judged as one epoch.
 pub const EPOCHS_MIN: usize = 5;
@@ -40,86 +40,38 @@ const RESAMPLES: usize = 200;
 /// Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2; Hesterberg, *The American
 /// Statistician* 69 (2015), section 4.
 pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Estimate> {
-    let centers = EpochCenters::new(epochs, seed)?;
-    Some(Estimate { value: centers.mean, interval: centers.interval(confidence)? })
+    mean_of_centers(epochs, seed)?.estimate(confidence)
 }
 
-pub(crate) struct EpochCenters {
-    mean: f64,
-    standard_error: f64,
-    epochs: usize,
-    rounds: usize,
+pub(crate) fn mean_of_centers(epochs: &[Vec<f64>], seed: u64) -> Option<StudentMean> {
+    let enough = epochs.len() >= EPOCHS_MIN && epochs.iter().any(|rounds| rounds.len() > 1);
+    if !enough {
+        return None;
+    }
+    let mut random = SplitMix64::new(seed);
+    let centers: Option<Vec<f64>> = epochs.iter().map(|rounds| center(rounds)).collect();
+    let resampled: Option<Vec<(f64, f64)>> =
+        epochs.iter().map(|rounds| resampled_center(rounds, &mut random)).collect();
+    let (means, variances): (Vec<f64>, Vec<f64>) = resampled?.into_iter().unzip();
+    let degrees = epochs.len() as f64 - 1.0;
+    // Variance of one draw (an epoch, then its rounds): between the resampled centers plus the mean within.
+    // The mean of as many draws as epochs has that part of it.
+    let (_, between) = mean_and_variance(&means)?;
+    let standard_error = ((between + mean(&variances)?) / degrees).sqrt();
+    Some(StudentMean { mean: mean(&centers?)?, standard_error, degrees })
 }
 
-impl EpochCenters {
-    pub(crate) fn new(epochs: &[Vec<f64>], seed: u64) -> Option<Self> {
-        let enough = epochs.len() >= EPOCHS_MIN && epochs.iter().any(|rounds| rounds.len() > 1);
-        if !enough {
-            return None;
-        }
-        let mut random = SplitMix64::new(seed);
-        let centers: Option<Vec<f64>> = epochs.iter().map(|rounds| center(rounds)).collect();
-        let resampled: Option<Vec<Moments>> =
-            epochs.iter().map(|rounds| resampled_center(rounds, &mut random)).collect();
-        let resampled = resampled?;
-        let count = epochs.len() as f64;
-        // Variance of one draw (an epoch, then its rounds): between the resampled centers plus the mean within.
-        // The mean of `count` draws has 1/`count` of it.
-        let between = Moments::of(&resampled.iter().map(|m| m.mean).collect::<Vec<f64>>())?.variance;
-        let within = mean(&resampled.iter().map(|m| m.variance).collect::<Vec<f64>>())?;
-        Some(Self {
-            mean: mean(&centers?)?,
-            standard_error: ((between + within) / (count - 1.0)).sqrt(),
-            epochs: epochs.len(),
-            rounds: epochs.iter().map(Vec::len).sum(),
-        })
-    }
-
-    pub(crate) fn mean(&self) -> f64 {
-        self.mean
-    }
-
-    pub(crate) fn epochs(&self) -> usize {
-        self.epochs
-    }
-
-    pub(crate) fn rounds(&self) -> usize {
-        self.rounds
-    }
-
-    pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
-        let half = student_critical(self.degrees(), tail_of(confidence)?) * self.standard_error;
-        Some(Interval { low: self.mean - half, high: self.mean + half })
-    }
-
-    /// Two-sided, consistent with [`Self::interval`].
-    pub(crate) fn p(&self) -> f64 {
-        if self.mean == 0.0 {
-            return 1.0;
-        }
-        student_two_sided(self.degrees(), self.mean / self.standard_error)
-    }
-
-    fn degrees(&self) -> f64 {
-        self.epochs as f64 - 1.0
-    }
+fn center(samples: &[f64]) -> Option<f64> {
+    Some(Means::new(samples)?.median())
 }
 
 /// With divisor n.
-struct Moments {
-    mean: f64,
-    variance: f64,
+fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
+    let (center, squares) = mean_and_squares(values)?;
+    Some((center, squares / values.len() as f64))
 }
 
-impl Moments {
-    fn of(values: &[f64]) -> Option<Self> {
-        let center = mean(values)?;
-        let squares: f64 = values.iter().map(|x| (x - center).powi(2)).sum();
-        Some(Self { mean: center, variance: squares / values.len() as f64 })
-    }
-}
-
-fn resampled_center(rounds: &[f64], random: &mut SplitMix64) -> Option<Moments> {
+fn resampled_center(rounds: &[f64], random: &mut SplitMix64) -> Option<(f64, f64)> {
     let mut drawn = vec![0.0; rounds.len()];
     let centers: Option<Vec<f64>> = (0..RESAMPLES)
         .map(|_| {
@@ -129,7 +81,7 @@ fn resampled_center(rounds: &[f64], random: &mut SplitMix64) -> Option<Moments> 
             center(&drawn)
         })
         .collect();
-    Moments::of(&centers?)
+    mean_and_variance(&centers?)
 }
 
 #[cfg(test)]
@@ -166,7 +118,7 @@ mod tests {
             epochs(6).into_iter().map(|rounds| rounds.iter().map(|x| x - by).collect()).collect()
         };
         for by in [2.0, 3.5, 4.2, 4.9, 5.5, 7.0] {
-            let centers = EpochCenters::new(&shifted(by), 3).unwrap();
+            let centers = mean_of_centers(&shifted(by), 3).unwrap();
             for confidence in [0.5, 0.9, 0.95, 0.99] {
                 let excludes = !centers.interval(confidence).unwrap().contains(0.0);
                 assert_eq!(excludes, centers.p() <= 1.0 - confidence);
@@ -176,8 +128,8 @@ mod tests {
 
     #[test]
     fn equal_epochs_without_noise_are_a_point() {
-        let centers = EpochCenters::new(&vec![vec![2.0; 3]; 5], 1).unwrap();
+        let centers = mean_of_centers(&vec![vec![2.0; 3]; 5], 1).unwrap();
         assert_eq!((centers.p(), centers.interval(0.95).unwrap().half_width()), (0.0, 0.0));
-        assert_eq!(EpochCenters::new(&vec![vec![0.0; 3]; 5], 1).unwrap().p(), 1.0);
+        assert_eq!(mean_of_centers(&vec![vec![0.0; 3]; 5], 1).unwrap().p(), 1.0);
     }
 }

@@ -20,10 +20,32 @@ const BUCKETS: usize = 8192;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
+    totals: Totals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Totals {
     count: u64,
     sum: u128,
     min: u64,
     max: u64,
+}
+
+impl Totals {
+    const NONE: Self = Self { count: 0, sum: 0, min: u64::MAX, max: 0 };
+
+    #[inline]
+    fn record(&mut self, value: u64) {
+        self.merge(Self { count: 1, sum: value.into(), min: value, max: value });
+    }
+
+    #[inline]
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
 }
 
 /// Both ends are included, in the unit recorded.
@@ -37,22 +59,19 @@ pub struct Bucket {
 impl Histogram {
     /// Allocates; no other call does.
     pub fn new() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { counts: Box::new([0; BUCKETS]), totals: Totals::NONE }
     }
 
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.counts[index_of(value)] += 1;
-        self.count += 1;
-        self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        self.totals.record(value);
     }
 
     /// Count, sum and extremes stay in registers until the guard is dropped.
     #[inline]
     pub fn recording(&mut self) -> Recording<'_> {
-        Recording { histogram: self, count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Recording { histogram: self, totals: Totals::NONE }
     }
 
     pub fn record_many(&mut self, value: u64, times: u64) {
@@ -60,10 +79,8 @@ impl Histogram {
             return;
         }
         self.counts[index_of(value)] += times;
-        self.count += times;
-        self.sum += u128::from(value) * u128::from(times);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        let sum = u128::from(value) * u128::from(times);
+        self.totals.merge(Totals { count: times, sum, min: value, max: value });
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -71,35 +88,32 @@ impl Histogram {
         for (count, added) in self.counts[used.clone()].iter_mut().zip(&other.counts[used]) {
             *count += added;
         }
-        self.count += other.count;
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.totals.merge(other.totals);
     }
 
     /// Keeps the memory. Time grows with the recorded range.
     pub fn clear(&mut self) {
         let used = self.used();
         self.counts[used].fill(0);
-        (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
+        self.totals = Totals::NONE;
     }
 
     pub fn count(&self) -> u64 {
-        self.count
+        self.totals.count
     }
 
     pub fn sum(&self) -> u128 {
-        self.sum
+        self.totals.sum
     }
 
     /// Exact; `None` if empty.
     pub fn min(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.min)
+        (self.totals.count > 0).then_some(self.totals.min)
     }
 
     /// Exact; `None` if empty.
     pub fn max(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max)
+        (self.totals.count > 0).then_some(self.totals.max)
     }
 
     /// `p` quantile (0 to 1), the value of rank ceil(p * count): the middle of that value's bucket, clamped
@@ -107,22 +121,23 @@ impl Histogram {
     /// empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The American Statistician*
     /// 50 (1996).
     pub fn quantile(&self, p: f64) -> Option<u64> {
-        if self.count == 0 || !(0.0..=1.0).contains(&p) {
+        let Totals { count, min, max, .. } = self.totals;
+        if count == 0 || !(0.0..=1.0).contains(&p) {
             return None;
         }
-        let rank = ((p * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let rank = ((p * count as f64).ceil() as u64).clamp(1, count);
         if rank == 1 {
-            return self.min();
+            return Some(min);
         }
-        if rank == self.count {
-            return self.max();
+        if rank == count {
+            return Some(max);
         }
         let mut up_to = 0;
         let bucket = self.buckets().find(|bucket| {
             up_to += bucket.count;
             up_to >= rank
         })?;
-        Some(bucket.low.midpoint(bucket.high).clamp(self.min, self.max))
+        Some(bucket.low.midpoint(bucket.high).clamp(min, max))
     }
 
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
@@ -145,7 +160,7 @@ impl Histogram {
         min: u64,
         max: u64,
     ) -> Option<Self> {
-        let mut histogram = Self { sum, min, max, ..Self::new() };
+        let mut histogram = Self { totals: Totals { count: 0, sum, min, max }, ..Self::new() };
         let (mut low, mut high) = (0_u128, 0_u128);
         let (mut first, mut last) = (None, None);
         for (place, count) in counts {
@@ -156,7 +171,7 @@ impl Histogram {
             first = first.or(Some(index));
             last = Some(index);
             histogram.counts[index] = count;
-            histogram.count = histogram.count.checked_add(count)?;
+            histogram.totals.count = histogram.totals.count.checked_add(count)?;
             let (from, to) = bounds_of(index);
             low += u128::from(from) * u128::from(count);
             high += u128::from(to) * u128::from(count);
@@ -166,40 +181,31 @@ impl Histogram {
     }
 
     fn used(&self) -> std::ops::Range<usize> {
-        if self.count == 0 {
-            return 0..0;
+        match self.totals {
+            Totals { count: 0, .. } => 0..0,
+            Totals { min, max, .. } => index_of(min)..index_of(max) + 1,
         }
-        index_of(self.min)..index_of(self.max) + 1
     }
 }
 
 #[derive(Debug)]
 pub struct Recording<'a> {
     histogram: &'a mut Histogram,
-    count: u64,
-    sum: u128,
-    min: u64,
-    max: u64,
+    totals: Totals,
 }
 
 impl Recording<'_> {
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.histogram.counts[index_of(value)] += 1;
-        self.count += 1;
-        self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        self.totals.record(value);
     }
 }
 
 impl Drop for Recording<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.histogram.count += self.count;
-        self.histogram.sum += self.sum;
-        self.histogram.min = self.histogram.min.min(self.min);
-        self.histogram.max = self.histogram.max.max(self.max);
+        self.histogram.totals.merge(self.totals);
     }
 }
 

@@ -1,15 +1,15 @@
 //! Diagnostics of a series in the order of measurement: can the run be trusted?
 
-use crate::descriptive::{finite, logs, midranks};
-use crate::paired::Differences;
+use crate::descriptive::{finite, logs, mean_and_squares, midranks};
+use crate::hypothesis::Test;
+use crate::paired::RankTest;
 use crate::{Estimate, mean};
 
 /// Lag-1 autocorrelation (-1 to 1); independent samples stay within about 2 / sqrt(n) of zero. `None` for
 /// fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins and Reinsel,
 /// *Time Series Analysis*, 4th edition, section 2.1.
 pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
-    let center = mean(finite(samples, 3)?)?;
-    let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
+    let (center, squares) = mean_and_squares(finite(samples, 3)?)?;
     let products: f64 = samples.windows(2).map(|pair| (pair[0] - center) * (pair[1] - center)).sum();
     varies(samples).then(|| products / squares)
 }
@@ -52,9 +52,8 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
 pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     let logs = logs(samples, 8)?;
     let half = logs.len() / 2;
-    let differences = Differences::new(&logs[logs.len() - half..], &logs[..half])?;
-    let shift = Estimate { value: differences.median(), interval: differences.interval(0.95)? };
-    Some(shift.exp())
+    let shift = RankTest::unpaired(&logs[logs.len() - half..], &logs[..half])?;
+    Some(shift.estimate(0.95)?.exp())
 }
 
 /// Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the value of

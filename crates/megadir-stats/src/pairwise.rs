@@ -12,8 +12,10 @@
 //! of n steps; at worst three for each bit of a double. Reference: Johnson and Mizoguchi, *SIAM J. Comput.* 7
 //! (1978).
 
+use crate::descriptive::sorted;
+
 /// Pair values ascend along every row.
-trait Pairs {
+pub(crate) trait Pairs {
     fn count(&self) -> usize;
 
     fn samples(&self) -> usize;
@@ -24,18 +26,38 @@ trait Pairs {
 
     /// Above `low`, up to `high`.
     fn between(&self, low: f64, high: f64) -> Vec<f64>;
+
+    /// `rank` counts from 1.
+    fn nth(&self, rank: usize) -> f64
+    where
+        Self: Sized,
+    {
+        select(self, rank)
+    }
+
+    fn median(&self) -> f64
+    where
+        Self: Sized,
+    {
+        let count = self.count();
+        0.5 * self.nth(count.div_ceil(2)) + 0.5 * self.nth(count / 2 + 1)
+    }
 }
 
 /// Walsh averages (x_i + x_j) / 2, i <= j, of sorted finite samples.
-struct Means<'a>(&'a [f64]);
+pub(crate) struct Means(Vec<f64>);
 
-impl Means<'_> {
+impl Means {
+    pub(crate) fn new(samples: &[f64]) -> Option<Self> {
+        sorted(samples, 1).map(Self)
+    }
+
     fn mean(&self, one: usize, other: usize) -> f64 {
         0.5 * self.0[one] + 0.5 * self.0[other]
     }
 }
 
-impl Pairs for Means<'_> {
+impl Pairs for Means {
     fn count(&self) -> usize {
         self.0.len() * (self.0.len() + 1) / 2
     }
@@ -51,7 +73,18 @@ impl Pairs for Means<'_> {
     }
 
     fn up_to(&self, threshold: f64) -> usize {
-        walsh_averages_up_to(self.0, threshold)
+        let mut count = 0;
+        let mut end = self.0.len();
+        for index in 0..self.0.len() {
+            while end > index && self.mean(index, end - 1) > threshold {
+                end -= 1;
+            }
+            if end <= index {
+                break;
+            }
+            count += end - index;
+        }
+        count
     }
 
     fn between(&self, low: f64, high: f64) -> Vec<f64> {
@@ -71,12 +104,18 @@ impl Pairs for Means<'_> {
 }
 
 /// Differences b_j - a_i of two sorted finite series.
-struct Differences<'a> {
-    a: &'a [f64],
-    b: &'a [f64],
+pub(crate) struct Differences {
+    a: Vec<f64>,
+    b: Vec<f64>,
 }
 
-impl Pairs for Differences<'_> {
+impl Differences {
+    pub(crate) fn new(a: &[f64], b: &[f64]) -> Option<Self> {
+        Some(Self { a: sorted(a, 1)?, b: sorted(b, 1)? })
+    }
+}
+
+impl Pairs for Differences {
     fn count(&self) -> usize {
         self.a.len() * self.b.len()
     }
@@ -90,13 +129,21 @@ impl Pairs for Differences<'_> {
     }
 
     fn up_to(&self, threshold: f64) -> usize {
-        differences_up_to(self.a, self.b, threshold)
+        let mut count = 0;
+        let mut end = 0;
+        for x in &self.a {
+            while end < self.b.len() && self.b[end] - x <= threshold {
+                end += 1;
+            }
+            count += end;
+        }
+        count
     }
 
     fn between(&self, low: f64, high: f64) -> Vec<f64> {
         let mut values = Vec::new();
         let (mut below, mut end) = (0, 0);
-        for &x in self.a {
+        for x in &self.a {
             while end < self.b.len() && self.b[end] - x <= high {
                 end += 1;
             }
@@ -107,43 +154,6 @@ impl Pairs for Differences<'_> {
         }
         values
     }
-}
-
-/// `rank` counts from 1.
-pub(crate) fn walsh_average(sorted: &[f64], rank: usize) -> f64 {
-    select(&Means(sorted), rank)
-}
-
-pub(crate) fn walsh_averages_up_to(sorted: &[f64], threshold: f64) -> usize {
-    let mut count = 0;
-    let mut end = sorted.len();
-    for (index, &x) in sorted.iter().enumerate() {
-        while end > index && 0.5 * x + 0.5 * sorted[end - 1] > threshold {
-            end -= 1;
-        }
-        if end <= index {
-            break;
-        }
-        count += end - index;
-    }
-    count
-}
-
-/// `rank` counts from 1.
-pub(crate) fn difference(a: &[f64], b: &[f64], rank: usize) -> f64 {
-    select(&Differences { a, b }, rank)
-}
-
-pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
-    let mut count = 0;
-    let mut end = 0;
-    for &x in a {
-        while end < b.len() && b[end] - x <= threshold {
-            end += 1;
-        }
-        count += end;
-    }
-    count
 }
 
 /// Thresholds around the value sought, and the pairs at or below each.
@@ -245,7 +255,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sorted(mut samples: Vec<f64>) -> Vec<f64> {
+    fn in_order(mut samples: Vec<f64>) -> Vec<f64> {
         samples.sort_unstable_by(f64::total_cmp);
         samples
     }
@@ -253,13 +263,14 @@ mod tests {
     proptest! {
         #[test]
         fn walsh_averages_are_those_of_a_full_sort(samples in prop::collection::vec(-5i32..5, 1..40)) {
-            let x = sorted(samples.into_iter().map(|v| f64::from(v) * 0.3).collect());
-            let all = sorted((0..x.len())
+            let x = in_order(samples.into_iter().map(|v| f64::from(v) * 0.3).collect());
+            let means = Means(x.clone());
+            let all = in_order((0..x.len())
                 .flat_map(|i| (i..x.len()).map(move |j| (i, j)))
                 .map(|(i, j)| 0.5 * x[i] + 0.5 * x[j])
                 .collect());
             for (index, expected) in all.iter().enumerate() {
-                prop_assert_eq!(walsh_average(&x, index + 1), *expected);
+                prop_assert_eq!(means.nth(index + 1), *expected);
             }
         }
 
@@ -268,17 +279,18 @@ mod tests {
             a in prop::collection::vec(-1e3f64..1e3, 1..30),
             b in prop::collection::vec(-1e3f64..1e3, 1..30),
         ) {
-            let (a, b) = (sorted(a), sorted(b));
-            let all = sorted(a.iter().flat_map(|x| b.iter().map(move |y| y - x)).collect());
+            let (a, b) = (in_order(a), in_order(b));
+            let differences = Differences::new(&a, &b).unwrap();
+            let all = in_order(a.iter().flat_map(|x| b.iter().map(move |y| y - x)).collect());
             for (index, expected) in all.iter().enumerate() {
-                prop_assert_eq!(difference(&a, &b, index + 1), *expected);
+                prop_assert_eq!(differences.nth(index + 1), *expected);
             }
         }
     }
 
     /// Counts the passes over the pairs.
     struct Counted<'a> {
-        of: Means<'a>,
+        of: &'a Means,
         walks: std::cell::Cell<u32>,
     }
 
@@ -307,14 +319,14 @@ mod tests {
 
     #[track_caller]
     fn walks(samples: Vec<f64>) -> u32 {
-        let x = sorted(samples);
-        let count = Means(&x).count();
+        let means = Means(in_order(samples));
+        let count = means.count();
         let mut most = 0;
         for rank in [1, count / 20, count / 2, count / 2 + 1, count - count / 20, count] {
-            let counted = Counted { of: Means(&x), walks: 0.into() };
+            let counted = Counted { of: &means, walks: 0.into() };
             let found = select(&counted, rank);
-            assert!(walsh_averages_up_to(&x, found) >= rank, "rank {rank}: {found}");
-            assert!(walsh_averages_up_to(&x, found.next_down()) < rank, "rank {rank}: {found}");
+            assert!(means.up_to(found) >= rank, "rank {rank}: {found}");
+            assert!(means.up_to(found.next_down()) < rank, "rank {rank}: {found}");
             most = most.max(counted.walks.get());
         }
         most

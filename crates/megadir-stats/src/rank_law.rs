@@ -4,12 +4,12 @@
 //! Wilcoxon, *Biometrics Bulletin* 1 (1945); Mann and Whitney, *Annals of Mathematical Statistics* 18 (1947);
 //! Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition.
 
-use crate::distribution::{normal_cumulative, student_critical, tail_of};
+use crate::distribution::{last_within, normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
 use crate::{Estimate, Interval, quantile};
 
 /// Counts stay below 2^53.
-pub(crate) const EXACT_COUNT_MAX: usize = 50;
+const EXACT_COUNT_MAX: usize = 50;
 
 /// Symmetric over 0 to `max`.
 pub(crate) struct RankLaw {
@@ -60,19 +60,7 @@ impl RankLaw {
 
     /// Cumulative probability at most `tail`; `None` if 0 already exceeds it.
     pub(crate) fn critical(&self, tail: f64) -> Option<usize> {
-        let (mut fits, mut too_large) = (0, self.max + 1);
-        if self.cumulative(fits) > tail {
-            return None;
-        }
-        while too_large - fits > 1 {
-            let middle = fits.midpoint(too_large);
-            if self.cumulative(middle) <= tail {
-                fits = middle;
-            } else {
-                too_large = middle;
-            }
-        }
-        Some(fits)
+        last_within(self.max + 1, tail, |sum| self.cumulative(sum))
     }
 
     fn normal(max: usize, variance: f64) -> Self {

@@ -9,72 +9,37 @@
 //! independent samples of a version; runs are. Rank tests have no interval at 95 % for three runs against
 //! three.
 
-use crate::descriptive::{finite, logs, mean, midranks};
-use crate::distribution::{normal_critical, student_critical, student_two_sided, tail_of};
+use crate::descriptive::{finite, logs, mean, mean_and_squares, midranks};
+use crate::distribution::{normal_critical, tail_of};
+use crate::hypothesis::StudentMean;
 use crate::{Estimate, Interval};
 
 pub const RUNS_MIN: usize = 3;
 
-/// Returns the ratio new / old of run times (one time a run), with its interval.
-///
-/// The ratio of the geometric means with Welch's interval on logarithms: Student's distribution with
-/// Satterthwaite's degrees of freedom. Runs of one version are assumed to be about log-normal; versions may
+/// Difference new - old of the mean logarithms of run times (one time a run): Welch's test, Student's distribution
+/// with Satterthwaite's degrees of freedom. Runs of one version are assumed to be about log-normal; versions may
 /// scatter differently. `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not positive and
 /// finite, or if all times of each side are equal. References: Welch, *Biometrika* 34 (1947); Satterthwaite,
 /// *Biometrics Bulletin* 2 (1946); Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
-pub fn ratio_over_runs(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
-    let means = RunMeans::of_times(new, old)?;
-    Some(Estimate { value: means.difference(), interval: means.interval(confidence)? }.exp())
+pub(crate) fn welch_of_times(new: &[f64], old: &[f64]) -> Option<StudentMean> {
+    welch(&logs(new, RUNS_MIN)?, &logs(old, RUNS_MIN)?)
 }
 
-pub(crate) struct RunMeans {
-    difference: f64,
-    standard_error: f64,
-    degrees: f64,
-    runs: usize,
-}
-
-impl RunMeans {
-    pub(crate) fn of_times(new: &[f64], old: &[f64]) -> Option<Self> {
-        Self::of(&logs(new, RUNS_MIN)?, &logs(old, RUNS_MIN)?)
-    }
-
-    fn of(new: &[f64], old: &[f64]) -> Option<Self> {
-        let [(new_mean, new_part), (old_mean, old_part)] = [mean_and_variance(new)?, mean_and_variance(old)?];
-        let variance = new_part + old_part;
-        let each = [(new_part, new.len()), (old_part, old.len())];
-        let degrees =
-            variance.powi(2) / each.map(|(part, n)| part.powi(2) / (n as f64 - 1.0)).iter().sum::<f64>();
-        (variance > 0.0 && degrees.is_finite()).then(|| Self {
-            difference: new_mean - old_mean,
-            standard_error: variance.sqrt(),
-            degrees,
-            runs: new.len().min(old.len()),
-        })
-    }
-
-    pub(crate) fn difference(&self) -> f64 {
-        self.difference
-    }
-
-    pub(crate) fn runs(&self) -> usize {
-        self.runs
-    }
-
-    pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
-        let half = student_critical(self.degrees, tail_of(confidence)?) * self.standard_error;
-        Some(Interval { low: self.difference - half, high: self.difference + half })
-    }
-
-    /// Consistent with [`Self::interval`].
-    pub(crate) fn p(&self) -> f64 {
-        student_two_sided(self.degrees, self.difference / self.standard_error)
-    }
+fn welch(new: &[f64], old: &[f64]) -> Option<StudentMean> {
+    let [(new_mean, new_part), (old_mean, old_part)] = [mean_and_variance(new)?, mean_and_variance(old)?];
+    let variance = new_part + old_part;
+    let each = [(new_part, new.len()), (old_part, old.len())];
+    let degrees =
+        variance.powi(2) / each.map(|(part, n)| part.powi(2) / (n as f64 - 1.0)).iter().sum::<f64>();
+    (variance > 0.0 && degrees.is_finite()).then(|| StudentMean {
+        mean: new_mean - old_mean,
+        standard_error: variance.sqrt(),
+        degrees,
+    })
 }
 
 fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
-    let center = mean(samples)?;
-    let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
+    let (center, squares) = mean_and_squares(samples)?;
     let count = samples.len() as f64;
     Some((center, squares / (count - 1.0) / count))
 }
@@ -105,36 +70,20 @@ pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
     })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowerLaw {
-    /// 0 is constant, 1 is linear.
-    pub exponent: f64,
-    /// Value at x = 1, in the unit of y.
-    pub coefficient: f64,
-}
-
-impl PowerLaw {
-    /// Value at `x`, in the unit of y.
-    pub fn at(&self, x: f64) -> f64 {
-        self.coefficient * x.powf(self.exponent)
-    }
-}
-
-/// Fits a power law by least squares on logarithms. `None` if the lengths differ, a value is not positive and
-/// finite, or there are fewer than two different x. Reference: Warton et al., *Biological Reviews* 81 (2006).
-pub fn power_law(x: &[f64], y: &[f64]) -> Option<PowerLaw> {
+/// Exponent of a power law, fitted by least squares on logarithms: 0 is constant, 1 is linear. `None` if the lengths
+/// differ, a value is not positive and finite, or there are fewer than two different x. Reference: Warton et al.,
+/// *Biological Reviews* 81 (2006).
+pub fn power_law(x: &[f64], y: &[f64]) -> Option<f64> {
     if x.len() != y.len() {
         return None;
     }
     let (x, y) = (logs(x, 2)?, logs(y, 2)?);
-    let (x_mean, y_mean) = (mean(&x)?, mean(&y)?);
-    let squares: f64 = x.iter().map(|x| (x - x_mean).powi(2)).sum();
+    let ((x_mean, squares), y_mean) = (mean_and_squares(&x)?, mean(&y)?);
     if x.iter().all(|value| *value == x[0]) || squares == 0.0 {
         return None;
     }
     let products: f64 = x.iter().zip(&y).map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
-    let exponent = products / squares;
-    Some(PowerLaw { exponent, coefficient: (y_mean - exponent * x_mean).exp() })
+    Some(products / squares)
 }
 
 fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
@@ -166,15 +115,18 @@ fn kendall_variance(x: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Judging, Method, Verdict, judge_family_of_runs};
+    use crate::hypothesis::Test;
+    use crate::{Judgement, Judging, Method, Verdict, judge_family_of_runs};
+
+    const JUDGING: Judging = Judging { band: 0.03, looks: 1 };
 
     #[test]
     fn the_printed_example_is_recovered() {
         // Student's sleep data as in R's manual: t.test(extra ~ group, data = sleep).
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
-        let means = RunMeans::of(&first, &second).unwrap();
-        assert!((means.difference() / means.standard_error + 1.8608).abs() < 5e-5);
+        let means = welch(&first, &second).unwrap();
+        assert!((means.mean / means.standard_error + 1.8608).abs() < 5e-5);
         assert!((means.degrees - 17.776).abs() < 5e-4, "{}", means.degrees);
         assert!((means.p() - 0.079_39).abs() < 5e-6, "{}", means.p());
         let Interval { low, high } = means.interval(0.95).unwrap();
@@ -183,11 +135,14 @@ mod tests {
 
     #[test]
     fn too_few_runs_or_runs_without_scatter_have_no_interval() {
-        assert!(ratio_over_runs(&[1.0, 2.0], &[1.0, 2.0, 3.0], 0.95).is_none());
-        assert!(ratio_over_runs(&[2.0; 3], &[1.0; 3], 0.95).is_none());
-        assert!(ratio_over_runs(&[0.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.95).is_none());
-        assert!(ratio_over_runs(&[f64::NAN, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.95).is_none());
-        assert!(ratio_over_runs(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 1.0).is_none());
+        let judged = |new: &[f64], old: &[f64]| -> Option<Judgement> {
+            judge_family_of_runs(&[(new.to_vec(), old.to_vec())], JUDGING)[0]
+        };
+        assert!(judged(&[1.0, 2.0], &[1.0, 2.0, 3.0]).is_none());
+        assert!(judged(&[2.0; 3], &[1.0; 3]).is_none());
+        assert!(judged(&[0.0, 2.0, 3.0], &[1.0, 2.0, 3.0]).is_none());
+        assert!(judged(&[f64::NAN, 2.0, 3.0], &[1.0, 2.0, 3.0]).is_none());
+        assert!(welch(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]).unwrap().interval(1.0).is_none());
     }
 
     #[test]
@@ -195,7 +150,7 @@ mod tests {
         let old = vec![100.0, 101.0, 99.5, 100.4];
         let times = |factor: f64| old.iter().rev().map(|ns| ns * factor).collect::<Vec<f64>>();
         let family = [(times(1.2), old.clone()), (times(1.001), old.clone()), (vec![1.0], old.clone())];
-        let judged = judge_family_of_runs(&family, Judging { band: 0.03, looks: 1 });
+        let judged = judge_family_of_runs(&family, JUDGING);
         let verdicts: Vec<_> = judged.iter().map(|one| one.map(|one| (one.verdict, one.method))).collect();
         let over_runs = |verdict| Some((verdict, Method::Welch { runs: 4 }));
         let expected =

@@ -97,7 +97,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 /// test, the interval excludes the null value exactly if the adjusted p value is at most `family_alpha`. The
 /// decisions control the family-wise error; the intervals of rejected contrasts do not cover jointly. NaN is
 /// treated as in [`holm`]. References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008).
-pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
+pub(crate) fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
     let mut stopped_at = None;
     for step in steps(p_values) {
@@ -170,6 +170,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_level_panics(p in prop::collection::vec(prop::num::f64::ANY, 0..12), alpha in prop::num::f64::ANY) {
+            prop_assert_eq!(holm_confidences(&p, alpha).len(), p.len());
+        }
+
         #[test]
         fn level_agrees_with_adjusted_p(p in prop::collection::vec(0.0f64..0.2, 1..12)) {
             let adjusted = holm(&p);

@@ -183,12 +183,6 @@ fn hodges_lehmann() {
 }
 
 #[test]
-fn wilcoxon_signed_rank_p() {
-    let p = megadir_stats::wilcoxon_signed_rank_p(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(p, Some(2.0 / 64.0));
-}
-
-#[test]
 fn paired_ratio() {
     let old_ns = [100.0, 120.0, 90.0, 110.0, 105.0, 95.0, 101.0];
     let new_ns: Vec<f64> = old_ns.iter().map(|t| t * 0.9).collect();
@@ -200,14 +194,6 @@ fn paired_ratio() {
 fn log_ratios() {
     assert_eq!(megadir_stats::log_ratios(&[2.0, 3.0], &[2.0, 3.0]), Some(vec![0.0, 0.0]));
     assert_eq!(megadir_stats::log_ratios(&[2.0], &[0.0]), None);
-}
-
-#[test]
-fn unpaired_ratio() {
-    let old_ns = [100.0, 101.0, 99.0, 102.0, 98.0];
-    let new_ns = [80.0, 81.0, 79.5, 82.0, 78.0, 80.5];
-    let ratio = megadir_stats::unpaired_ratio(&new_ns, &old_ns, 0.95).expect("enough times");
-    assert!((ratio.value - 0.8).abs() < 0.01 && ratio.interval.high < 0.85);
 }
 
 #[test]
@@ -275,14 +261,6 @@ fn quantile_intervals() {
 }
 
 #[test]
-fn ratio_over_runs() {
-    let old_ns = [100.0, 104.0, 98.0];
-    let new_ns = [151.0, 147.0, 155.0, 149.0];
-    let ratio = megadir_stats::ratio_over_runs(&new_ns, &old_ns, 0.95).expect("three runs a side");
-    assert!((ratio.value - 1.5).abs() < 0.02 && ratio.interval.low > 1.3);
-}
-
-#[test]
 fn theil_sen() {
     let round = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
     let time_ns = [10.0, 12.0, 14.0, 16.0, 90.0, 20.0];
@@ -295,9 +273,8 @@ fn theil_sen() {
 fn power_law() {
     let entries = [1e3, 1e4, 1e5];
     let time_ns = [2e3, 2e5, 2e7];
-    let curve = megadir_stats::power_law(&entries, &time_ns).expect("three points");
-    assert!((curve.exponent - 2.0).abs() < 1e-12);
-    assert!((curve.coefficient - 0.002).abs() < 1e-12);
+    let exponent = megadir_stats::power_law(&entries, &time_ns).expect("three points");
+    assert!((exponent - 2.0).abs() < 1e-12);
 }
 
 #[test]
@@ -326,37 +303,6 @@ fn narrow_enough() {
 #[test]
 fn holm() {
     assert_eq!(megadir_stats::holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
-}
-
-#[test]
-fn holm_confidences() {
-    let levels = megadir_stats::holm_confidences(&[0.001, 0.5, 0.2], 0.06);
-    assert_eq!(levels, [1.0 - 0.02, 1.0 - 0.03, 1.0 - 0.03]);
-}
-
-#[test]
-fn judgement() {
-    let log_ratios = [0.20, 0.22, 0.18, 0.21, 0.19, 0.2, 0.23];
-    let judgement = megadir_stats::verdict(&log_ratios, 0.95, 0.03).expect("seven rounds");
-    assert!(judgement.ratio.value > 1.2 && judgement.adjusted.low > 1.0);
-}
-
-#[test]
-fn verdict() {
-    use megadir_stats::Verdict;
-    let slower: Vec<f64> = (0..30).map(|round| 0.1 + f64::from(round % 7) * 0.001).collect();
-    let judgement = megadir_stats::verdict(&slower, 0.95, 0.03).expect("thirty rounds");
-    assert_eq!(judgement.verdict, Verdict::Slower { negligible: false });
-}
-
-#[test]
-fn judge_family() {
-    use megadir_stats::{Verdict, judge_family};
-    let faster: Vec<f64> = (0..30).map(|round| -0.2 + f64::from(round % 5) * 0.01).collect();
-    let judgements = judge_family(&[faster, vec![0.0; 3]], 0.03);
-    let first = judgements[0].expect("thirty rounds");
-    assert_eq!(first.verdict, Verdict::Faster { negligible: false });
-    assert!(judgements[1].is_none());
 }
 
 #[test]

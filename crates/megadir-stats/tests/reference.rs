@@ -100,8 +100,6 @@ fn paired_differences() {
     for case in list(&document(), "paired") {
         let differences = numbers(&case["differences"]);
         let name = format!("{} differences", differences.len());
-        let p = stats::wilcoxon_signed_rank_p(&differences);
-        assert_close(p, &case["wilcoxon_signed_rank_p"], &name);
         let estimate = |confidence| stats::hodges_lehmann(&differences, confidence);
         assert_levels(list(case, "hodges_lehmann"), estimate, &name);
     }
@@ -133,9 +131,7 @@ fn fits() {
         let name = format!("{} points", x.len());
         let slope = |confidence| stats::theil_sen(&x, &y, confidence);
         assert_levels(list(case, "theil_sen"), slope, &name);
-        let curve = stats::power_law(&x, &y).unwrap();
-        assert_close(Some(curve.exponent), &case["power_law"][0], &name);
-        assert_close(Some(curve.coefficient), &case["power_law"][1], &name);
+        assert_close(stats::power_law(&x, &y), &case["power_law"], &name);
     }
 }
 

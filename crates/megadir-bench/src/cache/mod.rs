@@ -19,7 +19,7 @@ mod windows;
 use std::collections::HashSet;
 
 use megadir::Dir;
-use megadir_record::{Arm, ArmId, CacheState, DataId, DataSource, Note, Plan, Sample, When};
+use megadir_record::{Arm, ArmId, CacheState, DataId, DataSource, Note, Plan, Sample, When, Work};
 use megadir_stats::permutation::SplitMix64;
 use system::System;
 
@@ -53,19 +53,13 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     facts.collect()
 }
 
-#[cfg_attr(windows, expect(dead_code, reason = "only Linux reports cached objects"))]
-struct ColdTarget<'a> {
-    data: DataId,
-    deep: bool,
-    entries: u64,
-    sample: &'a [Sampled],
-    file_system: &'a str,
-}
-
 pub(crate) trait Directories {
     fn of(&self, data: DataId) -> &Dir;
 
     fn remount(&mut self, data: DataId) -> Result<(), WorkError>;
+
+    /// Opens a directory by its name again: a command may have put another one in its place.
+    fn reopen(&mut self, data: DataId) -> Result<(), WorkError>;
 
     /// Removes the files of a data set and makes identical ones, written to disk.
     fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError>;
@@ -183,6 +177,9 @@ impl Caches {
             self.warm_arm(work, stopwatch, before, directory)?;
         }
         work.setup(&before.block_in(directory))?;
+        if matches!(&planned.work, Work::Command(work) if work.prepare.is_some()) {
+            directories.reopen(planned.data)?;
+        }
         if planned.cache.is_cold() {
             let evicted = self.evict(planned.cache, planned.data, directories, control);
             self.forget(planned.cache, before);
@@ -262,9 +259,7 @@ impl Caches {
             CacheState::DataCold => {}
             CacheState::VfsCold | CacheState::FsCold => self.draw(data, directories.of(data), control)?,
         }
-        let Set { deep, entries, ref sample, ref file_system, .. } = self.sets[data.0 as usize];
-        let evicted = ColdTarget { data, deep, entries, sample, file_system };
-        self.system.evict(state, &evicted, directories, control)
+        self.system.evict(state, (data, &self.sets[data.0 as usize]), directories, control)
     }
 
     /// Samples the names again if they are gone: the arms make their own files.

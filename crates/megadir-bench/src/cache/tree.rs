@@ -13,7 +13,7 @@ use crate::os::{self, At, Borrowed};
 
 /// Each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
-pub(super) const SAMPLE_MAX: usize = 64;
+const SAMPLE_MAX: usize = 64;
 
 pub(super) struct Found<'a> {
     pub(super) parent: Borrowed<'a>,
@@ -47,14 +47,12 @@ fn each_below(
     control: RunControl<'_>,
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
-    let mut seen = 0_u32;
+    let mut seen = 0_u64;
     let mut ended = None;
     let listed = os::each_entry(directory, &mut |name, kind| {
         let mut one = || {
             seen += 1;
-            if seen.is_multiple_of(256) {
-                control.check()?;
-            }
+            control.check_every(256, seen)?;
             if kind == FileType::Unknown {
                 return Ok(());
             }
@@ -64,8 +62,10 @@ fn each_below(
             }
             let child = match os::open_on_this_mount(directory, name) {
                 Ok(child) => child,
-                Err(error) if is_gone_or_elsewhere(&error) => return Ok(()),
-                Err(error) => return Err(failed(error)),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::CrossesDevices => return Ok(()),
+                    _ => return Err(failed(error)),
+                },
             };
             let length = below.len();
             below.extend_from_slice(name);
@@ -84,10 +84,6 @@ fn each_below(
         None => listed.map_err(failed)?,
     }
     Ok(control.check()?)
-}
-
-fn is_gone_or_elsewhere(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::CrossesDevices)
 }
 
 fn failed(source: io::Error) -> WorkError {
@@ -120,11 +116,13 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), WorkError> {
-        match os::status(found.parent, found.name) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed(error)),
+        if os::if_there(os::status(found.parent, found.name)).map_err(failed)?.is_some() {
+            self.draw(found);
         }
+        Ok(())
+    }
+
+    pub(super) fn draw(&mut self, found: &Found<'_>) {
         self.seen += 1;
         let place = match self.sample.len() {
             length if length < SAMPLE_MAX => length,
@@ -137,6 +135,5 @@ impl<'a> Pass<'a> {
                 None => self.sample.push(path),
             }
         }
-        Ok(())
     }
 }

@@ -129,10 +129,8 @@ fn look_at(
     content: Content,
     task: &mut Task<'_>,
 ) -> Result<(Found, u64), Failed> {
-    match os::status(leaf, name) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Found::Nothing, task.size_bytes)),
-        Err(error) => return Err(error.into()),
-        Ok(_) => {}
+    if os::if_there(os::status(leaf, name))?.is_none() {
+        return Ok((Found::Nothing, task.size_bytes));
     }
     let (found, file) = existing(leaf, name, content, task)?;
     Ok((found, file.map_or(0, |(_, there)| task.size_bytes - there)))

@@ -97,11 +97,7 @@ impl<'a> Filling<'a> {
                 progress(FillProgress { done: index, of });
                 stop.load(Ordering::Relaxed)
             };
-            if index.is_multiple_of(STEP) && stopped() {
-                self.filled.stopped = true;
-                return Ok(());
-            }
-            if !self.one(&mut stopped)? {
+            if index.is_multiple_of(STEP) && stopped() || !self.one(&mut stopped)? {
                 self.filled.stopped = true;
                 return Ok(());
             }
@@ -258,10 +254,7 @@ fn write_in(
 }
 
 fn refused(dir: Borrowed<'_>, step: Step, error: io::Error) -> Failed {
-    match limit_met(dir, step, &error) {
-        Some(met) => Failed::Met(met),
-        None => Failed::Io(error),
-    }
+    limit_met(dir, step, &error).map_or(Failed::Io(error), Failed::Met)
 }
 
 fn limit_met(dir: Borrowed<'_>, step: Step, error: &io::Error) -> Option<Box<Explanation>> {
@@ -404,11 +397,7 @@ impl<'a> Tree<'a> {
             Err(error) if make && error.kind() == ErrorKind::NotFound => {}
             opened => return opened,
         }
-        match os::make_directory(self.deepest(), name) {
-            Ok(()) => self.made += 1,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
+        self.made += u64::from(os::is_new(os::make_directory(self.deepest(), name))?);
         os::open_on_this_mount(self.deepest(), name)
     }
 }

@@ -63,10 +63,7 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
             return Err(format!("unknown distribution of sizes '{law}': {}", choices(law, known)));
         }
     };
-    match sizes.contradiction() {
-        Some(reason) => Err(format!("'{text}': {reason}")),
-        None => Ok(sizes),
-    }
+    sizes.contradiction().map_or(Ok(sizes), |reason| Err(format!("'{text}': {reason}")))
 }
 
 pub fn parse_content(text: &str) -> Result<ContentKind, String> {
@@ -81,10 +78,7 @@ pub fn parse_content(text: &str) -> Result<ContentKind, String> {
 pub fn parse_spread(text: &str) -> Result<Spread, String> {
     if let Some(files) = text.strip_prefix("per-directory:") {
         let spread = Spread::PerDirectory { files: count(files)? };
-        return match Places::new(&spread, 0) {
-            Ok(_) => Ok(spread),
-            Err(error) => Err(error.to_string()),
-        };
+        return Places::new(&spread, 0).map(|_| spread).map_err(|error| error.to_string());
     }
     if text == "per-directory" {
         return Err(format!("'{text}' has no number of files: write per-directory:200"));

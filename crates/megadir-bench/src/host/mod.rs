@@ -32,6 +32,13 @@ pub fn machine(directory: &Path, program: &Program) -> std::io::Result<Machine> 
     Ok(describe(crate::os::open_directory(directory)?.at(), program))
 }
 
+/// Names of the bits of `mask`. Unknown bits are numbers, since they may matter too.
+fn named(mask: u32, names: &[(u32, &str)]) -> Vec<String> {
+    let set = (0..u32::BITS).map(|place| 1 << place).filter(|bit| mask & bit != 0);
+    let name = |bit: u32| names.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());
+    set.map(|bit| name(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub commit: Option<String>,
@@ -159,14 +166,7 @@ mod tests {
     fn what_the_description_tells_is_noted() {
         let directory = Dir::open(std::env::temp_dir()).unwrap();
         let here = host::describe(directory.at(), &Program { commit: None, by: None });
-        let quiet = Pressure {
-            load_1m: Some(0.0),
-            cpu_some_10s_percent: None,
-            io_some_10s_percent: None,
-            memory_some_10s_percent: None,
-            dirty_bytes: None,
-            others_busy_percent: Some(3.0),
-        };
+        let quiet = Pressure { load_1m: Some(0.0), others_busy_percent: Some(3.0), ..Pressure::default() };
         let plain = Machine { wine: None, governor: None, power_plan: None, pressure: quiet.clone(), ..here };
         assert_eq!(standing(&plain), []);
         let full = Machine { power_plan: Some("High performance".into()), ..plain.clone() };

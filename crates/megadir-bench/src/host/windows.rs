@@ -76,14 +76,7 @@ pub(crate) fn pressure() -> Pressure {
     std::thread::sleep(WATCHED);
     let others_busy_percent =
         before.zip(system::processor_times()).and_then(|(before, after)| busy(before, after));
-    Pressure {
-        load_1m: None,
-        cpu_some_10s_percent: None,
-        io_some_10s_percent: None,
-        memory_some_10s_percent: None,
-        dirty_bytes: None,
-        others_busy_percent,
-    }
+    Pressure { others_busy_percent, ..Pressure::default() }
 }
 
 fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {

@@ -120,11 +120,7 @@ pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Optio
 }
 
 pub(crate) fn features(flags: u32) -> Vec<String> {
-    let named =
-        |bit: u32| VOLUME_FLAGS.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());
-    let set = (0..u32::BITS).map(|place| 1 << place).filter(|bit| flags & bit != 0);
-    let features = set.filter(|bit| ![VOLUME_COMPRESSED, VOLUME_READ_ONLY].contains(bit));
-    features.map(|bit| named(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
+    super::named(flags & !(VOLUME_COMPRESSED | VOLUME_READ_ONLY), VOLUME_FLAGS)
 }
 
 #[derive(Clone, Copy, Debug, Default)]

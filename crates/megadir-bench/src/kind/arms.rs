@@ -9,12 +9,6 @@ use megadir_record::{
 use crate::note::NoteKind;
 use crate::request::BackendFact;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CacheChoice {
-    pub(crate) state: CacheState,
-    pub(crate) name: String,
-}
-
 /// Name, and an arm for each size.
 pub(crate) type Series = (String, Vec<ArmId>);
 
@@ -32,7 +26,10 @@ impl<'a> Arms<'a> {
     }
 
     pub(crate) fn baseline(&mut self, data: DataId, work: Work) -> ArmId {
-        let axes = self.axes(&work, data);
+        self.baseline_at(self.axes(&work, data), data, work)
+    }
+
+    pub(crate) fn baseline_at(&mut self, axes: Axes, data: DataId, work: Work) -> ArmId {
         let id = self.push_at(axes.clone(), Role::Baseline, data, work.clone(), (0, 0));
         self.push_at(Axes { itself: true, ..axes }, Role::AgainstItself, data, work, (0, 0));
         id
@@ -51,10 +48,7 @@ impl<'a> Arms<'a> {
     }
 
     pub(crate) fn join(&mut self, id: ArmId, group: &str) {
-        let groups = &mut self.planned[id.0 as usize].groups;
-        if !groups.iter().any(|name| name == group) {
-            groups.push(group.to_owned());
-        }
+        join(&mut self.planned, id, group);
     }
 
     /// Data set of `entries` created files, added if necessary. `None` on the user's own directory, which has
@@ -116,15 +110,7 @@ impl<'a> Arms<'a> {
     }
 
     pub(crate) fn pairs(&mut self, name: &str, title: &str, pairs: Vec<Pair>) {
-        if pairs.is_empty() {
-            return;
-        }
-        for pair in &pairs {
-            self.join(pair.arm, name);
-            self.join(pair.to, name);
-        }
-        let rule = GroupRule::Pairs { pairs };
-        self.groups.push(Group::new(name, title, false, rule));
+        add_pairs(&mut self.planned, &mut self.groups, (name, title), pairs);
     }
 
     pub(crate) fn answers(&mut self, name: &str) {
@@ -185,5 +171,27 @@ impl<'a> Arms<'a> {
             }
             work => Axes::of_work(work, entries),
         }
+    }
+}
+
+fn join(arms: &mut [Arm], id: ArmId, group: &str) {
+    let groups = &mut arms[id.0 as usize].groups;
+    if !groups.iter().any(|name| name == group) {
+        groups.push(group.to_owned());
+    }
+}
+
+/// Adds a group of pairs, if there are any.
+pub(crate) fn add_pairs(
+    arms: &mut [Arm],
+    groups: &mut Vec<Group>,
+    (name, title): (&str, &str),
+    pairs: Vec<Pair>,
+) {
+    for id in pairs.iter().flat_map(|pair| [pair.arm, pair.to]) {
+        join(arms, id, name);
+    }
+    if !pairs.is_empty() {
+        groups.push(Group::new(name, title, false, GroupRule::Pairs { pairs }));
     }
 }

@@ -100,13 +100,9 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
         rows.push((entries, created, removed));
     }
     let Some((&(few, created, removed), larger)) = rows.split_first() else { return };
-    let pair = |what: &str, entries, arm, to| Pair {
-        what: format!("{what} among {}", grouped(entries)),
-        than: format!("{what} among {}", grouped(few)),
-        at: "files that come and go".into(),
-        wall_time: false,
-        arm,
-        to,
+    let pair = |what: &str, entries, arm, to| {
+        let among = |entries| format!("{what} among {}", grouped(entries));
+        Pair::new(among(entries), among(few), "files that come and go", (arm, to))
     };
     let pairs = larger.iter().flat_map(|&(entries, create, remove)| {
         [pair("creating", entries, create, created), pair("removing", entries, remove, removed)]
@@ -169,9 +165,7 @@ impl Workload for FillUntilFull {
         let names = Names { scheme: self.scheme, seed: self.block_seed };
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0.. {
-            if index % STEP == 0 {
-                block.control.check()?;
-            }
+            block.control.check_every(STEP, index)?;
             match os::create(directory.at(), names.write(index, &mut buffer)) {
                 Ok(file) => drop(file),
                 Err(error) => {

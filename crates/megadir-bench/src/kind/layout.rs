@@ -1,6 +1,6 @@
 //! The same files in different layouts: written, then read back.
 
-use megadir_record::axes::{directories_words, order_words};
+use megadir_record::axes::order_words;
 use megadir_record::{
     Access, ArmId, Axes, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation, Order,
     Pair, Role, Spread, SyncPolicy, When, WorkerKind, Workers,
@@ -27,7 +27,7 @@ pub struct LayoutSpec {
     /// Threads that write one tree; a single thread reads and lists.
     #[serde(default = "one")]
     pub writers: u32,
-    #[serde(skip, default = "thread")]
+    #[serde(skip)]
     pub worker_kind: WorkerKind,
     pub sync: SyncPolicy,
 }
@@ -38,10 +38,6 @@ fn both() -> Vec<MakeDirectories> {
 
 fn one() -> u32 {
     1
-}
-
-fn thread() -> WorkerKind {
-    WorkerKind::Thread
 }
 
 impl LayoutSpec {
@@ -89,14 +85,7 @@ pub(crate) fn layouts(
         let allowed = "name at least two different layouts; all are compared with the first";
         return Err(PlanError::value("the layouts", spec.layouts.join(","), allowed));
     };
-    let pair = |variant: &Variant, at: &str, arm, to| Pair {
-        what: variant.name.clone(),
-        than: flat.name.clone(),
-        at: at.into(),
-        wall_time: false,
-        arm,
-        to,
-    };
+    let pair = |variant: &Variant, at: &str, arm, to| Pair::new(&variant.name, &flat.name, at, (arm, to));
     let written =
         others.iter().map(|(variant, arm)| pair(variant, "writing all files", arm.create, base.create));
     let written = written.collect();
@@ -165,17 +154,14 @@ fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
     let mut variants = Vec::new();
     for layout in &spec.layouts {
         let spread = parse_spread(layout).map_err(|reason| PlanError::Data { reason })?;
-        if spread.is_flat() {
-            let axes = Axes { layout: Some(layout.clone()), ..Axes::default() };
-            let directories = MakeDirectories::OnDemand;
-            variants.push(Variant { name: layout.clone(), axes, spread, directories });
-            continue;
-        }
-        for directories in &spec.directories {
-            let axes =
-                Axes { layout: Some(layout.clone()), directories: Some(*directories), ..Axes::default() };
-            let name = format!("{layout}, {}", directories_words(*directories));
-            variants.push(Variant { name, axes, spread: spread.clone(), directories: *directories });
+        let moments = match spread.is_flat() {
+            true => vec![None],
+            false => spec.directories.iter().copied().map(Some).collect(),
+        };
+        for directories in moments {
+            let axes = Axes { layout: Some(layout.clone()), directories, ..Axes::default() };
+            let (name, directories) = (axes.name(), directories.unwrap_or(MakeDirectories::OnDemand));
+            variants.push(Variant { name, axes, spread: spread.clone(), directories });
         }
     }
     Ok(variants)

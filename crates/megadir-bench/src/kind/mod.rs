@@ -44,7 +44,9 @@ use stat_some::{Ask, StatSomeSpec};
 #[cfg(target_os = "linux")]
 pub use command::launch;
 pub use command::program_facts;
-pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
+pub(crate) use command::{Fingerprint, fingerprint};
+#[cfg(target_os = "linux")]
+pub(crate) use command::{Program, printed_otherwise};
 pub use files::{RankWorkers, SharedDirectory, prove_shared, serve};
 pub(crate) use list::Listing;
 pub(crate) use lookup::{ABSENT_NAMES, NameSource};
@@ -168,7 +170,6 @@ pub(crate) trait Workload {
     }
 }
 
-/// A block, as its work sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct WorkBlock<'a> {
     pub(crate) directory: &'a Dir,
@@ -177,13 +178,29 @@ pub(crate) struct WorkBlock<'a> {
     pub(crate) control: RunControl<'a>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BlockUsage {
     pub(crate) elapsed_ns: u64,
+    #[serde(with = "UsageFields")]
     pub(crate) usage: Usage,
     /// Peak of the process that did the work, if it was not this one, bytes.
     pub(crate) peak_bytes: Option<u64>,
     pub(crate) ranks: Option<RankTimes>,
+}
+
+impl BlockUsage {
+    pub(crate) fn new(elapsed_ns: u64, usage: Usage) -> Self {
+        Self { elapsed_ns, usage, peak_bytes: None, ranks: None }
+    }
+}
+
+/// As processes and ranks report it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Usage")]
+pub(crate) struct UsageFields {
+    user_ns: u64,
+    system_ns: u64,
+    read_bytes: Option<u64>,
 }
 
 /// With the plan's seed it determines all random choices of a workload.
@@ -251,25 +268,17 @@ fn own_workload<'a>(
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
+        #[cfg(target_os = "linux")]
         Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
+        #[cfg(not(target_os = "linux"))]
+        Work::Command(_) => return Err(WorkError::Program(command::LINUX_ONLY.into())),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
     })
 }
 
-/// Number of names that the arms of a data set need at most.
 pub(crate) fn names_needed(plan: &Plan, data: &Data) -> Option<usize> {
     let of_data = plan.arms.iter().filter(|planned| planned.data == data.id);
     of_data.filter_map(|planned| traits(&planned.work, data.entries).names).max()
-}
-
-/// Names of a data set for all arms of a plan.
-pub(crate) fn names_of(
-    plan: &Plan,
-    data: &Data,
-    directory: &Dir,
-    control: RunControl<'_>,
-) -> Result<NameSource, WorkError> {
-    name_source(plan.seed, data, names_needed(plan, data), directory, control)
 }
 
 /// Names of a data set, computed or drawn from its directory.

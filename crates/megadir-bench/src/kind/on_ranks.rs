@@ -52,7 +52,6 @@ impl<'a> OnRanks<'a> {
     }
 }
 
-/// Each rank does a part of the work.
 fn is_shared(arm: &Arm) -> bool {
     matches!(arm.work, Work::Remove(_))
 }
@@ -108,12 +107,12 @@ impl Workload for OnRanks<'_> {
                 && !(is_shared && whole.counted.entries == 0)
             {
                 let entries = is_shared.then_some(whole.counted.entries);
-                done.push(RankWork { rank, done_ns: whole.elapsed_ns, entries });
+                done.push(RankWork { rank, done_ns: whole.taken.elapsed_ns, entries });
                 all.push(*whole);
             }
         }
         // The record has the last rank's work, or the work of all.
-        let Some(last) = all.iter().max_by_key(|whole| whole.elapsed_ns) else {
+        let Some(last) = all.iter().max_by_key(|whole| whole.taken.elapsed_ns) else {
             return Err(failed(io::Error::other("no rank did the work")));
         };
         let Counted { entries, hash, calls, .. } = last.counted;
@@ -121,19 +120,14 @@ impl Workload for OnRanks<'_> {
             all.iter().all(|whole| (whole.counted.entries, whole.counted.hash) == (entries, hash));
         let (usage, entries, hash) = if is_shared {
             let entries = all.iter().map(|whole| whole.counted.entries).sum();
-            (all.iter().map(Whole::usage).sum(), entries, hash)
+            (all.iter().map(|whole| whole.taken.usage).sum(), entries, hash)
         } else {
-            (last.usage(), entries, if are_equal { hash } else { !hash })
+            (last.taken.usage, entries, if are_equal { hash } else { !hash })
         };
         if last.latency.as_ref().is_some_and(|latency| !stopwatch.merge_written(latency)) {
             return Err(failed(io::Error::other("the times of single operations are inconsistent")));
         }
-        self.taken = Some(BlockUsage {
-            elapsed_ns: last.elapsed_ns,
-            usage,
-            peak_bytes: last.peak_bytes,
-            ranks: self.ranks.times_of(&done),
-        });
+        self.taken = Some(BlockUsage { usage, ranks: self.ranks.times_of(&done), ..last.taken });
         Ok(Counted { entries, hash, calls, written_bytes: 0 })
     }
 
@@ -165,16 +159,8 @@ fn run(
     let (before, start_ns) = (process_usage(), monotonic_ns());
     let counted = work.run(&block, &mut stopwatch)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
-    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
-    Ok(Whole {
-        elapsed_ns: taken.elapsed_ns,
-        user_ns: taken.usage.user_ns,
-        system_ns: taken.usage.system_ns,
-        read_bytes: taken.usage.read_bytes,
-        peak_bytes: taken.peak_bytes,
-        counted,
-        latency: stopwatch.latency(),
-    })
+    let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
+    Ok(Whole { taken, counted, latency: stopwatch.latency() })
 }
 
 fn available(lacking: Option<String>) -> Said {
@@ -230,7 +216,6 @@ struct Blocks {
 type Drawn = (String, u64, Option<usize>);
 
 impl Blocks {
-    /// The arm's work on this rank, and its directory.
     fn work<'b>(
         &'b mut self,
         ranks: &'b RankWorkers,

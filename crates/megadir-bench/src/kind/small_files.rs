@@ -2,15 +2,15 @@
 
 use megadir_record::axes::{sync_words, workers as counted};
 use megadir_record::{
-    Access, AccessBy, ArmId, Axes, CacheState, FileOperation, FileOrder, FileWork, Made, Operation, Order,
-    Pair, Role, Sharing, SyncPolicy, When, WorkerKind, Workers,
+    Access, AccessBy, ArmId, Axes, CacheState, FileOperation, FileOrder, FileWork, Made, Order, Pair, Role,
+    Sharing, SyncPolicy, When, WorkerKind, Workers,
 };
 use serde::Deserialize;
 
-use crate::kind::arms::{Arms, CacheChoice};
+use crate::kind::arms::Arms;
 use crate::kind::files::{Place, WORKERS_MAX};
 use crate::kind::named_kind;
-use crate::request::{PlanError, check_numbers};
+use crate::request::{CacheFact, PlanError, check_numbers};
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -94,7 +94,7 @@ pub(crate) fn small_files(
     spec: &SmallFilesSpec,
     made: &Made,
     entries: u64,
-    states: &[CacheChoice],
+    states: &[CacheFact],
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
     check_numbers("the number of workers", spec.workers.iter().copied(), WORKERS_MAX)?;
@@ -106,10 +106,6 @@ pub(crate) fn small_files(
     else {
         return Err(PlanError::Nothing { reason: "the study has no workers, sync policy or access".into() });
     };
-    let first = states.first();
-    if first.is_none() {
-        return Err(PlanError::Nothing { reason: "none of the requested cache states is available".into() });
-    }
     let mut chains = Chains { spec, made, entries, chain: 0 };
     let mut all = Vec::new();
     for &count in &spec.workers {
@@ -128,7 +124,7 @@ pub(crate) fn small_files(
     // In a shared tree files are accessed by name anyway.
     if spec.sharing == Sharing::Own {
         for &access in &spec.access[1..] {
-            let host = Host { place: 0, sync: spec.sync[0], state: first, access };
+            let host = Host { place: 0, sync: spec.sync[0], state: states.first(), access };
             all.extend(chains.add(fewest, &host, Role::Arm, arms));
         }
     }
@@ -139,11 +135,11 @@ pub(crate) fn small_files(
 struct Host<'a> {
     place: usize,
     sync: SyncPolicy,
-    state: Option<&'a CacheChoice>,
+    state: Option<&'a CacheFact>,
     access: AccessBy,
 }
 
-fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
+fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheFact]) -> Vec<Host<'a>> {
     let host = |place: usize| Host {
         place,
         sync: *spec.sync.get(place).unwrap_or(&spec.sync[0]),
@@ -211,7 +207,7 @@ impl Chains<'_> {
         }
     }
 
-    fn axes(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheChoice>) -> Axes {
+    fn axes(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheFact>) -> Axes {
         let for_state = cold.is_none() && host.place >= self.spec.sync.len();
         let state = || host.state.map_or_else(String::new, |had| had.name.clone());
         Axes {
@@ -221,19 +217,8 @@ impl Chains<'_> {
             worker_kind: named_kind(self.spec.worker_kind, work.workers.count, self.spec.ranks),
             cache: cold.map(|had| had.name.clone()),
             for_cache: for_state.then(state),
-            ..Axes::of(operation(work.operation))
+            ..Axes::of(work.operation.into())
         }
-    }
-}
-
-fn operation(operation: FileOperation) -> Operation {
-    match operation {
-        FileOperation::MakeDirectories => Operation::MakeDirectories,
-        FileOperation::Create => Operation::Write,
-        FileOperation::Read => Operation::Read,
-        FileOperation::Rewrite => Operation::Rewrite,
-        FileOperation::Stat => Operation::Stat,
-        FileOperation::Unlink => Operation::Unlink,
     }
 }
 
@@ -260,44 +245,26 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
         all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
     };
     let scaling = pairs(&|one| one.workers != fewest, &|one| {
-        Some(Pair {
-            what: workers(one),
-            than: counted(fewest),
-            at: one.conditions(),
-            wall_time: true,
-            arm: one.arm,
-            to: find(one, fewest, one.sync, one.cold.as_deref(), one.access)?,
-        })
+        let to = find(one, fewest, one.sync, one.cold.as_deref(), one.access)?;
+        let pair = Pair::new(workers(one), counted(fewest), one.conditions(), (one.arm, to));
+        Some(Pair { wall_time: true, ..pair })
     });
     let durable = pairs(&|one| one.sync != policy && WRITING.contains(&one.operation), &|one| {
-        Some(Pair {
-            what: durable_name(one.sync).into(),
-            than: durable_name(policy).into(),
-            at: format!("{}, {}", one.operation.word(), workers(one)),
-            wall_time: false,
-            arm: one.arm,
-            to: find(one, one.workers, policy, None, one.access)?,
-        })
+        let to = find(one, one.workers, policy, None, one.access)?;
+        let at = format!("{}, {}", one.operation.word(), workers(one));
+        Some(Pair::new(durable_name(one.sync), durable_name(policy), at, (one.arm, to)))
     });
     let cold = pairs(&|one| one.cold.is_some(), &|one| {
-        Some(Pair {
-            what: format!("a {} cache", one.cold.as_deref().unwrap_or_default()),
-            than: format!("a {} cache", CacheState::Warm.name()),
-            at: format!("{}, {}", one.operation.word(), workers(one)),
-            wall_time: false,
-            arm: one.arm,
-            to: find(one, one.workers, one.sync, None, one.access)?,
-        })
+        let to = find(one, one.workers, one.sync, None, one.access)?;
+        let cache = |state: &str| format!("a {state} cache");
+        let (what, than) = (cache(one.cold.as_deref()?), cache(CacheState::Warm.name()));
+        let at = format!("{}, {}", one.operation.word(), workers(one));
+        Some(Pair::new(what, than, at, (one.arm, to)))
     });
     let discrete = pairs(&|one| one.access != access, &|one| {
-        Some(Pair {
-            what: "operations by known names".into(),
-            than: "directories listed and worked on".into(),
-            at: format!("{}, {}", one.conditions(), workers(one)),
-            wall_time: false,
-            arm: one.arm,
-            to: find(one, one.workers, one.sync, one.cold.as_deref(), access)?,
-        })
+        let to = find(one, one.workers, one.sync, one.cold.as_deref(), access)?;
+        let (what, than) = ("operations by known names", "directories listed and worked on");
+        Some(Pair::new(what, than, format!("{}, {}", one.conditions(), workers(one)), (one.arm, to)))
     });
     arms.pairs("scaling", "How do more workers change the wall time per file?", scaling);
     arms.answers("scaling");

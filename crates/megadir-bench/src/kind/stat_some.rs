@@ -9,11 +9,10 @@ use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
-use crate::kind::stat_all::{baseline, work_of};
+use crate::kind::stat_all::{available, work_of};
 use crate::kind::{Traits, WorkBlock, Workload, repeat};
 use crate::measure::Stopwatch;
 use crate::method::method_named;
-use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
 
 #[cfg(target_os = "linux")]
@@ -53,16 +52,9 @@ pub(crate) fn traits(files: u64) -> Traits {
 const GROUP: &str = "break-even";
 
 pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    let mut lists: Vec<(&str, Work)> = Vec::new();
-    for (place, name) in spec.list.iter().enumerate() {
-        match work_of(request, name)? {
-            Ok(work) => lists.push((name, work)),
-            Err(reason) if place == baseline(&spec.list) => {
-                return Err(PlanError::NoBaseline { name: name.clone(), reason });
-            }
-            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
-        }
-    }
+    let names: Vec<&str> = spec.list.iter().map(String::as_str).collect();
+    let facts = available(&names, request, arms)?.into_iter();
+    let lists: Vec<(&str, Work)> = facts.map(|fact| (fact.method.name, work_of(fact))).collect();
     let sets = arms.ascending();
     let mut series = Vec::new();
     for &(entries, data) in &sets {
@@ -244,13 +236,13 @@ mod windows {
     use megadir_sys::windows::facts;
 
     use crate::control::WorkError;
+    use crate::os;
 
     pub(crate) type Unit = u16;
     /// The directory's path with `\` at its end, and space for a name.
     pub(crate) type Ground = Vec<u16>;
 
     const STAGE: &str = "GetFileAttributesExW";
-    const NOT_FOUND: i32 = 2;
     /// Includes the NUL, UTF-16 units.
     const NAME_UNITS_MAX: usize = 256;
 
@@ -286,11 +278,8 @@ mod windows {
             let (name, rest) = names.split_at(end + 1);
             self.path.truncate(self.prefix);
             self.path.extend_from_slice(name);
-            match facts::of_terminated(self.path) {
-                Ok(_) => Ok(Some((true, rest))),
-                Err(error) if error.raw_os_error() == Some(NOT_FOUND) => Ok(Some((false, rest))),
-                Err(source) => Err(WorkError::Stage { stage: STAGE, source }),
-            }
+            let found = os::if_file_there(facts::of_terminated(self.path)).map_err(WorkError::at(STAGE))?;
+            Ok(Some((found.is_some(), rest)))
         }
     }
 

@@ -94,6 +94,23 @@ pub(crate) fn each_entry_of_run(
     stopped.map_or(Ok(listed), Err)
 }
 
+/// `None` if what was asked for does not exist.
+pub(crate) fn if_there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
+    match asked {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        asked => asked.map(Some),
+    }
+}
+
+/// `false` if it was there already.
+#[inline]
+pub(crate) fn is_new(made: io::Result<()>) -> io::Result<bool> {
+    match made {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        made => made.map(|()| true),
+    }
+}
+
 /// Returns `false` if this process may not wait for the write-back.
 pub(crate) fn write_back(directory: &impl At, heartbeat: &AtomicU64) -> io::Result<bool> {
     match marked(heartbeat, WRITING_BACK, || sync(directory.at())) {

@@ -28,6 +28,7 @@ const SYNCHRONIZE: u32 = 0x10_0000;
 const READ_ONLY: u32 = 1;
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 const ERROR_INVALID_FUNCTION: i32 = 1;
+const ERROR_FILE_NOT_FOUND: i32 = 2;
 const ERROR_NOT_SUPPORTED: i32 = 50;
 /// "The directory name is invalid."
 const ERROR_DIRECTORY: i32 = 267;
@@ -201,6 +202,15 @@ pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
 
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<(Status, u64)> {
     use_of(&open(at, path.as_ref(), Purpose::Ask)?)
+}
+
+/// `None` if the file is missing; a missing directory is an error.
+#[inline]
+pub(crate) fn if_file_there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
+    match asked {
+        Err(error) if error.raw_os_error() == Some(ERROR_FILE_NOT_FOUND) => Ok(None),
+        asked => asked.map(Some),
+    }
 }
 
 /// The cheapest call that a file system answers.

@@ -51,25 +51,10 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
     for planned in planned_arms {
         let Some((_, data)) = aged.iter().find(|(fresh, _)| *fresh == planned.data) else { continue };
         let id = ArmId(arms.planned.len() as u32);
-        pairs.push(Pair {
-            what: "aged directories".into(),
-            than: "fresh ones".into(),
-            at: planned.name.clone(),
-            wall_time: false,
-            arm: id,
-            to: planned.id,
-        });
+        pairs.push(Pair::new("aged directories", "fresh ones", planned.name, (id, planned.id)));
         let axes = Axes { aged: true, ..planned.axes };
-        let name = axes.name();
-        arms.planned.push(Arm {
-            id,
-            name,
-            groups: Vec::new(),
-            role: Role::Arm,
-            data: *data,
-            axes,
-            ..planned
-        });
+        let (name, groups, role) = (axes.name(), Vec::new(), Role::Arm);
+        arms.planned.push(Arm { id, name, groups, role, data: *data, axes, ..planned });
     }
     arms.pairs(AGED_GROUP, "How much slower are directories that have held more files?", pairs);
     Ok(())

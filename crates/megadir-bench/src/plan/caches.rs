@@ -1,15 +1,16 @@
 //! Cache states as an axis: every arm gets a twin in each possible state, and the twins are contrasted. Pure.
 //!
 //! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change
-//! files have no twins.
+//! files have no twins, except commands, whose files are created again before each block.
 
-use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Note, Pair, Preset, Role};
+use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Pair, Preset, Role, Work};
 
 use super::prune::renumber;
 use super::{CacheFact, PlanError, Request};
-use crate::kind::arms::{Arms, CacheChoice};
+use crate::kind::arms::Arms;
 use crate::kind::traits;
 use crate::note::NoteKind;
+use crate::study::SizeSpec;
 
 /// Smallest number of cold rounds that gives a useful interval.
 const COLD_ROUNDS_MIN: u32 = 11;
@@ -37,39 +38,45 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
 }
 
 /// States for chains, whose arms are no twins: the request's, else the study's, else warm and the available
-/// states of `cold`. Notes requested states that are unavailable.
+/// states of `cold`. Notes requested states that are unavailable, and those that `useless` gives a reason against.
 pub(super) fn of_chains(
     request: &Request<'_>,
-    of_study: &[CacheState],
-    cold: &[CacheState],
-) -> Result<(Vec<CacheChoice>, Vec<Note>), PlanError> {
-    let by_itself = request.caches.is_empty() && of_study.is_empty();
+    size: &SizeSpec,
+    (cold, useless): (&[CacheState], &dyn Fn(CacheState) -> Option<&'static str>),
+    arms: &mut Arms<'_>,
+) -> Result<Vec<CacheFact>, PlanError> {
+    let by_itself = request.caches.is_empty() && size.cache.is_empty();
     let fact = |state| request.cache_facts.iter().find(|fact| fact.state == state);
     let here = |state: &CacheState| fact(*state).is_some_and(|fact| fact.unavailable.is_none());
     let own: Vec<CacheState> =
         [CacheState::Warm].into_iter().chain(cold.iter().copied().filter(here)).collect();
-    let states = states(request, if by_itself { &own } else { of_study })?;
-    let mut notes = Vec::new();
+    let states = states(request, if by_itself { &own } else { &size.cache })?;
+    let mut reasons = Vec::new();
     let had = |state: CacheState| {
         if state == CacheState::Warm {
-            return Some(CacheChoice { state, name: state.name().to_owned() });
+            return Some(CacheFact { state, name: state.name().to_owned(), unavailable: None });
         }
-        let own_files = (state == CacheState::Unseen).then(|| OWN_FILES.to_owned());
-        match own_files.or_else(|| reason_against(fact(state))) {
-            None => fact(state).map(|fact| CacheChoice { state, name: fact.name.clone() }),
+        let own_files = (state == CacheState::Unseen).then_some(OWN_FILES);
+        let reason = useless(state).or(own_files).map(str::to_owned);
+        match reason.or_else(|| reason_against(fact(state))) {
+            None => fact(state).cloned(),
             Some(reason) => {
-                notes.push(NoteKind::ArmLeftOut.note(format!("the state {} {reason}", state.name())));
+                reasons.push(format!("the state {} {reason}", state.name()));
                 None
             }
         }
     };
-    let had = states.into_iter().filter_map(had).collect();
-    Ok((had, notes))
+    let had: Vec<CacheFact> = states.into_iter().filter_map(had).collect();
+    if had.is_empty() {
+        return Err(PlanError::Nothing { reason: reasons.join("; ") });
+    }
+    reasons.into_iter().for_each(|reason| arms.note(NoteKind::ArmLeftOut, reason));
+    Ok(had)
 }
 
 pub(super) fn rounds_of_chains(
     request: &Request<'_>,
-    states: &[CacheChoice],
+    states: &[CacheFact],
     of_size: u32,
 ) -> Result<u32, PlanError> {
     let states: Vec<CacheState> = states.iter().map(|had| had.state).collect();
@@ -110,14 +117,19 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     let planned_arms = std::mem::take(&mut arms.planned);
     let groups = std::mem::take(&mut arms.groups);
     let warm = states.contains(&CacheState::Warm);
-    let kept = |planned: &Arm| warm || !planned.work.leaves_all();
-    let mut twins = vec![twin(&planned_arms, &groups, kept, None, arms)];
+    let mut cold: Vec<(CacheState, String, Vec<bool>)> = Vec::new();
     for state in states.iter().copied().filter(|state| state.is_cold()) {
         let Some(name) = available(state, &planned_arms, facts, arms) else { continue };
-        let applies: Vec<bool> =
-            planned_arms.iter().map(|planned| applies(state, planned, &arms.data)).collect();
+        let applies = planned_arms.iter().map(|planned| applies(state, planned, &arms.data));
+        cold.push((state, name, applies.collect()));
+    }
+    // Work that changes files stays where no state applies to it: others may need its files.
+    let has_twin = |planned: &Arm| cold.iter().any(|(.., applies)| applies[planned.id.0 as usize]);
+    let kept = |planned: &Arm| warm || !planned.work.leaves_all() && !has_twin(planned);
+    let mut twins = vec![twin(&planned_arms, &groups, kept, None, arms)];
+    for (state, name, applies) in &cold {
         let wanted = |planned: &Arm| applies[planned.id.0 as usize];
-        twins.push(twin(&planned_arms, &groups, wanted, Some((state, &name)), arms));
+        twins.push(twin(&planned_arms, &groups, wanted, Some((*state, name)), arms));
     }
     if twins.len() == 1 && !warm {
         // The remaining arms would answer another question.
@@ -140,6 +152,9 @@ fn available(
                 "is unavailable: it recreates all files before every block, which is limited to data sets \
                  created by the run, of at most {UNSEEN_ENTRIES_MAX} files, that no arm changes"
             ),
+            CacheState::DataCold if planned_arms.iter().any(|planned| planned.work.reads_contents()) => {
+                "is unavailable: the arms that read file contents change their files".into()
+            }
             CacheState::DataCold => {
                 "makes no difference: no arm reads file contents, so it would equal warm".into()
             }
@@ -164,8 +179,13 @@ fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
             work.leaves_all() && ours && data.entries <= UNSEEN_ENTRIES_MAX
         }
         CacheState::DataCold => work.leaves_all() && work.reads_contents(),
-        CacheState::VfsCold | CacheState::FsCold => work.leaves_all(),
+        CacheState::VfsCold | CacheState::FsCold => begins_cold(work),
     }
+}
+
+/// The names of its files can be dropped between their creation and the work.
+fn begins_cold(work: &Work) -> bool {
+    work.leaves_all() || matches!(work, Work::Command(_))
 }
 
 struct Twin {
@@ -243,14 +263,7 @@ fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
             let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };
             let caches =
                 |twin: &Twin| format!("a {} cache", twin.name.as_deref().unwrap_or(CacheState::Warm.name()));
-            pairs.push(Pair {
-                what: caches(twin),
-                than: caches(first),
-                at: planned.name.clone(),
-                wall_time: false,
-                arm,
-                to,
-            });
+            pairs.push(Pair::new(caches(twin), caches(first), &planned.name, (arm, to)));
         }
     }
     arms.pairs("cache", "How much does a cold cache cost?", pairs);

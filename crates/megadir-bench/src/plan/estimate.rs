@@ -11,7 +11,7 @@ use super::trees;
 use crate::kind::cost::{ASK_NS, BLOCK_NS, MAKE_NS, REMOVE_NS};
 use crate::kind::traits;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     pub files: u64,
     pub inodes: u64,
@@ -41,36 +41,31 @@ pub fn estimate(plan: &Plan) -> Estimate {
     if plan.file_systems.is_empty() {
         return whole;
     }
-    let Room { inodes, space_bytes, .. } = room_on(plan, plan.file_systems.iter().map(|of| of.id));
+    let Estimate { inodes, space_bytes, .. } = estimate_on(plan, plan.file_systems.iter().map(|of| of.id));
     Estimate { inodes, space_bytes, ..whole }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) inodes: u64,
-    pub(crate) space_bytes: u64,
-    pub(crate) kept_inodes: u64,
-    pub(crate) kept_space_bytes: u64,
-}
-
-impl From<Estimate> for Room {
-    fn from(of: Estimate) -> Self {
-        let Estimate { inodes, space_bytes, kept_inodes, kept_space_bytes, .. } = of;
-        Self { inodes, space_bytes, kept_inodes, kept_space_bytes }
-    }
-}
-
-pub(crate) fn room_on(plan: &Plan, file_systems: impl Iterator<Item = FsId>) -> Room {
-    file_systems.map(|on| Room::from(estimate_on(plan, on))).fold(Room::default(), |sum, part| Room {
+/// Sum over file systems.
+pub(crate) fn estimate_on(plan: &Plan, file_systems: impl IntoIterator<Item = FsId>) -> Estimate {
+    let each = file_systems.into_iter().map(|on| of_data(plan, &|data| data.on == Some(on)));
+    each.fold(Estimate::default(), |sum, part| Estimate {
+        files: sum.files.saturating_add(part.files),
         inodes: sum.inodes.saturating_add(part.inodes),
         space_bytes: sum.space_bytes.saturating_add(part.space_bytes),
         kept_inodes: sum.kept_inodes.saturating_add(part.kept_inodes),
         kept_space_bytes: sum.kept_space_bytes.saturating_add(part.kept_space_bytes),
+        blocks: sum.blocks.saturating_add(part.blocks),
+        elapsed_ns: sum.elapsed_ns.saturating_add(part.elapsed_ns),
     })
 }
 
-pub(crate) fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
-    of_data(plan, &|data| data.on == Some(on))
+impl Estimate {
+    /// Inodes and bytes of a file system on which everything that the arms make can stay: it may take three
+    /// quarters of the inodes and half of the space.
+    pub(crate) fn with_kept(&self) -> (u64, u64) {
+        let inodes = self.inodes.saturating_add(self.kept_inodes.saturating_mul(2));
+        (inodes, self.space_bytes.saturating_add(self.kept_space_bytes.saturating_mul(5) / 2))
+    }
 }
 
 fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
@@ -191,7 +186,7 @@ struct Needs {
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };
-    needs.by_arms = made.when == When::ByArms;
+    needs.by_arms = data.is_made_by_arms();
     for (_, files) in trees(plan, data).unwrap_or_default() {
         let all = files.entries().saturating_add(made.aged_files);
         let entries = all as f64;

@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use megadir::sizes;
 use megadir_record::{
     Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabFileSystem,
-    Note, Order, Pair, Place, Plan, Role, Unavailable, When, Work,
+    Note, Order, Pair, Place, Plan, Role, Unavailable, Work,
 };
 
+use crate::kind::arms::add_pairs;
 use crate::lab::Spec;
 use crate::note::NoteKind;
 use crate::plan::Estimate;
@@ -75,8 +76,7 @@ pub(super) fn plan(
     parts.iter().for_each(|part| join(&mut whole, part, several));
     contrast(&mut whole);
     // Data made before the run would be cold for arms that need it warm.
-    let all_by_arms =
-        whole.data.iter().all(|data| data.source.made().is_some_and(|made| made.when == When::ByArms));
+    let all_by_arms = whole.data.iter().all(Data::is_made_by_arms);
     whole.rules.fresh_mounts =
         whole.rules.order == Order::Chains && all_by_arms && !whole.compares_directories();
     whole.unavailable = unavailable;
@@ -175,23 +175,13 @@ fn contrast(whole: &mut Plan) {
             first.insert(at, arm);
             continue;
         };
-        let (what, than) = (label(arm).to_owned(), label(to).to_owned());
-        pairs.push(Pair { what, than, at, wall_time: false, arm: arm.id, to: to.id });
-    }
-    if pairs.is_empty() {
-        return;
-    }
-    for id in pairs.iter().flat_map(|pair| [pair.arm, pair.to]) {
-        let groups = &mut whole.arms[id.0 as usize].groups;
-        if !groups.iter().any(|name| name == FILE_SYSTEM_GROUP) {
-            groups.push(FILE_SYSTEM_GROUP.to_owned());
-        }
+        pairs.push(Pair::new(label(arm), label(to), at, (arm.id, to.id)));
     }
     let title = match whole.compares_directories() {
-        true => "How do the volumes compare?".to_owned(),
-        false => "How do the file systems compare?".to_owned(),
+        true => "How do the volumes compare?",
+        false => "How do the file systems compare?",
     };
-    whole.groups.push(Group::new(FILE_SYSTEM_GROUP, title, false, GroupRule::Pairs { pairs }));
+    add_pairs(&mut whole.arms, &mut whole.groups, (FILE_SYSTEM_GROUP, title), pairs);
 }
 
 fn is_told_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
@@ -207,16 +197,10 @@ const ROOMY_BYTES: u64 = 8 << 30;
 /// Returns the file systems that do not fit, with the reason. Files that arms make stay until the end if
 /// there is space for images of that size.
 fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
-    let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, of.id)).collect();
+    let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, [of.id])).collect();
     let bytes = |place: usize, keeps: bool| {
-        let Estimate { inodes, space_bytes, kept_inodes, kept_space_bytes, .. } = needs[place];
-        // The files kept may take three quarters of the inodes and half of the space.
-        let kept = if keeps {
-            (kept_inodes.saturating_mul(2), kept_space_bytes.saturating_mul(5) / 2)
-        } else {
-            (0, 0)
-        };
-        let (inodes, bytes) = (inodes.saturating_add(kept.0), space_bytes.saturating_add(kept.1));
+        let needs = &needs[place];
+        let (inodes, bytes) = if keeps { needs.with_kept() } else { (needs.inodes, needs.space_bytes) };
         parts[place].spec.map_or(0, |spec| spec.image_bytes(inodes, bytes))
     };
     let on_images = |place: &usize| parts[*place].found.backing == Backing::Image;
@@ -265,11 +249,10 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     gone
 }
 
-pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
+pub(crate) fn without(mut plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if gone.is_empty() {
         return Ok(plan);
     }
-    let mut plan = plan;
     let stays = |on: Option<FsId>| !gone.iter().any(|(id, _)| Some(*id) == on);
     for (id, reason) in gone {
         let name = plan.file_systems[id.0 as usize].name.clone();
@@ -348,8 +331,7 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     let here = plan.data.iter().filter(|data| data.on == Some(on));
     let stays = here.clone().any(|data| {
         let chains = plan.arms.iter().filter(|arm| arm.data == data.id).map(|arm| arm.chain);
-        let by_arms = data.source.made().is_some_and(|made| made.when == When::ByArms);
-        !by_arms || chains.collect::<BTreeSet<u32>>().len() > 1
+        !data.is_made_by_arms() || chains.collect::<BTreeSet<u32>>().len() > 1
     });
     match backing {
         _ if stays => Some("its data must stay".into()),

@@ -20,8 +20,8 @@ use crate::request::{backend_fact, check_numbers};
 use crate::study::{SizeSpec, Study};
 use stopping::{check_epochs, check_until, set_rate, stopping};
 
+pub(crate) use estimate::estimate_on;
 pub use estimate::{Estimate, estimate};
-pub(crate) use estimate::{Room, estimate_on, room_on};
 pub(crate) use file_systems::without;
 pub(crate) use prune::prune;
 
@@ -64,7 +64,7 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     match &study.kind {
         Kind::List(spec) => {
             arms.data = data_sets(study, request, size);
-            let base = arms.listing_baseline(&spec.baseline)?;
+            let base = arms.listing_baseline(spec.baseline.clone())?;
             match is_chosen(request, Chosen::Readings) {
                 true => list::chosen(request, &base, &mut arms)?,
                 false => list::of_study(spec, &base, &mut arms)?,
@@ -96,19 +96,20 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
         }
         Kind::Fill(spec) => order = fill::fills(spec, made, &sizes()?, &mut arms)?,
         Kind::Layout(spec) => order = layout::layouts(spec, made, one_size()?, &mut arms)?,
-        Kind::Remove(spec) => order = remove::removals(spec, made, one_size()?, &mut arms)?,
-        Kind::SmallFiles(spec) => {
-            let entries = one_size()?;
-            let (states, notes) = caches::of_chains(request, &size.cache, &spec.cold)?;
-            arms.notes.extend(notes);
+        Kind::Remove(spec) => {
+            let states = caches::of_chains(request, size, (&[], &remove::useless), &mut arms)?;
             rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
-            order = small_files::small_files(spec, made, entries, &states, &mut arms)?;
+            order = remove::removals(spec, made, one_size()?, &states, &mut arms)?;
+        }
+        Kind::SmallFiles(spec) => {
+            let states = caches::of_chains(request, size, (&spec.cold, &|_| None), &mut arms)?;
+            rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
+            order = small_files::small_files(spec, made, one_size()?, &states, &mut arms)?;
         }
     }
     ordered(study, request, (size, rounds), arms, order)
 }
 
-/// Options for reading directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chosen {
     BackendsAndBuffers,
@@ -152,7 +153,6 @@ fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u6
     }
 }
 
-/// The requested sizes, else the study's, ascending.
 fn sizes_of(requested: &[u64], size: &SizeSpec) -> Vec<u64> {
     let mut sizes = match requested {
         [] => size.smaller.iter().copied().chain([size.entries]).collect(),
@@ -181,7 +181,7 @@ fn ordered(
         aged::cross(study, by, &mut arms)?;
     }
     let rounds = match &study.kind {
-        Kind::SmallFiles(_) => rounds,
+        Kind::SmallFiles(_) | Kind::Remove(_) => rounds,
         _ => {
             let states = caches::states(request, &size.cache)?;
             let rounds = caches::rounds(request, &states, rounds)?;

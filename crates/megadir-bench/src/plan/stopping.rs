@@ -1,6 +1,6 @@
 //! Number of rounds and operations: fixed, or until intervals are narrow enough; rate of operations.
 
-use megadir_record::{Arm, Data, Plan, Rules, Stop, When, Work};
+use megadir_record::{Arm, Data, Plan, Rules, Stop, Work};
 use megadir_stats::{EPOCHS_MIN, HalfWidth};
 
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
@@ -50,8 +50,7 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
             "with --until the number of rounds is unknown in advance, so they cannot be split".into(),
         );
     }
-    let made = |data: &Data| data.source.made().is_some_and(|made| made.when == When::BeforeRun);
-    if order.depends() || !plan.data.iter().all(made) {
+    if order.depends() || !plan.data.iter().all(Data::is_made_before_run) {
         return refuse(
             "existing data, and data that the arms create in every round, cannot be recreated".into(),
         );

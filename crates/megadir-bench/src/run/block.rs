@@ -65,7 +65,7 @@ pub(crate) fn one(
     let worked = readied.and_then(|()| work.run(&work_block, stopwatch));
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(used_before);
-    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
+    let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
     let (counted, refused) = match (worked, &check) {
         (Ok(counted), None) => (counted, None),
         (Ok(counted), Some(check)) => (check.after(counted, directory.at(), control)?, None),

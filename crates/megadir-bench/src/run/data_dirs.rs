@@ -8,9 +8,7 @@
 //! arm are written back first, so that no arm pays for another.
 
 use megadir::Dir;
-use megadir_record::{
-    Arm, ArmId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
-};
+use megadir_record::{Arm, ArmId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, Work};
 
 use super::RunError;
 use crate::cache::Directories;
@@ -56,6 +54,24 @@ impl Directories for DataDirs<'_> {
 
     fn remount(&mut self, data: DataId) -> Result<(), WorkError> {
         self.mount_again(data, MountedAs::ItIs)
+    }
+
+    fn reopen(&mut self, data: DataId) -> Result<(), WorkError> {
+        const REOPENING: &str = "reopening the data set";
+        let of_plan = &self.plan.data[data.0 as usize];
+        if !of_plan.is_made_before_run() {
+            return Ok(());
+        }
+        let workspace = self.volumes.of(of_plan).own();
+        let workspace = workspace.map_err(|error| WorkError::other(REOPENING, error.to_string()))?;
+        let name = data_name(data);
+        // Without it the command fails, and says why.
+        if let Some(opened) =
+            os::if_there(workspace.open_data_directory(&name)).map_err(WorkError::at(REOPENING))?
+        {
+            self.directories[data.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
+        }
+        Ok(())
     }
 
     fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError> {
@@ -171,6 +187,6 @@ impl<'a> RoundDirs<'a> {
     }
 
     fn is_made_by_arms(&self, data: DataId) -> bool {
-        self.plan.data[data.0 as usize].source.made().is_some_and(|made| made.when == When::ByArms)
+        self.plan.data[data.0 as usize].is_made_by_arms()
     }
 }

@@ -99,8 +99,14 @@ fn fill_sets(
     let of = sets.iter().map(|set| set.entries).sum();
     let mut made = FillProgress { done: 0, of };
     in_turns(sets, &order, Set::files_left, |set| set.make_files(&mut made, control, listeners))?;
-    sets.iter_mut().try_for_each(|set| set.filled(control))?;
-    in_turns(sets, &order, Set::aging_left, |set| set.remove_files(control))
+    // Further files are written back before their removal.
+    sets.iter_mut().filter_map(|set| set.aging.as_mut()).try_for_each(|aging| aging.filled(control))?;
+    in_turns(
+        sets,
+        &order,
+        |set| set.aging.as_ref().map_or(0.0, Aging::left),
+        |set| set.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, control)),
+    )
 }
 
 pub(crate) fn rebuild(
@@ -112,10 +118,7 @@ pub(crate) fn rebuild(
     let name = data_name(data.id);
     let path = workspace.path().join(&name);
     let unusable = RunError::unusable(&path);
-    match workspace.remove_data_directory(&name, control.heartbeat) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(error)),
-        _ => {}
-    }
+    os::if_there(workspace.remove_data_directory(&name, control.heartbeat)).map_err(&unusable)?;
     let set_dir = DataSetDir::make(plan, data, workspace)?;
     let mut sets: Vec<Set<'_>> = set_dir.sets().collect();
     fill_sets(&mut sets, plan.seed, control, &mut Listeners(&mut []))?;
@@ -220,19 +223,6 @@ impl<'a> Set<'a> {
 
     fn files_left(&self) -> f64 {
         (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
-    }
-
-    fn aging_left(&self) -> f64 {
-        self.aging.as_ref().map_or(0.0, Aging::left)
-    }
-
-    /// Further files are written back before their removal.
-    fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
-        self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(control))
-    }
-
-    fn remove_files(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
-        self.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, control))
     }
 
     fn make_directories(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
@@ -414,7 +404,6 @@ impl UsageCounter {
 /// For an entry of a directory; returns whether it is one to enter.
 type EachBelow<'f> = dyn FnMut(Borrowed<'_>, &[u8], FileType) -> std::io::Result<bool> + 'f;
 
-/// Entries of a tree of the run.
 pub(crate) fn each_below(
     directory: Borrowed<'_>,
     depth: usize,

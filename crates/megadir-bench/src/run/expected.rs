@@ -60,8 +60,7 @@ pub(crate) fn record_expected(
 }
 
 pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
-    let before = data.source.made().is_some_and(|made| made.when == When::BeforeRun);
-    let all = if before { trees(plan, data).unwrap_or_default() } else { Vec::new() };
+    let all = if data.is_made_before_run() { trees(plan, data).unwrap_or_default() } else { Vec::new() };
     all.into_iter().map(|(_, files)| files).collect()
 }
 
@@ -69,9 +68,7 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut buffer = PlaceBuffer::new();
     let mut hash = 0_u64;
     for index in 0..files.entries() {
-        if index % STEP == 0 {
-            control.check()?;
-        }
+        control.check_every(STEP, index)?;
         let place = files.place(index, &mut buffer);
         let place = place.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
         hash = hash.wrapping_add(name_hash(place.file()));
@@ -116,9 +113,7 @@ pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>)
     let failed = WorkError::at("setting the times of files");
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {
-        if index % STEP == 0 {
-            control.check()?;
-        }
+        control.check_every(STEP, index)?;
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         os::set_times(directory.at(), place.path(), time_of(files.seed(), index)).map_err(failed)?;
     }
@@ -160,15 +155,10 @@ pub(crate) fn recreate_files(
 fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {
-        if index % STEP == 0 {
-            control.check()?;
-        }
+        control.check_every(STEP, index)?;
         let place = files.place(index, &mut buffer).map_err(failed)?;
-        match os::remove_file(directory.at(), place.path()) {
-            // A stop may have left the data set incomplete.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            removed => removed.map_err(WorkError::at(RECREATING))?,
-        }
+        // A stop may have left the data set incomplete.
+        os::if_there(os::remove_file(directory.at(), place.path())).map_err(WorkError::at(RECREATING))?;
     }
     Ok(())
 }

@@ -18,8 +18,8 @@ use crate::note::NoteKind;
 use crate::os::At;
 use crate::run::resume::{check_machine, check_ranks, check_same};
 use crate::run::rounds::measure;
-use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
-use crate::run::{Listeners, RunEnd, RunError, RunRequest};
+use crate::run::setup::{prepare, rebuild_for_epoch};
+use crate::run::{Listeners, Prepared, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
 use crate::workspace::since_1970;
 use crate::{host, os};
@@ -28,11 +28,9 @@ use crate::{host, os};
 const IMAGES_FREE_MIN: u64 = 1 << 20;
 
 /// On an error the run's own directory is still removed, and a started record gets its last line.
-pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
+pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
-    let stop = request.stop;
-    let mut request = request;
     let begun = request.resume.take();
     let whole = request.plan.clone();
     let epoch = begun.as_ref().map_or(0, |record| epochs::current(&whole, &record.samples));
@@ -53,20 +51,10 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
         }
     });
     let cleaned = prepared.clean(&mut listeners);
-    let measured = match result {
-        Ok(measured) => cleaned.map(|()| measured)?,
-        Err(error) => return Err(error.and_cleaned(cleaned)),
-    };
-    Ok(RunEnd {
-        complete: measured.complete,
-        interrupted: !measured.complete && stop.load(Ordering::Relaxed),
-        unequal_blocks: measured.unequal_blocks,
-    })
-}
-
-struct Measured {
-    complete: bool,
-    unequal_blocks: u64,
+    match result {
+        Ok(measured) => cleaned.map(|()| measured),
+        Err(error) => Err(error.and_cleaned(cleaned)),
+    }
 }
 
 fn begin(
@@ -74,7 +62,7 @@ fn begin(
     whole: &Plan,
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
-) -> Result<Measured, RunError> {
+) -> Result<RunEnd, RunError> {
     let machine = host::describe(prepared.directory.at(), &prepared.program);
     prepared.notes.extend(host::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
@@ -101,7 +89,7 @@ fn go_on(
     begun: &Record,
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
-) -> Result<Measured, RunError> {
+) -> Result<RunEnd, RunError> {
     let machine = host::describe(prepared.directory.at(), &prepared.program);
     check_same(prepared, begun, &machine)?;
     prepared.notes.extend(host::probe(&machine));
@@ -124,12 +112,11 @@ fn go_on(
 fn all_epochs(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
-    samples: Vec<Sample>,
+    mut samples: Vec<Sample>,
     zero_ns: u64,
     stopwatch: &dyn Fn() -> Stopwatch,
     listeners: &mut Listeners<'_, '_>,
-) -> Result<Measured, RunError> {
-    let mut samples = samples;
+) -> Result<RunEnd, RunError> {
     let mut unequal_blocks = 0;
     let mut all = || -> Result<(), RunError> {
         loop {
@@ -150,7 +137,8 @@ fn all_epochs(
         Err(RunError::Interrupted) => false,
         Err(error) => return Err(error),
     };
-    Ok(Measured { complete, unequal_blocks })
+    let interrupted = !complete && prepared.control.stop.load(Ordering::Relaxed);
+    Ok(RunEnd { complete, interrupted, unequal_blocks })
 }
 
 fn epoch_of(prepared: &Prepared<'_>) -> Line {
@@ -164,7 +152,7 @@ fn record(
     samples: Vec<Sample>,
     zero_ns: u64,
     listeners: &mut Listeners<'_, '_>,
-) -> Result<Measured, RunError> {
+) -> Result<RunEnd, RunError> {
     let mut notes = std::mem::take(&mut prepared.notes);
     // Cycle counters of different hosts have different ticks.
     let calibration =

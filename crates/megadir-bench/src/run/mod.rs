@@ -11,6 +11,7 @@ mod lifecycle;
 mod resume;
 mod rounds;
 mod setup;
+#[cfg(target_os = "linux")]
 mod trial;
 mod volumes;
 
@@ -19,18 +20,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_record::{Line, Note, Plan, Record};
+use megadir::Dir;
+use megadir_record::{Built, Counted, Line, Note, Plan, Record};
 
-use crate::control::{Stopped, WorkError, words};
+use crate::cache::Caches;
+use crate::control::{RunControl, Stopped, WorkError, words};
 use crate::dataset::FillError;
 use crate::event::{Event, Listener};
 use crate::host::Program;
-use crate::kind::{RankWorkers, WorkerCommand};
+use crate::kind::{NameSource, RankWorkers, WorkerCommand};
 use crate::lab::LabError;
 use crate::plan::PlanError;
 
 pub use lifecycle::run;
 pub use setup::check;
+use volumes::Volumes;
 
 #[derive(Debug)]
 pub struct RunRequest<'a> {
@@ -51,6 +55,25 @@ pub struct RunRequest<'a> {
     pub worker: Option<WorkerCommand>,
     /// Ranks as workers; this process is rank 0.
     pub ranks: Option<&'a RankWorkers>,
+}
+
+pub(crate) struct Prepared<'a> {
+    pub(crate) plan: Plan,
+    /// From 0.
+    pub(crate) epoch: u32,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) command: Vec<String>,
+    pub(crate) program: Program,
+    pub(crate) directory: Dir,
+    pub(crate) data: Vec<Dir>,
+    pub(crate) built: Option<Built>,
+    pub(crate) truths: Vec<Counted>,
+    pub(crate) names: Vec<NameSource>,
+    pub(crate) control: RunControl<'a>,
+    pub(crate) worker: Option<WorkerCommand>,
+    pub(crate) ranks: Option<&'a RankWorkers>,
+    pub(crate) caches: Caches,
+    pub(crate) volumes: Volumes,
 }
 
 fn way_out(error: &io::Error) -> &'static str {

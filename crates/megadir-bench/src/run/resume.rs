@@ -3,12 +3,11 @@
 //! order; all others run one block, so that caches are as warm as after a round.
 
 use megadir_record::{
-    ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Ranks, Record, Sample,
+    Arm, ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Ranks, Record, Sample,
 };
 
 use super::block::ArmWorks;
-use super::setup::Prepared;
-use super::{RunError, amount};
+use super::{Prepared, RunError, amount};
 use crate::control::WorkError;
 use crate::kind::{BlockKey, WorkBlock};
 use crate::run::data_dirs::RoundDirs;
@@ -49,7 +48,7 @@ fn one(
 ) -> Result<(), RunError> {
     let of_plan = &plan.arms[arm.0 as usize];
     let refused = samples.iter().any(|sample| sample.arm == arm && sample.refused.is_some());
-    // A cold block changed nothing, and there is no cache to warm.
+    // A cold block has no cache to warm, and no later block uses the files that it changed.
     if of_plan.cache.is_cold() || refused {
         return Ok(());
     }
@@ -107,20 +106,16 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
     let differs = |reason: String| Err(RunError::Resume { reason });
     let before = &begun.header.machine;
     let shared = begun.header.directory.is_none();
-    if let Some(reason) = another_file_system(&before.file_system, &machine.file_system, shared) {
-        return differs(reason);
-    }
-    if let Some(reason) = other_file_systems(&begun.header, prepared) {
+    let elsewhere = another_file_system(&before.file_system, &machine.file_system, shared);
+    if let Some(reason) = elsewhere.or_else(|| other_file_systems(&begun.header, prepared)) {
         return differs(reason);
     }
     let (then, now) = (&begun.header.plan, &prepared.plan);
     if then.arms.len() != now.arms.len() {
         return differs("an arm of its plan is no longer available".into());
     }
-    let finds = |plan: &Plan| -> Vec<Option<(u64, u64)>> {
-        plan.arms.iter().map(|arm| arm.work.expected(0, 0)).collect()
-    };
-    if finds(then) != finds(now) {
+    let finds = |arm: &Arm| arm.work.expected(0, 0);
+    if !then.arms.iter().map(finds).eq(now.arms.iter().map(finds)) {
         return differs("sizes or times of the files have changed".into());
     }
     let later = begun.epochs.iter().rfind(|later| later.epoch == prepared.epoch);
@@ -174,11 +169,9 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
         let label = then.plan.file_system(on).map_or("?", |of| of.label.as_str());
         return Some(format!("{label}: {reason}"));
     }
-    let features = |mounts: &[LabMount]| -> Vec<Option<Vec<String>>> {
-        mounts.iter().map(|mount| mount.file_system.features.clone()).collect()
-    };
-    let differ = features(&then.file_systems) != features(&now);
-    differ.then(|| "file systems are now created with other features".to_owned())
+    let features = |mount: &LabMount| mount.file_system.features.clone();
+    let are_equal = then.file_systems.iter().map(features).eq(now.iter().map(features));
+    (!are_equal).then(|| "file systems are now created with other features".to_owned())
 }
 
 fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {

@@ -6,7 +6,7 @@ use megadir_record::{Arm, Counted, Line, Note, Phase, Plan, Refused, Sample, Voi
 use megadir_sys::clock::monotonic_ns;
 
 use super::block::{ArmWorks, one};
-use super::{Listeners, RunError};
+use super::{Listeners, Prepared, RunError};
 use crate::cache::Caches;
 use crate::event::Event;
 use crate::host::{TICK_NS, stolen_ticks};
@@ -15,7 +15,7 @@ use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::run::data_dirs::{DataDirs, RoundDirs};
 use crate::run::resume::replay;
-use crate::run::setup::{Prepared, keeps_all_rounds};
+use crate::run::setup::keeps_all_rounds;
 use crate::schedule::{Block, Outcome, Step, may_redo, next, order_after};
 
 /// Clock difference that makes a round void: nanoseconds, and fraction of the round.
@@ -136,32 +136,22 @@ fn room_reused() -> Note {
 /// `None` if the work equals the data set's expected entries, or these are unknown.
 fn unequal(truths: &[Counted], planned: &Arm, sample: &Sample) -> Option<String> {
     let truth = &truths[planned.data.0 as usize];
-    difference(sample, planned.work.expected(truth.entries, truth.hash)?, planned)
-}
-
-fn difference(sample: &Sample, expected: (u64, u64), planned: &Arm) -> Option<String> {
-    let counted = &sample.counted;
-    let (round, arm) = (sample.round, &planned.name);
-    if let Work::Command(_) = planned.work {
-        let differs = (counted.entries, counted.hash) != expected;
-        let (seen, there) = (counted.entries, expected.0);
-        return differs.then(|| {
-            format!(
-                "`{arm}`: in round {round} the result differed from the trial before the run ({seen} \
-                lines or entries, {there} expected)"
-            )
-        });
+    let (there, hash) = planned.work.expected(truth.entries, truth.hash)?;
+    let (round, arm, seen) = (sample.round, &planned.name, sample.counted.entries);
+    if (seen, sample.counted.hash) == (there, hash) {
+        return None;
     }
-    if !planned.work.lists() {
-        let differs = (counted.entries, counted.hash) != expected;
-        return differs
-            .then(|| format!("{arm}: in round {round} the names found were not the expected names"));
-    }
-    if counted.entries != expected.0 {
-        let (seen, there) = (counted.entries, expected.0);
-        return Some(format!("{arm} saw {seen} entries in round {round}; expected {there}"));
-    }
-    (counted.hash != expected.1).then(|| format!("{arm} did not see the expected names in round {round}"))
+    Some(match planned.work {
+        Work::Command(_) => format!(
+            "`{arm}`: in round {round} the result differed from the trial before the run ({seen} \
+            lines or entries, {there} expected)"
+        ),
+        _ if !planned.work.lists() => {
+            format!("{arm}: in round {round} the names found were not the expected names")
+        }
+        _ if seen != there => format!("{arm} saw {seen} entries in round {round}; expected {there}"),
+        _ => format!("{arm} did not see the expected names in round {round}"),
+    })
 }
 
 fn void(

@@ -6,46 +6,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
-use megadir_record::{
-    ArmId, Built, Counted, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work,
-};
+use megadir_record::{ArmId, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work};
 
 use crate::cache::Caches;
 use crate::control::RunControl;
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
 use crate::event::Event;
-use crate::host::Program;
-use crate::kind::{Listing, NameSource, RankWorkers, WorkerCommand, WorkerSource, names_of, workload};
+use crate::kind::{Listing, WorkerSource, name_source, names_needed, workload};
 use crate::lab::Lab;
 use crate::note::NoteKind;
 use crate::os::{self, At};
-use crate::plan::{Room, estimate, in_one_directory, prune, room_on, trees};
+use crate::plan::{Estimate, estimate, estimate_on, in_one_directory, prune, trees};
 use crate::run::data_dirs::DataDirs;
 use crate::run::data_sets::{TreeUsage, build};
 use crate::run::expected::{before_run, expect_attributes, record_expected};
-use crate::run::trial::{Trial, try_programs};
+#[cfg(target_os = "linux")]
+use crate::run::trial::try_programs;
 use crate::run::volumes::{Volume, Volumes, data_name, kinds, notes_on, wanted};
-use crate::run::{Listeners, RunError, RunRequest};
+use crate::run::{Listeners, Prepared, RunError, RunRequest};
 use crate::workspace::remove_leftovers;
-
-pub(crate) struct Prepared<'a> {
-    pub(crate) plan: Plan,
-    /// From 0.
-    pub(crate) epoch: u32,
-    pub(crate) notes: Vec<Note>,
-    pub(crate) command: Vec<String>,
-    pub(crate) program: Program,
-    pub(crate) directory: Dir,
-    pub(crate) data: Vec<Dir>,
-    pub(crate) built: Option<Built>,
-    pub(crate) truths: Vec<Counted>,
-    pub(crate) names: Vec<NameSource>,
-    pub(crate) control: RunControl<'a>,
-    pub(crate) worker: Option<WorkerCommand>,
-    pub(crate) ranks: Option<&'a RankWorkers>,
-    pub(crate) caches: Caches,
-    pub(crate) volumes: Volumes,
-}
 
 impl Prepared<'_> {
     pub(crate) fn record_expected(&mut self) -> Result<(), RunError> {
@@ -242,20 +221,14 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         prepared.truths.push(seen);
     }
     for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        let source = names_of(&prepared.plan, data, directory, prepared.control);
+        let at_most = names_needed(&prepared.plan, data);
+        let source = name_source(prepared.plan.seed, data, at_most, directory, prepared.control);
         prepared.names.push(source.map_err(std)?);
     }
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control).map_err(std)?;
     let mut gone = unavailable(prepared)?;
-    let mut trial = Trial {
-        plan: &mut prepared.plan,
-        data: &mut prepared.data,
-        volumes: &mut prepared.volumes,
-        worker: prepared.worker.as_ref(),
-        control: prepared.control,
-        notes: &mut prepared.notes,
-    };
-    gone.extend(try_programs(&mut trial, &gone)?);
+    #[cfg(target_os = "linux")]
+    gone.extend(try_programs(prepared, &gone)?);
     let Prepared { caches, plan, data, control, volumes, .. } = prepared;
     let mut data_dirs = DataDirs { plan, volumes, directories: data, control: *control };
     let tried = caches.dry_run(plan, &mut data_dirs, *control);
@@ -266,7 +239,6 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     Ok(())
 }
 
-/// Arms whose work is not available, with the reasons; notes remarks.
 fn unavailable(prepared: &mut Prepared<'_>) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut gone = Vec::new();
     let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
@@ -336,10 +308,10 @@ fn keeps_all(plan: &Plan, volumes: &Volumes, volume: &Volume) -> bool {
     bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
-fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Room {
+fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Estimate {
     match volume.on {
-        None => estimate(plan).into(),
-        Some(_) => room_on(plan, volumes.sharing(volume)),
+        None => estimate(plan),
+        Some(_) => estimate_on(plan, volumes.sharing(volume)),
     }
 }
 

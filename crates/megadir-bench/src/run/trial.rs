@@ -6,36 +6,25 @@
 
 use std::collections::BTreeMap;
 
-use megadir::Dir;
-use megadir_record::{Arm, ArmId, CommandWork, DataId, ExpectedOutput, Note, Plan, Work};
+use megadir_record::{Arm, ArmId, CommandWork, DataId, ExpectedOutput, Note, Work};
 
-use super::RunError;
-use crate::control::{RunControl, WorkError};
-use crate::kind::{Program, WorkerCommand, printed_otherwise};
+use super::{Prepared, RunError};
+use crate::control::WorkError;
+use crate::kind::{Program, printed_otherwise};
 use crate::note::NoteKind;
 use crate::run::data_dirs::DataDirs;
 use crate::run::intact::{changed, look, remake};
-use crate::run::volumes::Volumes;
 
 const SHELL_STARTS: usize = 21;
-
-pub(crate) struct Trial<'a> {
-    pub(crate) plan: &'a mut Plan,
-    pub(crate) data: &'a mut [Dir],
-    pub(crate) volumes: &'a mut Volumes,
-    pub(crate) worker: Option<&'a WorkerCommand>,
-    pub(crate) control: RunControl<'a>,
-    pub(crate) notes: &'a mut Vec<Note>,
-}
 
 /// Runs every program, except arms of `gone`, and writes the expected results into the plan. Returns the
 /// impossible arms.
 pub(crate) fn try_programs(
-    trial: &mut Trial<'_>,
+    prepared: &mut Prepared<'_>,
     gone: &[(ArmId, String)],
 ) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut tasks: BTreeMap<(DataId, String), Vec<ArmId>> = BTreeMap::new();
-    for arm in &trial.plan.arms {
+    for arm in &prepared.plan.arms {
         if let Work::Command(work) = &arm.work
             && gone.iter().all(|(id, _)| *id != arm.id)
         {
@@ -44,20 +33,24 @@ pub(crate) fn try_programs(
     }
     let mut refused = Vec::new();
     for ((data, _), arms) in tasks {
-        refused.extend(one_task(trial, data, &arms)?);
+        refused.extend(one_task(prepared, data, &arms)?);
     }
-    if let Some(note) = shell_start(trial)? {
-        trial.notes.push(note);
+    if let Some(note) = shell_start(prepared)? {
+        prepared.notes.push(note);
     }
     Ok(refused)
 }
 
-fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(ArmId, String)>, RunError> {
+fn one_task(
+    prepared: &mut Prepared<'_>,
+    data: DataId,
+    arms: &[ArmId],
+) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut refused: Vec<(ArmId, String)> = Vec::new();
     let (mut expected, mut without_reference) = (None, None);
     let lines: BTreeMap<ArmId, String> = arms
         .iter()
-        .filter_map(|id| Some((*id, command(&trial.plan.arms[id.0 as usize])?.line.clone())))
+        .filter_map(|id| Some((*id, command(&prepared.plan.arms[id.0 as usize])?.line.clone())))
         .collect();
     let line = |id: &ArmId| lines.get(id);
     for (place, id) in arms.iter().enumerate() {
@@ -68,10 +61,10 @@ fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(
             continue;
         }
         let result = match &without_reference {
-            None => one_arm(trial, data, *id, (arms[0], expected)),
+            None => one_arm(prepared, data, *id, (arms[0], expected)),
             Some(reason) => Err(WorkError::Program(String::clone(reason))),
         };
-        let name = || trial.plan.arms[id.0 as usize].name.clone();
+        let name = || prepared.plan.arms[id.0 as usize].name.clone();
         match result {
             Ok(found) => {
                 expected.get_or_insert(found);
@@ -87,7 +80,7 @@ fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(
         }
     }
     for id in arms {
-        if let Work::Command(work) = &mut trial.plan.arms[id.0 as usize].work {
+        if let Work::Command(work) = &mut prepared.plan.arms[id.0 as usize].work {
             work.expected = expected;
         }
     }
@@ -102,13 +95,13 @@ fn command(arm: &Arm) -> Option<&CommandWork> {
 }
 
 fn one_arm(
-    trial: &mut Trial<'_>,
+    prepared: &mut Prepared<'_>,
     data: DataId,
     id: ArmId,
     (reference, expected): (ArmId, Option<ExpectedOutput>),
 ) -> Result<ExpectedOutput, WorkError> {
-    let Trial { plan, data: directories, control, volumes, worker, .. } = trial;
-    let (control, worker) = (*control, *worker);
+    let Prepared { plan, data: directories, control, volumes, worker, .. } = prepared;
+    let (control, worker) = (*control, worker.as_ref());
     let dirs = &mut DataDirs { plan, volumes, directories, control };
     let program = |id: ArmId| {
         let arm = &dirs.plan.arms[id.0 as usize];
@@ -157,10 +150,10 @@ fn one_arm(
     Err(WorkError::Program(format!("its work is unequal: {why}")))
 }
 
-fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
+fn shell_start(prepared: &Prepared<'_>) -> Result<Option<Note>, RunError> {
     use crate::kind::{BlockKey, WorkBlock, Workload};
     use crate::measure::{Calibration, Stopwatch};
-    let arms = || trial.plan.arms.iter().filter_map(|arm| Some((arm, command(arm)?)));
+    let arms = || prepared.plan.arms.iter().filter_map(|arm| Some((arm, command(arm)?)));
     let Some((arm, work)) = arms().find(|(_, work)| work.shell) else { return Ok(None) };
     let nothing = CommandWork {
         line: ":".into(),
@@ -170,9 +163,9 @@ fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
         exit_code: 0,
         ..work.clone()
     };
-    let mut shell = Program::of(trial.plan, arm, &nothing, trial.worker);
-    let directory = &trial.data[arm.data.0 as usize];
-    let block = WorkBlock { directory, key: BlockKey::FIRST, operations: 1, control: trial.control };
+    let mut shell = Program::of(&prepared.plan, arm, &nothing, prepared.worker.as_ref());
+    let directory = &prepared.data[arm.data.0 as usize];
+    let block = WorkBlock { directory, key: BlockKey::FIRST, operations: 1, control: prepared.control };
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     let mut times_ns = Vec::new();
     for _ in 0..SHELL_STARTS {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, When};
+use megadir_record::{Arm, Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, Work};
 
 use super::RunError;
 use crate::control::RunControl;
@@ -59,10 +59,8 @@ pub(crate) fn wanted(
     let spec = Spec::parse(&file_system.name).map_err(unknown)?;
     let backing = match &file_system.place {
         Place::Image { bytes, .. } | Place::Memory { bytes } => {
-            let needs = estimate_on(plan, file_system.id);
             // If the files of all rounds do not fit, the image is smaller.
-            let inodes = needs.inodes.saturating_add(needs.kept_inodes.saturating_mul(2));
-            let space_bytes = needs.space_bytes.saturating_add(needs.kept_space_bytes.saturating_mul(5) / 2);
+            let (inodes, space_bytes) = estimate_on(plan, [file_system.id]).with_kept();
             let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
             Backing::Image { bytes: *bytes, written_bytes }
         }
@@ -189,25 +187,31 @@ impl Volumes {
         let volume =
             self.all.iter_mut().find(|volume| volume.on == on && on.is_some()).ok_or_else(not_ours)?;
         let here = || plan.data.iter().filter(|data| data.on == on);
-        let by_arms = |data: &Data| data.source.made().is_some_and(|made| made.when == When::ByArms);
-        if as_what == MountedAs::Another && !here().all(by_arms) {
+        if as_what == MountedAs::Another && !here().all(Data::is_made_by_arms) {
             let doing = "reformat a file system whose data is still needed";
-            return Err(failed(doing, io::ErrorKind::DirectoryNotEmpty.into()));
+            return Err(LabError::failed(doing)(io::ErrorKind::DirectoryNotEmpty));
         }
-        let nowhere = || Dir::open(NOWHERE).map_err(|error| failed("open /proc", error.into()));
+        let nowhere = || Dir::open(NOWHERE).map_err(LabError::failed("open /proc"));
         for data in here() {
             directories[data.id.0 as usize] = nowhere()?;
         }
         volume.remount(nowhere()?, as_what, control)?;
         let workspace = volume.workspace.as_ref().ok_or_else(not_ours)?;
-        for data in here() {
-            let name = data_name(data.id);
+        for other in here() {
+            let name = data_name(other.id);
             let opened = match as_what {
                 MountedAs::ItIs => workspace.open_data_directory(&name),
                 MountedAs::Another => workspace.data_directory(&name),
             };
-            let opened = opened.map_err(|error| failed("reopen a data set", error))?;
-            directories[data.id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
+            let opened = match opened {
+                // A program has removed it; its files are created again before its next block.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && is_remade(plan, other.id) => {
+                    workspace.data_directory(&name)
+                }
+                opened => opened,
+            };
+            let opened = opened.map_err(LabError::failed("reopen a data set"))?;
+            directories[other.id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
         }
         Ok(())
     }
@@ -242,7 +246,7 @@ impl Volumes {
 impl Volume {
     fn of(on: FsId, mounted: Mounted) -> Result<Self, LabError> {
         let path = mounted.path().to_owned();
-        let root = mounted.open().map_err(|error| failed("open a mounted file system", error))?;
+        let root = mounted.open().map_err(LabError::failed("open a mounted file system"))?;
         let directory = Dir::from_descriptor(root, &path);
         Ok(Self { mounted: Some(mounted), ..Self::new(Some(on), path, directory) })
     }
@@ -275,21 +279,23 @@ impl Volume {
             }
             MountedAs::Another => mounted.reformat(control)?,
         }
-        let open = || mounted.open().map_err(|error| failed("reopen a file system", error));
+        let open = || mounted.open().map_err(LabError::failed("reopen a file system"));
         self.directory = Dir::from_descriptor(open()?, &self.path);
         if let Some(closed) = closed {
             let opened = match as_what {
                 MountedAs::ItIs => closed.open(open()?),
                 MountedAs::Another => closed.make(open()?),
             };
-            self.workspace = Some(opened.map_err(|error| failed("reopen the run's directory", error))?);
+            self.workspace = Some(opened.map_err(LabError::failed("reopen the run's directory"))?);
         }
         Ok(())
     }
 }
 
-fn failed(doing: &str, source: io::Error) -> LabError {
-    LabError::Failed { doing: doing.to_owned(), source }
+/// Its files are created again after each block that changes them.
+fn is_remade(plan: &Plan, data: DataId) -> bool {
+    let changes = |arm: &Arm| matches!(&arm.work, Work::Command(work) if work.changes);
+    plan.arms.iter().any(|arm| arm.data == data && changes(arm))
 }
 
 pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {

@@ -49,10 +49,7 @@ pub(super) fn made<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Made, D
         ..flat
     };
     // One file suffices: its fields do not depend on the number of files.
-    match Files::new(&made, 0, 1) {
-        Ok(_) => Ok(made),
-        Err(error) => Err(D::Error::custom(format!("data: {error}"))),
-    }
+    Files::new(&made, 0, 1).map(|_| made).map_err(|error| D::Error::custom(format!("data: {error}")))
 }
 
 fn sizes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Sizes>, D::Error> {

@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::kind::command::CommandSpec;
 use crate::kind::fill::{FillSpec, FillUntilFullSpec};
 use crate::kind::layout::LayoutSpec;
-use crate::kind::list::{BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, WindowsSpec};
+use crate::kind::list::{CompareSpec, DecomposeSpec, GrowSpec, ListSpec, Reading, WindowsSpec};
 use crate::kind::lookup::LookupSpec;
 use crate::kind::remove::RemoveSpec;
 use crate::kind::small_files::SmallFilesSpec;
@@ -93,7 +93,7 @@ struct StudyFile {
     #[serde(deserialize_with = "super::data::made")]
     data: Made,
     rules: RulesSpec,
-    baseline: Option<BaselineSpec>,
+    baseline: Option<Reading>,
     lookup: Option<LookupSpec>,
     refusal: Option<FillUntilFullSpec>,
     attributes: Option<StatAllSpec>,
@@ -153,10 +153,7 @@ impl StudyFile {
         }
         let meta = Meta { name, question, source, reproduces, fixes, published, claims };
         let study = Study { meta, sizes: size, rules, data, kind };
-        match contradiction(&study, section) {
-            None => Ok(study),
-            Some(reason) => Err(reason),
-        }
+        contradiction(&study, section).map_or(Ok(study), Err)
     }
 }
 
@@ -172,10 +169,8 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     }
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
     let study = read.study().map_err(contradiction)?;
-    match study.clone().on_windows().kind.contradiction() {
-        None => Ok(study),
-        Some(reason) => Err(contradiction(reason)),
-    }
+    let on_windows = study.clone().on_windows();
+    on_windows.kind.contradiction().map_or(Ok(study), |reason| Err(contradiction(reason)))
 }
 
 fn position(text: &str, offset: usize) -> (usize, usize) {
@@ -212,10 +207,10 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
         all[0] > 0 && all.is_sorted_by(|a, b| a < b)
     };
     match study.kind {
-        Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) => (!sizes.iter().all(ascends))
-            .then(|| "size.smaller must ascend from 1 or more to below size.entries".into()),
-        Kind::Command(_) => (!sizes.iter().all(ascends))
-            .then(|| "size.smaller must ascend from 1 or more to below size.entries".into()),
+        Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) | Kind::Command(_) => {
+            let text = "size.smaller must ascend from 1 or more to below size.entries";
+            (!sizes.iter().all(ascends)).then(|| text.into())
+        }
         Kind::Fill(_) => None,
         _ if sizes.iter().all(|size| size.smaller.is_empty()) => None,
         Kind::List(_) => Some("size.smaller is for lookup studies; [[grow]] has fractions instead".into()),

@@ -310,6 +310,53 @@ fn programs_that_remove_get_all_files_again_before_each_run() {
 }
 
 #[test]
+fn programs_that_remove_find_all_files_uncached() {
+    require!(Mount::make(&EXT4).map(drop));
+    let scratch = Scratch::new();
+    // Each program removes the directory itself, so that of the other group is missing when the file system is mounted again.
+    let study = include_str!("../golden/commands-study.toml");
+    let study = study
+        .replace("run = \"ls -U {dir}\"", "run = \"rm -r {dir}\"")
+        .replace("run = \"find {dir}\"", "run = \"find {dir} -delete\"")
+        .replace("run = \"{megadir} list -r {dir}\"", "run = \"{megadir} remove -y {dir}\"")
+        .replace("arms = ", "changes = true\nprepare = \"cp -r {dir} {out}\"\narms = ");
+    std::fs::write(scratch.path("study.toml"), study).expect("written");
+    let fixed = ["bench", "run", "study.toml", "--quick", "--seed", "7", "--output", "run.jsonl"];
+    let run = scratch.run(&[&fixed[..], &["--fs", "ext4", "--cache", "warm,fs-cold"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert!(run.notes("arm-left-out").is_empty() && run.notes("cold-without-reads").is_empty());
+    for cold in [false, true] {
+        let arms = run.arms().iter().filter(|arm| arm.cache.is_cold() == cold);
+        let arms: Vec<&Arm> = arms.collect();
+        // Two programs in each group, and the first against itself.
+        assert_eq!(arms.len(), 6, "{arms:?}");
+        for arm in arms {
+            let samples: Vec<&Sample> = run.samples(&arm.name).collect();
+            assert_eq!(samples.len(), 11, "{}", arm.name);
+            assert!(samples.iter().all(|sample| sample.refused.is_none() && sample.counted.entries == 0));
+            let reads = samples.iter().filter(|sample| sample.read_bytes > Some(0)).count();
+            assert!(!cold || reads == 11, "{}: {reads}", arm.name);
+        }
+    }
+}
+
+#[test]
+fn a_preparation_may_put_another_directory_in_place() {
+    require!(Mount::make(&EXT4).map(drop));
+    let scratch = Scratch::new();
+    let prepare = "sh -c 'rm -r {dir} && mkdir {dir} && touch {dir}/a {dir}/b'";
+    let options =
+        ["--changes", "--prepare", prepare, "--fs", "ext4", "--cache", "warm,fs-cold", "--rounds", "11"];
+    let names = ["-N", "keeps", "-N", "lists"];
+    let run = scratch.commands(&["true {dir}", "ls {dir}"], &[&options[..], &names].concat());
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert!(run.notes("arm-left-out").is_empty(), "{:?}", run.notes("arm-left-out"));
+    for arm in run.arms() {
+        assert!(run.samples(&arm.name).all(|sample| sample.counted.entries == 2), "{}", arm.name);
+    }
+}
+
+#[test]
 fn output_preparation_shell_and_tree_are_as_the_options_say() {
     let scratch = Scratch::new();
     let prepared = scratch.path("prepared");

@@ -17,25 +17,20 @@ fn plan(plan: &Plan) -> Result<(), String> {
     if plan.arms.is_empty() {
         return Err("the plan has no arms".into());
     }
-    for (place, file_system) in plan.file_systems.iter().enumerate() {
-        if file_system.id.0 as usize != place {
-            return Err(format!("file system at index {place} has id {}", file_system.id.0));
-        }
-    }
-    for (place, data) in plan.data.iter().enumerate() {
-        if data.id.0 as usize != place {
-            return Err(format!("data set at index {place} has id {}", data.id.0));
-        }
-        data.on.map_or(Ok(()), |on| file_system_of(plan, on))?;
-    }
-    for (place, planned) in plan.arms.iter().enumerate() {
-        if planned.id.0 as usize != place {
-            return Err(format!("arm at index {place} has id {}", planned.id.0));
-        }
-        data_of(plan, planned.data)?;
-    }
+    in_order("file system", plan.file_systems.iter().map(|of| of.id.0))?;
+    in_order("data set", plan.data.iter().map(|data| data.id.0))?;
+    in_order("arm", plan.arms.iter().map(|arm| arm.id.0))?;
+    plan.data.iter().filter_map(|data| data.on).try_for_each(|on| file_system_of(plan, on))?;
+    plan.arms.iter().try_for_each(|arm| data_of(plan, arm.data))?;
     rules(&plan.rules)?;
     plan.groups.iter().flat_map(|group| group.rule.arms()).try_for_each(|arm| cell_of(plan, arm))
+}
+
+fn in_order(what: &str, ids: impl Iterator<Item = u32>) -> Result<(), String> {
+    match (0..).zip(ids).find(|(place, id)| place != id) {
+        Some((place, id)) => Err(format!("{what} at index {place} has id {id}")),
+        None => Ok(()),
+    }
 }
 
 fn rules(rules: &Rules) -> Result<(), String> {
@@ -84,10 +79,8 @@ fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String
     if sample.round == u32::MAX || sample.attempt == u32::MAX {
         return Err("the round or attempt is out of range".into());
     }
-    match sample.start_ns.checked_add(sample.elapsed_ns) {
-        Some(_) => Ok(()),
-        None => Err("the end time is out of range".into()),
-    }
+    let end_ns = sample.start_ns.checked_add(sample.elapsed_ns);
+    end_ns.map(drop).ok_or_else(|| "the end time is out of range".into())
 }
 
 fn cell_of(plan: &Plan, arm: ArmId) -> Result<(), String> {

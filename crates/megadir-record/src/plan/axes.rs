@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arm, Keys, LookupCall, Presence, Stage, Work};
 use crate::data::MakeDirectories;
-use crate::files::{FileOrder, SyncPolicy, WorkerKind};
+use crate::files::{FileOperation, FileOrder, SyncPolicy, WorkerKind};
 
 pub use from_names::complete;
 
@@ -124,6 +124,25 @@ pub enum AccessBy {
     Name,
 }
 
+impl From<FileOperation> for Operation {
+    fn from(operation: FileOperation) -> Self {
+        match operation {
+            FileOperation::MakeDirectories => Self::MakeDirectories,
+            FileOperation::Create => Self::Write,
+            FileOperation::Read => Self::Read,
+            FileOperation::Rewrite => Self::Rewrite,
+            FileOperation::Stat => Self::Stat,
+            FileOperation::Unlink => Self::Unlink,
+        }
+    }
+}
+
+impl FileOperation {
+    pub fn word(self) -> &'static str {
+        Operation::from(self).word()
+    }
+}
+
 impl Operation {
     pub fn word(self) -> &'static str {
         match self {
@@ -216,18 +235,12 @@ impl Axes {
         if self.aged {
             name.push_str(", aged");
         }
-        if let Some(cache) = &self.cache {
-            push(&mut name, cache);
-        }
-        if let Some(cache) = &self.for_cache {
-            name.push_str(&format!(" (for {cache})"));
-        }
+        push(&mut name, self.cache.as_ref());
+        name.extend(self.for_cache.as_ref().map(|cache| format!(" (for {cache})")));
         if has_own_state {
             name.push_str(itself);
         }
-        if let Some(file_system) = &self.file_system {
-            push(&mut name, file_system);
-        }
+        push(&mut name, self.file_system.as_ref());
         name
     }
 
@@ -243,45 +256,23 @@ impl Axes {
         name.push_str(self.access.map_or("", AccessBy::words));
         name.push_str(self.sync.map_or("", sync_words));
         name.push_str(self.order.map_or("", order_words));
-        if let Some(files) = self.files {
-            name.push_str(&format!(" {}", grouped(files)));
-        }
-        if let Some(presence) = self.presence {
-            push(&mut name, presence.name());
-        }
+        name.extend(self.files.map(|files| format!(" {}", grouped(files))));
+        push(&mut name, self.presence.map(Presence::name));
         name.push_str(self.call.map_or("", call_words));
-        if let Some(keys) = self.keys {
-            push(&mut name, keys_words(keys));
-        }
+        push(&mut name, self.keys.map(keys_words));
         name.push_str(self.method.as_deref().unwrap_or_default());
-        if let Some(buffer_bytes) = self.buffer_bytes {
-            name.push_str(&format!(" {}", bytes(buffer_bytes)));
-        }
-        if let Some(layout) = &self.layout {
-            push(&mut name, layout);
-        }
-        if let Some(directories) = self.directories {
-            push(&mut name, directories_words(directories));
-        }
-        if let Some((from, to)) = self.filled {
-            push(&mut name, &format!("{} to {}", grouped(from), grouped(to)));
-        }
-        if let Some(count) = self.workers {
-            push(&mut name, &workers(count, self.worker_kind));
-        }
-        if let Some(count) = self.directory_count {
-            push(&mut name, &directories(count));
-        }
-        if let Some(stage) = self.stage {
-            name.push_str(&format!(" to {}", stage_word(stage)));
-        }
-        if let Some(entries) = self.entries {
-            name.push_str(&match self.operation {
-                Some(Operation::List) => format!(" of {entries}"),
-                Some(Operation::Create | Operation::Remove) => format!(" among {}", grouped(entries)),
-                _ => format!(" of {}", grouped(entries)),
-            });
-        }
+        name.extend(self.buffer_bytes.map(|buffer_bytes| format!(" {}", bytes(buffer_bytes))));
+        push(&mut name, self.layout.as_ref());
+        push(&mut name, self.directories.map(directories_words));
+        push(&mut name, self.filled.map(|(from, to)| format!("{} to {}", grouped(from), grouped(to))));
+        push(&mut name, self.workers.map(|count| workers(count, self.worker_kind)));
+        push(&mut name, self.directory_count.map(directories));
+        name.extend(self.stage.map(|stage| format!(" to {}", stage_word(stage))));
+        name.extend(self.entries.map(|entries| match self.operation {
+            Some(Operation::List) => format!(" of {entries}"),
+            Some(Operation::Create | Operation::Remove) => format!(" among {}", grouped(entries)),
+            _ => format!(" of {}", grouped(entries)),
+        }));
         name
     }
 }
@@ -309,11 +300,12 @@ impl AccessBy {
     }
 }
 
-fn push(name: &mut String, part: &str) {
+fn push(name: &mut String, part: Option<impl AsRef<str>>) {
+    let Some(part) = part else { return };
     if !name.is_empty() {
         name.push_str(", ");
     }
-    name.push_str(part);
+    name.push_str(part.as_ref());
 }
 
 /// Empty for the system's usual call.

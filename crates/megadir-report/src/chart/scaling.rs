@@ -134,7 +134,7 @@ fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.y).collect();
     match megadir_stats::power_law(&xs, &ys) {
-        Some(law) if points.len() > 2 => format!(": power {:.2}", law.exponent),
+        Some(exponent) if points.len() > 2 => format!(": power {exponent:.2}"),
         _ => String::new(),
     }
 }

@@ -181,7 +181,7 @@ fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
 fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Option<Figure> {
     let fit = |round: usize| {
         let of_round: Vec<f64> = times.iter().map(|series| series[round]).collect();
-        megadir_stats::power_law(entries, &of_round).map(|law| law.exponent)
+        megadir_stats::power_law(entries, &of_round)
     };
     let exponents: Option<Vec<f64>> = (0..times.first()?.len()).map(fit).collect();
     Figure::median_of(&exponents?, evidence.confidence())

@@ -91,14 +91,6 @@ def hodges_lehmann(d, confidence):
     return [np.median(walsh), walsh[outside], walsh[len(walsh) - 1 - outside]]
 
 
-def signed_rank_p(d):
-    sizes = np.abs(d)
-    plain = len(d) <= 50 and len(set(sizes)) == len(d) and 0 not in sizes
-    if plain:
-        return stats.wilcoxon(d, method="exact").pvalue
-    return stats.wilcoxon(d, zero_method="pratt", correction=True, method="asymptotic").pvalue
-
-
 def halves(x):
     """All differences of logs; ranks from SciPy's Mann-Whitney distribution."""
     half = len(x) // 2
@@ -170,7 +162,7 @@ def fit(x, y):
         "x": x,
         "y": y,
         "theil_sen": [sen(level) for level in levels],
-        "power_law": [line.slope, np.exp(line.intercept)],
+        "power_law": line.slope,
     }
 
 
@@ -292,7 +284,6 @@ document = {
         {
             "differences": d,
             "hodges_lehmann": [[level, hodges_lehmann(d, level)] for level in LEVELS],
-            "wilcoxon_signed_rank_p": signed_rank_p(d),
         }
         for d in differences()
     ],

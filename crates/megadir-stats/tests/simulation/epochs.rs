@@ -2,11 +2,11 @@
 //! arms.
 
 use megadir_stats::permutation::SplitMix64;
-use megadir_stats::{DEFAULT_BAND, Judging, Method, Verdict, hierarchical_bootstrap, judge_family_of_epochs};
+use megadir_stats::{Judging, Method, Verdict, hierarchical_bootstrap, judge_family_of_epochs};
 
-use super::{differs, normal, share_of_runs};
+use super::{BAND, differs, normal, share_of_runs};
 
-const JUDGING: Judging = Judging { band: DEFAULT_BAND, looks: 1 };
+const JUDGING: Judging = Judging { band: BAND, looks: 1 };
 
 /// Returns the log ratios of five epochs of six rounds; epochs shift the ratio by `epoch_deviation`, rounds by 4 %.
 fn five_epochs(random: &mut SplitMix64, center: f64, epoch_deviation: f64) -> Vec<Vec<f64>> {

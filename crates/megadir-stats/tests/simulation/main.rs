@@ -10,11 +10,22 @@ mod screens;
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{
-    DEFAULT_BAND, Verdict, change_point, halves_differ, hodges_lehmann, judge_family, log_ratios,
-    median_interval, verdict,
+    Judgement, Judging, Verdict, change_point, halves_differ, hodges_lehmann, judge_family_of_epochs,
+    log_ratios, median_interval,
 };
 
 const RUNS: usize = 1000;
+const BAND: f64 = 0.03;
+
+/// Judges a family of contrasts, each of one epoch.
+fn judge_family(family: &[Vec<f64>]) -> Vec<Option<Judgement>> {
+    let epochs: Vec<Vec<Vec<f64>>> = family.iter().map(|rounds| vec![rounds.clone()]).collect();
+    judge_family_of_epochs(&epochs, Judging { band: BAND, looks: 1 })
+}
+
+fn verdict(log_ratios: &[f64]) -> Verdict {
+    judge_family(&[log_ratios.to_vec()])[0].unwrap().verdict
+}
 
 /// Standard normal number by the Box-Muller method.
 fn normal(random: &mut SplitMix64) -> f64 {
@@ -47,10 +58,7 @@ fn share_of_runs(mut happens: impl FnMut(&mut SplitMix64) -> bool) -> f64 {
 #[test]
 fn the_same_arm_is_seldom_called_different() {
     for rounds in [30, 200] {
-        let share = share_of_runs(|random| {
-            let judged = verdict(&same_arm_twice(random, rounds), 0.95, DEFAULT_BAND).unwrap();
-            differs(judged.verdict)
-        });
+        let share = share_of_runs(|random| differs(verdict(&same_arm_twice(random, rounds))));
         assert!(share <= 0.065, "{share} of runs of {rounds} rounds");
     }
 }
@@ -59,7 +67,7 @@ fn the_same_arm_is_seldom_called_different() {
 fn no_member_of_a_null_family_is_called_different() {
     let share = share_of_runs(|random| {
         let family: Vec<_> = (0..6).map(|_| same_arm_twice(random, 30)).collect();
-        let judged = judge_family(&family, DEFAULT_BAND);
+        let judged = judge_family(&family);
         judged.iter().flatten().any(|one| differs(one.verdict))
     });
     assert!(share <= 0.065, "{share}");
@@ -69,8 +77,7 @@ fn no_member_of_a_null_family_is_called_different() {
 fn three_percent_are_found_in_200_rounds() {
     let share = share_of_runs(|random| {
         let log_ratios: Vec<f64> = (0..200).map(|_| 1.03f64.ln() + 0.04 * normal(random)).collect();
-        let judged = verdict(&log_ratios, 0.95, DEFAULT_BAND).unwrap();
-        matches!(judged.verdict, Verdict::Slower { .. })
+        matches!(verdict(&log_ratios), Verdict::Slower { .. })
     });
     assert!(share >= 0.95, "{share}");
 }
@@ -81,8 +88,7 @@ fn the_rounds_said_to_decide_mostly_do() {
     for seed in 0..200 {
         let random = &mut SplitMix64::new(seed);
         let mut log_ratios: Vec<f64> = (0..30).map(|_| 0.02 + 0.1 * normal(random)).collect();
-        let judged = verdict(&log_ratios, 0.95, DEFAULT_BAND).unwrap();
-        let Verdict::Inconclusive { rounds_to_decide } = judged.verdict else {
+        let Verdict::Inconclusive { rounds_to_decide } = verdict(&log_ratios) else {
             continue;
         };
         // The number is an estimate from noise: with twice the rounds most runs should be decided; those near
@@ -92,7 +98,7 @@ fn the_rounds_said_to_decide_mostly_do() {
             continue;
         }
         log_ratios.extend((log_ratios.len()..rounds).map(|_| 0.02 + 0.1 * normal(random)));
-        let after = verdict(&log_ratios, 0.95, DEFAULT_BAND).unwrap().verdict;
+        let after = verdict(&log_ratios);
         asked += 1;
         decided += usize::from(!matches!(after, Verdict::Inconclusive { .. }));
     }

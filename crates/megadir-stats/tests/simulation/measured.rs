@@ -4,12 +4,9 @@
 //! Kuensch, *Annals of Statistics* 17 (1989), for the moving block bootstrap.
 
 use megadir_stats::permutation::SplitMix64;
-use megadir_stats::{
-    DEFAULT_BAND, HalfWidth, Judging, Looks, Verdict, judge_family, judge_family_of_epochs, log_ratios,
-    narrow_enough,
-};
+use megadir_stats::{HalfWidth, Judging, Looks, Verdict, judge_family_of_epochs, log_ratios, narrow_enough};
 
-use super::{differs, share_of_runs};
+use super::{BAND, differs, judge_family, share_of_runs};
 
 /// Rounds of a block; correlations in the file vanish long before.
 const BLOCK: usize = 20;
@@ -67,7 +64,7 @@ fn the_same_arm_is_seldom_called_different_under_measured_noise() {
         for (arms, rounds) in [(1, 30), (1, 200), (5, 30)] {
             let share = share_of_runs(|random| {
                 let family: Vec<_> = (0..arms).map(|_| ratios(&times(&noise, random, rounds, 1.0))).collect();
-                judge_family(&family, DEFAULT_BAND).iter().flatten().any(|one| differs(one.verdict))
+                judge_family(&family).iter().flatten().any(|one| differs(one.verdict))
             });
             assert!(share <= 0.065, "{share} of {of:?}, {arms} contrasts, {rounds} rounds");
         }
@@ -84,7 +81,7 @@ fn three_percent_are_called_slower_under_measured_noise() {
                 let family: Vec<_> = (0..arms)
                     .map(|arm| ratios(&times(&noise, random, rounds, if arm == 0 { 1.03 } else { 1.0 })))
                     .collect();
-                matches!(judge_family(&family, DEFAULT_BAND)[0].unwrap().verdict, Verdict::Slower { .. })
+                matches!(judge_family(&family)[0].unwrap().verdict, Verdict::Slower { .. })
             });
             assert!(share >= 0.95, "{share} of {of:?}, {arms} contrasts, {rounds} rounds");
         }
@@ -105,7 +102,7 @@ fn until(looks: Looks, target: f64, family: &[[Vec<f64>; 2]]) -> (u32, Vec<Verdi
     let schedule = looks.rounds();
     let rounds = schedule.iter().copied().find(narrow).unwrap_or(schedule[schedule.len() - 1]);
     let contrasts: Vec<_> = family.iter().map(|arm| vec![ratios(&first(arm, rounds))]).collect();
-    let judging = Judging { band: DEFAULT_BAND, looks: looks.count() };
+    let judging = Judging { band: BAND, looks: looks.count() };
     let judged = judge_family_of_epochs(&contrasts, judging);
     (rounds, judged.into_iter().map(|judged| judged.unwrap().verdict).collect())
 }
@@ -142,7 +139,7 @@ fn one_percent_of_a_cached_look_up_is_resolved_in_three_seconds() {
     for seed in 0..200 {
         let random = &mut SplitMix64::new(seed);
         let contrast = ratios(&times(&noise, random, rounds, 1.01));
-        let judged = judge_family(&[contrast], DEFAULT_BAND)[0].unwrap();
+        let judged = judge_family(&[contrast])[0].unwrap();
         runs += 1;
         slower += u32::from(matches!(judged.verdict, Verdict::Slower { .. }));
         resolved += u32::from(judged.ratio.interval.half_width() < 0.005);

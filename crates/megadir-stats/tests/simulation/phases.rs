@@ -9,9 +9,8 @@
 use std::fmt::Write as _;
 
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
-use megadir_stats::{DEFAULT_BAND, judge_family};
 
-use super::{differs, normal, share_of_runs};
+use super::{differs, normal, share_of_runs, verdict};
 
 const ROUNDS: usize = 30;
 /// Mean lengths of the phases, in rounds.
@@ -100,10 +99,7 @@ fn same_arm_twice(random: &mut SplitMix64, arms: usize, phase: f64, order: Order
 }
 
 fn called_different(arms: usize, phase: f64, order: Order) -> f64 {
-    share_of_runs(|random| {
-        let judged = judge_family(&[same_arm_twice(random, arms, phase, order)], DEFAULT_BAND);
-        differs(judged[0].unwrap().verdict)
-    })
+    share_of_runs(|random| differs(verdict(&same_arm_twice(random, arms, phase, order))))
 }
 
 /// A page that states results of these simulations.
@@ -169,12 +165,7 @@ fn same_arm_with_blocks(random: &mut SplitMix64, lengths: [f64; 2]) -> Vec<f64> 
 
 #[test]
 fn blocks_of_one_length_keep_the_promise_and_others_would_not() {
-    let called = |lengths| {
-        share_of_runs(|random| {
-            let judged = judge_family(&[same_arm_with_blocks(random, lengths)], DEFAULT_BAND);
-            differs(judged[0].unwrap().verdict)
-        })
-    };
+    let called = |lengths| share_of_runs(|random| differs(verdict(&same_arm_with_blocks(random, lengths))));
     let [alike, twice, four] = [called([1.0, 1.0]), called([1.0, 2.0]), called([1.0, 4.0])];
     assert!(alike <= 0.065, "{alike}");
     assert!(twice > 0.07 && four > 0.15, "{twice} and {four}");
@@ -191,7 +182,7 @@ fn independent_orders_cost_no_power() {
             // No load: the phases are longer than any run.
             let mut ratios = same_arm_twice(random, 2, 1e9, order);
             ratios.iter_mut().for_each(|ratio| *ratio += 0.006);
-            differs(judge_family(&[ratios], DEFAULT_BAND)[0].unwrap().verdict)
+            differs(verdict(&ratios))
         })
     };
     let [independent, balanced] = [found(Order::Independent), found(Order::Balanced)];

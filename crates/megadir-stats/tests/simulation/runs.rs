@@ -2,14 +2,11 @@
 //! versions.
 
 use megadir_stats::permutation::SplitMix64;
-use megadir_stats::{
-    DEFAULT_BAND, Judging, Method, Verdict, judge_family_of_runs, judge_unpaired_family, median,
-    ratio_over_runs,
-};
+use megadir_stats::{Judging, Method, Verdict, judge_family_of_runs, judge_unpaired_family, median};
 
-use super::{block_time_ns, differs, normal, share_of_runs};
+use super::{BAND, block_time_ns, differs, normal, share_of_runs};
 
-const JUDGING: Judging = Judging { band: DEFAULT_BAND, looks: 1 };
+const JUDGING: Judging = Judging { band: BAND, looks: 1 };
 
 /// Returns the 30 times of a run, all scaled by the run's own deviation.
 fn run(random: &mut SplitMix64, ratio: f64, run_deviation: f64) -> Vec<f64> {
@@ -35,7 +32,7 @@ fn intervals_over_runs_cover_the_ratio_of_the_versions() {
         let share = share_of_runs(|random| {
             let old = runs(random, old_runs, 1.0, deviations[0]);
             let new = runs(random, new_runs, 1.05, deviations[1]);
-            ratio_over_runs(&new, &old, 0.95).unwrap().interval.contains(1.05)
+            judge_family_of_runs(&[(new, old)], JUDGING)[0].unwrap().ratio.interval.contains(1.05)
         });
         // Three standard deviations below; with three runs Welch's interval is wider than needed.
         assert!((0.93..=0.99).contains(&share), "{share} of {old_runs} against {new_runs}, {deviations:?}");

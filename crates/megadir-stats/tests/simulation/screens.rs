@@ -1,9 +1,9 @@
 //! Whole screens of comparisons: a winner among equals is rarely named, and a real winner still is.
 
 use megadir_stats::permutation::SplitMix64;
-use megadir_stats::{DEFAULT_BAND, Judging, beyond_band};
+use megadir_stats::{Judging, beyond_band};
 
-use super::{RUNS, normal};
+use super::{BAND, RUNS, normal};
 
 const COLUMNS: usize = 4;
 const ROWS: usize = 12;
@@ -29,7 +29,7 @@ fn screen(random: &mut SplitMix64, deviation: f64, factor: f64) -> Vec<Vec<Vec<f
 }
 
 fn share_of_screens(deviation: f64, factor: f64, happens: impl Fn(usize) -> bool) -> f64 {
-    let judging = Judging { band: DEFAULT_BAND, looks: 1 };
+    let judging = Judging { band: BAND, looks: 1 };
     let called = (0..RUNS as u64).filter(|seed| {
         let shown = beyond_band(&screen(&mut SplitMix64::new(*seed), deviation, factor), judging);
         happens(shown.iter().flatten().count())
@@ -45,7 +45,7 @@ fn anything_is_called_different_in_few_screens_of_equals() {
         assert!(share <= 0.05, "{share} at {deviation}");
     }
     // Equal columns are the easy case; test the edge of the band too.
-    let share = share_of_screens(0.05, 1.0 / (1.0 + DEFAULT_BAND), |called| called > 0);
+    let share = share_of_screens(0.05, 1.0 / (1.0 + BAND), |called| called > 0);
     assert!(share <= 0.05, "{share}");
 }
 

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
 use megadir::Dir;
-use megadir_record::CacheState;
+use megadir_record::{CacheState, DataId};
 use megadir_sys::page_cache::{Resident, resident};
 use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, openat};
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use crate::cache::linux::names::DROP_CACHES;
 use crate::cache::linux::names::{SLABINFO, is_known};
 use crate::cache::tree::{Found, each};
-use crate::cache::{ColdTarget, Directories, refused};
+use crate::cache::{Directories, Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::host;
 use crate::os::At;
@@ -31,22 +31,22 @@ impl System {
     pub(super) fn evict(
         &mut self,
         state: CacheState,
-        of: &ColdTarget<'_>,
+        (data, set): (DataId, &Set),
         directories: &mut dyn Directories,
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        let directory = directories.of(of.data).at();
+        let directory = directories.of(data).at();
         match state {
             CacheState::Warm | CacheState::Unseen => {}
-            CacheState::DataCold => drop_all(directory, of.deep, control)?,
+            CacheState::DataCold => drop_all(directory, set.deep, control)?,
             CacheState::VfsCold => {
-                self.names.drop_all(directory, of.file_system, of.entries, of.sample, control)?;
+                self.names.drop_all(directory, set, control)?;
                 touch();
             }
             CacheState::FsCold => {
                 names::drain(state, directory, control)?;
-                directories.remount(of.data)?;
-                names::are_gone(directories.of(of.data).at(), of.sample)?;
+                directories.remount(data)?;
+                names::are_gone(directories.of(data).at(), &set.sample)?;
                 touch();
             }
         }
@@ -157,7 +157,6 @@ const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
 const NOT_OURS: &str = "only file systems created for the run are unmounted; name some with --fs";
 
-/// `true` if file systems of this type live in memory.
 pub(crate) fn is_memory(kind: &str) -> bool {
     IN_MEMORY.contains(&kind)
 }

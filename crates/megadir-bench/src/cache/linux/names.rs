@@ -16,8 +16,8 @@ use megadir_sys::usage::thread_waits;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use crate::cache::refused;
 use crate::cache::tree::{Sampled, are_there};
+use crate::cache::{Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::host::{mounted_devices, unwritten_bytes};
 
@@ -51,12 +51,10 @@ impl Names {
     pub(super) fn drop_all(
         &mut self,
         directory: BorrowedFd<'_>,
-        file_system: &str,
-        entries: u64,
-        sample: &[Sampled],
+        Set { file_system, entries, sample, .. }: &Set,
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        let refuse = |Refusal(reason)| refused(CacheState::VfsCold, reason);
+        let refuse = |reason: String| refused(CacheState::VfsCold, reason);
         find_cached(directory, sample).map_err(refuse)?;
         let before = SlabCounts::now(directory, file_system).map_err(refuse)?;
         drain(CacheState::VfsCold, directory, control)?;
@@ -71,7 +69,7 @@ impl Names {
             }
             let after = SlabCounts::now(directory, file_system).map_err(refuse)?;
             let floor = self.floors.get(file_system).copied();
-            match what_is_left(floor, before, after, entries).or_else(|| cached(directory, sample)) {
+            match what_is_left(floor, before, after, *entries).or_else(|| cached(directory, sample)) {
                 None => {
                     self.floors.entry(file_system.to_owned()).or_insert(after);
                     return Ok(());
@@ -111,9 +109,9 @@ fn what_is_left(
 }
 
 /// Checks that names just looked up are found in the cache: otherwise a miss proves nothing.
-fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refusal> {
+fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), String> {
     if sample.is_empty() {
-        return Err("the data set is empty, so it has nothing to drop".to_owned().into());
+        return Err("the data set is empty, so it has nothing to drop".into());
     }
     let mut found = 0;
     for path in sample {
@@ -121,9 +119,7 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refu
             Ok(true) => found += 1,
             Ok(false) => {}
             Err(error) => {
-                return Err(
-                    format!("the cache cannot be searched for names (needs Linux 5.12): {error}").into()
-                );
+                return Err(format!("the cache cannot be searched for names (needs Linux 5.12): {error}"));
             }
         }
     }
@@ -131,8 +127,7 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refu
         let of = sample.len();
         return Err(format!(
             "only {found} of {of} names that were just looked up are in the cache, so nothing could be verified"
-        )
-        .into());
+        ));
     }
     Ok(())
 }
@@ -260,15 +255,6 @@ pub(super) fn is_known(file_system: &str) -> bool {
     known(file_system).is_some()
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal(pub(super) String);
-
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self(reason)
-    }
-}
-
 /// Kernel counts of the whole machine or device: an upper bound for a data set. Root only; slabinfo(5),
 /// cachestat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,7 +271,7 @@ pub(super) struct Buffered {
 }
 
 impl SlabCounts {
-    pub(super) fn now(directory: BorrowedFd<'_>, file_system: &str) -> Result<Self, Refusal> {
+    pub(super) fn now(directory: BorrowedFd<'_>, file_system: &str) -> Result<Self, String> {
         let text = std::fs::read_to_string(SLABINFO)
             .map_err(|error| format!("{SLABINFO} cannot be read: {error}"))?;
         let counts = Self::parse(&text, file_system)

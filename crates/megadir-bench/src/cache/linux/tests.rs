@@ -19,6 +19,7 @@ use megadir_testkit::unprivileged::unprivileged;
 use rustix::fs::{AtFlags, statat};
 
 use super::names::{Names, verify_cold};
+use crate::cache::Set;
 use crate::cache::linux;
 use crate::cache::tree::{Pass, Sampled, are_there, each};
 use crate::cache_facts;
@@ -158,7 +159,9 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
         unless_others_are_busy(|| {
             // A drop that failed has dropped names too: what is verified must be in the cache before.
             let (entries, drawn) = sample(&directory);
-            names.drop_all(directory.as_fd(), recipe.kind, entries, &drawn, SIGNALS)
+            let file_system = recipe.kind.to_owned();
+            let set = Set { deep: true, warm: true, entries, sample: drawn, file_system };
+            names.drop_all(directory.as_fd(), &set, SIGNALS)
         })
     };
     evict().unwrap();

@@ -8,13 +8,13 @@
 use std::io;
 
 use megadir::Dir;
-use megadir_record::CacheState;
+use megadir_record::{CacheState, DataId};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::disk::{Counting, Disk};
 use megadir_sys::windows::{facts, file_cache, volume_settings};
 
 use super::tree::Sampled;
-use super::{ColdTarget, Directories, refused};
+use super::{Directories, Set, refused};
 use crate::control::{RunControl, WorkError, words};
 use crate::os::{At, Borrowed};
 
@@ -36,19 +36,19 @@ impl System {
     pub(super) fn evict(
         &mut self,
         state: CacheState,
-        of: &ColdTarget<'_>,
+        (data, set): (DataId, &Set),
         directories: &mut dyn Directories,
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        let directory = directories.of(of.data).at();
+        let directory = directories.of(data).at();
         match state {
             CacheState::Warm | CacheState::Unseen => Ok(()),
             CacheState::DataCold => {
                 let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
                 let told = &mut || reads.now();
-                contents::drop_all(directory, of.deep, control, &mut self.random, told)
+                contents::drop_all(directory, set.deep, control, &mut self.random, told)
             }
-            CacheState::VfsCold => names::drop_all(directory, of.sample, control),
+            CacheState::VfsCold => names::drop_all(directory, &set.sample, control),
             CacheState::FsCold => Err(refused(state, NOT_OURS)),
         }
     }
@@ -192,7 +192,7 @@ mod contents {
 
     use crate::cache::judge::{self, FileRead};
     use crate::cache::refused;
-    use crate::cache::tree::{Found, SAMPLE_MAX, Sampled, each};
+    use crate::cache::tree::{Found, Pass, Sampled, each};
     use crate::control::{RunControl, WorkError};
     use crate::os::{self, Access, Borrowed};
 
@@ -207,7 +207,7 @@ mod contents {
         random: &mut SplitMix64,
         read_bytes: &mut dyn FnMut() -> io::Result<u64>,
     ) -> Result<(), WorkError> {
-        let (mut drawn, mut seen, mut bytes) = (Vec::<Sampled>::new(), 0_u64, 0_u64);
+        let (mut pass, mut bytes) = (Pass::new(random), 0_u64);
         each(top, deep, control, &mut |found| {
             if found.kind != FileType::File {
                 return Ok(());
@@ -218,19 +218,10 @@ mod contents {
             if size < OUTSIDE_BYTES_MIN || allocated < size {
                 return Ok(());
             }
-            seen += 1;
-            let place = match drawn.len() {
-                length if length < SAMPLE_MAX => length,
-                _ => random.below(seen).unwrap_or(0) as usize,
-            };
-            let (path, full) = ([found.below, found.name].concat(), drawn.len() == SAMPLE_MAX);
-            match drawn.get_mut(place) {
-                Some(old) => *old = path,
-                None if !full => drawn.push(path),
-                None => {}
-            }
+            pass.draw(found);
             Ok(())
         })?;
+        let drawn = pass.sample;
         if bytes == 0 {
             return Err(refuse("the files are empty, so they have no contents to drop"));
         }
@@ -243,11 +234,9 @@ mod contents {
         let read = read_all(top, &drawn, control, read_bytes)?;
         let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
         judge::contents(&read, again).map_err(refuse)?;
-        drawn.iter().try_for_each(|path| match os::open_uncached(top, path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(because(&String::from_utf8_lossy(path), &error))
-            }
-            _ => Ok(()),
+        drawn.iter().try_for_each(|path| {
+            let opened = os::if_there(os::open_uncached(top, path)).map(drop);
+            opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))
         })
     }
 
@@ -279,12 +268,10 @@ mod contents {
         for path in paths {
             control.check()?;
             content.clear();
-            let file = match os::open_file(top, path, Access::Read) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))?,
-            };
-            let asked = file.take(READ_BYTES_MAX).read_to_end(&mut content);
-            let asked = asked.map_err(|error| because(&String::from_utf8_lossy(path), &error))? as u64;
+            let failed = |error: io::Error| because(&String::from_utf8_lossy(path), &error);
+            let opened = os::if_there(os::open_file(top, path, Access::Read)).map_err(failed)?;
+            let Some(file) = opened else { continue };
+            let asked = file.take(READ_BYTES_MAX).read_to_end(&mut content).map_err(failed)? as u64;
             let after = told()?;
             read.push(FileRead { asked, given: after.saturating_sub(before) });
             before = after;

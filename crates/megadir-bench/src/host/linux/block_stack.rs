@@ -10,6 +10,8 @@ use megadir_sys::ext4::Ext4Directory;
 use megadir_sys::xfs_bulkstat::XfsDirectory;
 use megadir_sys::{ext4, xfs_bulkstat};
 
+use crate::host::named;
+
 const DEPTH_MAX: usize = 8;
 
 pub(crate) fn block_stack(major: u32, minor: u32) -> Vec<String> {
@@ -158,13 +160,6 @@ pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort_unstable();
     Some(names)
-}
-
-/// Unknown bits are numbers, since they may matter too.
-fn named(mask: u32, names: &[(u32, &str)]) -> Vec<String> {
-    let set = (0..u32::BITS).map(|place| 1 << place).filter(|bit| mask & bit != 0);
-    let name = |bit: u32| names.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());
-    set.map(|bit| name(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod launch;
 mod lines;
 mod plan;
 mod program;
+#[cfg(target_os = "linux")]
 mod run;
 mod words;
 
@@ -26,6 +27,7 @@ pub(crate) use fingerprint::{Fingerprint, fingerprint};
 pub use launch::launch;
 pub(crate) use plan::commands;
 pub use program::program_facts;
+#[cfg(target_os = "linux")]
 pub(crate) use run::{Program, printed_otherwise};
 pub use words::CommandLine;
 
@@ -35,6 +37,7 @@ pub(crate) fn traits(work: &CommandWork, entries: u64) -> Traits {
 }
 
 pub const TIMEOUT_S: u64 = 600;
+pub(crate) const LINUX_ONLY: &str = "programs can be measured on Linux only";
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,7 +9,7 @@ use crate::dataset::parse_spread;
 use crate::kind::arms::{Arms, Series};
 use crate::kind::command::program::first_word;
 use crate::kind::command::words::CommandLine;
-use crate::kind::command::{CommandArm, CommandGroup, CommandSpec};
+use crate::kind::command::{CommandArm, CommandGroup, CommandSpec, LINUX_ONLY};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
 
@@ -26,7 +26,7 @@ pub(crate) fn commands(
     arms: &mut Arms<'_>,
 ) -> Result<(), PlanError> {
     if cfg!(not(target_os = "linux")) {
-        return Err(PlanError::Nothing { reason: "programs can be measured on Linux only".into() });
+        return Err(PlanError::Nothing { reason: LINUX_ONLY.into() });
     }
     for group in &spec.groups {
         let installed = installed(spec, group, request, arms)?;
@@ -141,33 +141,26 @@ fn on_data(
     let name = entries.map_or_else(|| group.name.clone(), |entries| format!("{}-{entries}", group.name));
     let mut baseline = None;
     for (place, one) in installed.iter().enumerate() {
-        let work = || {
-            Work::Command(Box::new(CommandWork {
-                task: group.name.clone(),
-                line: one.arm.run.clone(),
-                shell: group.shell,
-                environment: spec.environment.clone(),
-                output: group.output,
-                same: group.same(),
-                changes: group.changes,
-                prepare: group.prepare.clone(),
-                exit_code: group.exit_code,
-                timeout_ns: group.timeout_s.saturating_mul(1_000_000_000),
-                version: one.version.clone(),
-                expected: None,
-            }))
-        };
+        let work = Work::Command(Box::new(CommandWork {
+            task: group.name.clone(),
+            line: one.arm.run.clone(),
+            shell: group.shell,
+            environment: spec.environment.clone(),
+            output: group.output,
+            same: group.same(),
+            changes: group.changes,
+            prepare: group.prepare.clone(),
+            exit_code: group.exit_code,
+            timeout_ns: group.timeout_s.saturating_mul(1_000_000_000),
+            version: one.version.clone(),
+            expected: None,
+        }));
         let axes = Axes { method: Some(one.name.clone()), entries, ..Axes::of(Operation::Run) };
-        let mut add = |axes: Axes, role| arms.push_at(axes, role, data, work(), (0, 0));
         let arm = match place {
-            0 => {
-                let arm = add(axes.clone(), Role::Baseline);
-                add(Axes { itself: true, ..axes }, Role::AgainstItself);
-                baseline = Some(arm);
-                arm
-            }
-            _ => add(axes, Role::Arm),
+            0 => arms.baseline_at(axes, data, work),
+            _ => arms.push_at(axes, Role::Arm, data, work, (0, 0)),
         };
+        baseline.get_or_insert(arm);
         arms.join(arm, &name);
         series[place].1.push(arm);
     }

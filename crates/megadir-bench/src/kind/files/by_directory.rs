@@ -179,9 +179,7 @@ impl<'a> Directories<'a> {
 pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
     let Some(mut directories) = Directories::new(top, set, 0, 1) else { return Ok(()) };
     for index in 0..directories.count() {
-        if index % 256 == 0 {
-            control.check()?;
-        }
+        control.check_every(256, index)?;
         directories.make(index)?;
     }
     Ok(())

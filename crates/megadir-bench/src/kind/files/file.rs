@@ -175,10 +175,7 @@ impl<'a> FileOps<'a> {
 
 /// Like `mkdir -p`; one call if the directory exists.
 pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Outcome> {
-    let make = |path: &[u8]| match os::make_directory(top, path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => made,
-    };
+    let make = |path: &[u8]| os::is_new(os::make_directory(top, path)).map(drop);
     let all = || {
         let ends = (0..path.len()).filter(|at| path[*at] == b'/').chain([path.len()]);
         ends.into_iter().try_for_each(|end| make(&path[..end]))

@@ -30,7 +30,6 @@ use megadir_record::{
     Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
-use megadir_sys::usage::Usage;
 use order::LISTED_MAX;
 use processes::Processes;
 use task::Task;
@@ -55,7 +54,6 @@ pub(crate) fn traits(work: &FileWork) -> Traits {
     Traits { block_ns: BLOCK_NS + work.files() * MAKE_NS, ..Traits::default() }
 }
 
-/// One arm's work on files.
 pub(crate) struct Files<'a> {
     work: FileWork,
     data: Data,
@@ -63,7 +61,6 @@ pub(crate) struct Files<'a> {
     entries: u64,
     seed: u64,
     source: WorkerSource<'a>,
-    /// Workers prepared for a block.
     crew: Crew<'a>,
     taken: Option<BlockUsage>,
 }
@@ -235,22 +232,12 @@ fn refused(work: &FileWork) -> Option<String> {
     })
 }
 
-/// Combines the workers' reports.
 fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
     let start_ns = reports.iter().map(|report| report.start_ns).min().unwrap_or(0);
     let worked = |report: &Report| (report.end_ns - start_ns).saturating_sub(report.paused_ns);
     let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
-    let usage = Usage {
-        user_ns: sum(|report| report.user_ns),
-        system_ns: sum(|report| report.system_ns),
-        read_bytes: reports.iter().map(|report| report.read_bytes).sum(),
-    };
-    let taken = BlockUsage {
-        elapsed_ns: reports.iter().map(worked).max().unwrap_or(0),
-        usage,
-        peak_bytes: None,
-        ranks: None,
-    };
+    let elapsed_ns = reports.iter().map(worked).max().unwrap_or(0);
+    let taken = BlockUsage::new(elapsed_ns, reports.iter().map(|report| report.used).sum());
     let (entries, hash) = (sum(|report| report.files), sum(|report| report.wrong));
     (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
 }

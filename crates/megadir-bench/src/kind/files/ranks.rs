@@ -24,7 +24,6 @@ use megadir::Dir;
 use megadir_mpi::{Error, World};
 use megadir_record::{FileOperation, FileSystem, HostWork, Mount, Plan, RankTimes, Ranks};
 use megadir_sys::clock::{monotonic_ns, shared_ns};
-use megadir_sys::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{RunControl, WorkError};
@@ -70,12 +69,10 @@ pub(crate) enum Instruction {
         path: String,
         rate_per_s: Option<u64>,
     },
-    /// Asks for reasons why the arm's work is unavailable.
     Check {
         path: String,
         arm: Box<PlannedArm>,
     },
-    /// Block of any kind.
     Setup {
         path: String,
         arm: Box<PlannedArm>,
@@ -103,7 +100,6 @@ pub(crate) struct RankWork {
     pub(crate) entries: Option<u64>,
 }
 
-/// Arm of a plan, for the other ranks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PlannedArm {
     /// Without the other arms and their data.
@@ -499,15 +495,16 @@ fn assign(tasks: Vec<Task>, size: u32, shift: u32) -> Vec<Vec<Task>> {
 /// Threads of one rank as one worker, from the barrier of all ranks on; the clock of another host says nothing.
 fn of_rank(reports: &[Report], began_ns: u64) -> Report {
     let (taken, counted) = sum_up(reports);
-    let Usage { user_ns, system_ns, read_bytes } = taken.usage;
     let (files, wrong) = (counted.entries, counted.hash);
     let worked = |report: &Report| report.end_ns.saturating_sub(began_ns + report.paused_ns);
     let elapsed_ns = reports.iter().map(worked).max().unwrap_or(0);
-    Report { start_ns: 0, end_ns: elapsed_ns, paused_ns: 0, user_ns, system_ns, read_bytes, files, wrong }
+    Report { start_ns: 0, end_ns: elapsed_ns, paused_ns: 0, used: taken.usage, files, wrong }
 }
 
 #[cfg(test)]
 mod tests {
+    use megadir_sys::usage::Usage;
+
     use super::{Report, of_rank, shift};
 
     #[test]
@@ -528,15 +525,13 @@ mod tests {
             start_ns: 1_500,
             end_ns,
             paused_ns,
-            user_ns: 10,
-            system_ns: 1,
-            read_bytes: Some(4),
+            used: Usage { user_ns: 10, system_ns: 1, read_bytes: Some(4) },
             files: 3,
             wrong: 0,
         };
         let rank = of_rank(&[report(2_000, 0), report(9_000, 7_000)], 1_000);
         let of_both = (rank.start_ns, rank.end_ns, rank.paused_ns, rank.files);
         assert_eq!(of_both, (0, 1_000, 0, 6));
-        assert_eq!((rank.user_ns, rank.system_ns, rank.read_bytes), (20, 2, Some(8)));
+        assert_eq!(rank.used, Usage { user_ns: 20, system_ns: 2, read_bytes: Some(8) });
     }
 }

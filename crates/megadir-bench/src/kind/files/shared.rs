@@ -8,7 +8,7 @@ use std::time::Duration;
 use megadir::Dir;
 use megadir_mpi::{Error, World};
 
-use crate::os::At;
+use crate::os::{self, At};
 use crate::workspace::{Workspace, marker_below};
 
 const FOLDER: &str = "files";
@@ -63,21 +63,18 @@ impl SharedDirectory {
     /// Removes it with everything in it, also if other ranks still create files there.
     pub fn remove(self, heartbeat: &AtomicU64) -> io::Result<()> {
         let Some(own) = self.own else { return Ok(()) };
-        let mut removed = own.remove_data_directory(FOLDER, heartbeat);
+        let remove = || os::if_there(own.remove_data_directory(FOLDER, heartbeat));
+        let mut removed = remove();
         for _ in 1..REMOVALS_MAX {
-            match &removed {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    heartbeat.fetch_add(1, Ordering::Relaxed);
-                    std::thread::sleep(REMOVE_EVERY);
-                    removed = own.remove_data_directory(FOLDER, heartbeat);
-                }
-                _ => break,
+            if removed.is_ok() {
+                break;
             }
+            heartbeat.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(REMOVE_EVERY);
+            removed = remove();
         }
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => own.remove(heartbeat),
-        }
+        removed?;
+        own.remove(heartbeat)
     }
 }
 

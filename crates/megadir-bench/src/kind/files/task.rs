@@ -1,7 +1,6 @@
 //! Task of one worker in one block, as plain data that can be sent to a process.
 
 use std::collections::HashSet;
-use std::io;
 
 use megadir::Dir;
 use megadir::layout::Refused;
@@ -55,17 +54,12 @@ impl Task {
     pub(crate) fn set(&self) -> Result<Set, FilesError> {
         let FileWork { from, to, workers, .. } = &self.work;
         let (from, count) = (*from, to.saturating_sub(*from));
-        match workers.sharing {
-            Sharing::Own => {
-                let files = Files::new(&self.made, self.seed, self.entries)?.of_worker(self.worker);
-                Ok(Set { files, from, count, stride: 1, offset: 0 })
-            }
-            Sharing::Same => {
-                let stride = u64::from(workers.count.max(1));
-                let files = Files::new(&self.made, self.seed, self.entries)?;
-                Ok(Set { files, from, count, stride, offset: u64::from(self.worker) })
-            }
-        }
+        let files = Files::new(&self.made, self.seed, self.entries)?;
+        let (files, stride, offset) = match workers.sharing {
+            Sharing::Own => (files.of_worker(self.worker), 1, 0),
+            Sharing::Same => (files, u64::from(workers.count.max(1)), u64::from(self.worker)),
+        };
+        Ok(Set { files, from, count, stride, offset })
     }
 
     pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir, WorkError> {
@@ -74,12 +68,8 @@ impl Task {
             Sharing::Same => return Ok(data.again()?),
         };
         if make {
-            match os::make_directory(data.at(), name.as_str()) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(WorkError::at("creating a worker's directory")(error));
-                }
-                _ => {}
-            }
+            let made = os::is_new(os::make_directory(data.at(), name.as_str()));
+            made.map_err(WorkError::at("creating a worker's directory"))?;
         }
         Ok(data.open_below(name.as_bytes())?)
     }
@@ -94,9 +84,7 @@ pub(crate) fn directories(
     let mut known = HashSet::new();
     let mut buffer = PlaceBuffer::new();
     for nth in 0..set.count() {
-        if nth % STEP == 0 {
-            control.check()?;
-        }
+        control.check_every(STEP, nth)?;
         let index = set.index(nth);
         let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
         each(place.directory(), place.file(), nth);

@@ -3,7 +3,7 @@
 use megadir::Dir;
 use megadir_record::{Access, FileOperation, MakeDirectories, SyncPolicy};
 use megadir_sys::clock::shared_ns;
-use megadir_sys::usage::thread_usage;
+use megadir_sys::usage::{Usage, thread_usage};
 use serde::{Deserialize, Serialize};
 
 use super::by_directory::{Directories, Entered, Listed, by_name, make_all};
@@ -13,6 +13,7 @@ use super::order::Order;
 use super::task::Checksum;
 use super::task::{Set, Task};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::kind::UsageFields;
 use crate::kind::files::order::{Batch, Planned};
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
@@ -36,11 +37,9 @@ pub(crate) struct Report {
     pub(crate) end_ns: u64,
     /// Time of computing names and contents, nanoseconds, included in the above.
     pub(crate) paused_ns: u64,
-    /// Without the pauses, nanoseconds.
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-    /// Bytes read from devices, if the system counts them.
-    pub(crate) read_bytes: Option<u64>,
+    /// Times without the pauses.
+    #[serde(with = "UsageFields")]
+    pub(crate) used: Usage,
     pub(crate) files: u64,
     pub(crate) wrong: u64,
 }
@@ -141,9 +140,11 @@ impl Worker {
             start_ns,
             end_ns,
             paused_ns: pauses.ns,
-            user_ns: used.user_ns.saturating_sub(pauses.user_ns),
-            system_ns: used.system_ns.saturating_sub(pauses.system_ns),
-            read_bytes: used.read_bytes,
+            used: Usage {
+                user_ns: used.user_ns.saturating_sub(pauses.user_ns),
+                system_ns: used.system_ns.saturating_sub(pauses.system_ns),
+                read_bytes: used.read_bytes,
+            },
             files,
             wrong: wrong + self.wrong,
         })
@@ -174,6 +175,7 @@ impl Worker {
                 Err(met) => Err(explained(top, file.directory(), met)),
             };
             let between = || Ok(control.check()?);
+            // The choice is not part of any operation's time.
             wrong += match self.task.work.access {
                 Access::Name { .. } => {
                     let work = |index| {

@@ -6,7 +6,7 @@ pub(crate) use linux::*;
 pub(crate) use windows::*;
 
 pub(crate) const HEADINGS: u64 = 1;
-const STEP: usize = 1024;
+const STEP: u64 = 1024;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -57,9 +57,7 @@ mod linux {
         push_number(text, 0, 1);
         sink.end_line()?;
         for (index, (name, of_entry)) in arena.names().zip(&arena.attributes).enumerate() {
-            if index % STEP == 0 {
-                control.check()?;
-            }
+            control.check_every(STEP, index as u64)?;
             let text = sink.line();
             push_mode(text, of_entry.mode);
             if any_acl {
@@ -206,9 +204,6 @@ mod windows {
     /// Attributes in the order of their letters: directory, archive, read-only, hidden, system, link.
     const LETTERS: [(u32, u8); 6] =
         [(DIRECTORY, b'd'), (0x20, b'a'), (0x01, b'r'), (0x02, b'h'), (0x04, b's'), (0x400, b'l')];
-    /// From 1601 to 1970, in 100 ns.
-    const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
-    const TICKS_A_SECOND: i64 = 10_000_000;
     const SIZE_COLUMNS_MIN: usize = 14;
 
     pub(crate) fn format_long(
@@ -221,9 +216,7 @@ mod windows {
         sink.line().extend_from_slice(b"Mode   LastWriteTime    Length         Name");
         sink.end_line()?;
         for (index, (name, facts)) in arena.names().zip(&arena.attributes).enumerate() {
-            if index % STEP == 0 {
-                control.check()?;
-            }
+            control.check_every(STEP, index as u64)?;
             let text = sink.line();
             push_mode(text, facts.attributes);
             text.push(b' ');
@@ -246,8 +239,7 @@ mod windows {
 
     /// Appends `YYYY-MM-DD HH:MM`.
     fn push_date(text: &mut Vec<u8>, facts: &Facts) {
-        let seconds = (facts.written - UNIX_EPOCH).div_euclid(TICKS_A_SECOND);
-        let date = Time { seconds, nanoseconds: 0 }.utc();
+        let date = Time::from_windows(facts.written).utc();
         push_number(text, date.year.unsigned_abs(), 4);
         for (before, value) in [(b'-', date.month), (b'-', date.day), (b' ', date.hour), (b':', date.minute)]
         {
@@ -258,6 +250,10 @@ mod windows {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        /// From 1601 to 1970, in 100 ns.
+        const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
+        const TICKS_A_SECOND: i64 = 10_000_000;
 
         #[test]
         fn lines_read_as_in_powershell() {

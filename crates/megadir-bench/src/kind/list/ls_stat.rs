@@ -5,7 +5,7 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-const STEP: usize = 1024;
+const STEP: u64 = 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -63,9 +63,7 @@ mod linux {
         let mut attributes = Vec::with_capacity(arena.len());
         let mut vanished = 0;
         for (index, name) in arena.c_names().enumerate() {
-            if index % STEP == 0 {
-                control.check()?;
-            }
+            control.check_every(STEP, index as u64)?;
             attributes.push(match rustix::fs::statx(descriptor, name, flags, MASK) {
                 Ok(stat) => Attributes {
                     mode: stat.stx_mode,
@@ -101,9 +99,7 @@ mod linux {
         let mut label = [0_u8; LABEL_BYTES];
         let mut asked = Asked::default();
         for (index, name) in arena.c_names().enumerate() {
-            if index % STEP == 0 {
-                control.check()?;
-            }
+            control.check_every(STEP, index as u64)?;
             path.truncate(prefix);
             path.extend_from_slice(name.to_bytes_with_nul());
             let failed = WorkError::at("lgetxattr");
@@ -111,9 +107,10 @@ mod linux {
                 CStr::from_bytes_with_nul(&path).map_err(|error| failed(std::io::Error::other(error)))?;
             asked.calls += 1;
             match rustix::fs::lgetxattr(path, c"security.selinux", &mut label[..]) {
+                Ok(_) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => {}
+                Err(Errno::RANGE | Errno::ACCESS | Errno::PERM) => {}
                 Err(Errno::NOENT) => asked.vanished += 1,
-                Err(error) if !is_answer(error) => return Err(failed(error.into())),
-                _ => {}
+                Err(error) => return Err(failed(error.into())),
             }
             let Some(of_entry) = attributes.get_mut(index) else { continue };
             if of_entry.mode & TYPE_BITS != SYMLINK {
@@ -123,13 +120,6 @@ mod linux {
         }
         arena.attributes = attributes;
         Ok(asked)
-    }
-
-    fn is_answer(error: Errno) -> bool {
-        matches!(
-            error,
-            Errno::NODATA | Errno::NOTSUP | Errno::NOSYS | Errno::RANGE | Errno::ACCESS | Errno::PERM
-        )
     }
 
     #[cfg(test)]
@@ -181,9 +171,8 @@ mod windows {
 
     use super::{Asked, STEP};
     use crate::control::{RunControl, WorkError};
-    use crate::kind::list::output::{Attributes, NameArena};
-
-    const NOT_FOUND: i32 = 2;
+    use crate::kind::list::output::NameArena;
+    use crate::os;
 
     pub(crate) fn lacks(stage: Stage) -> Option<String> {
         let lacking = stage == Stage::ExtendedAttributes;
@@ -203,19 +192,12 @@ mod windows {
         let mut attributes = Vec::with_capacity(arena.len());
         let mut vanished = 0;
         for (index, name) in arena.names().enumerate() {
-            if index % STEP == 0 {
-                control.check()?;
-            }
+            control.check_every(STEP, index as u64)?;
             path.truncate(prefix);
             append(&mut path, name).map_err(failed)?;
-            attributes.push(match facts::of_terminated(&path) {
-                Ok(facts) => facts,
-                Err(error) if error.raw_os_error() == Some(NOT_FOUND) => {
-                    vanished += 1;
-                    Attributes::default()
-                }
-                Err(error) => return Err(failed(error)),
-            });
+            let found = os::if_file_there(facts::of_terminated(&path)).map_err(failed)?;
+            vanished += u64::from(found.is_none());
+            attributes.push(found.unwrap_or_default());
         }
         arena.attributes = attributes;
         Ok(Asked { calls: arena.len() as u64, vanished })

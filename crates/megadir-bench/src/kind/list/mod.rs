@@ -14,7 +14,7 @@ pub(crate) use run::Listing;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSpec {
-    pub baseline: BaselineSpec,
+    pub baseline: Reading,
     pub compare: Vec<CompareSpec>,
     pub decompose: Vec<DecomposeSpec>,
     pub grow: Vec<GrowSpec>,
@@ -26,7 +26,7 @@ pub struct ListSpec {
 pub struct WindowsSpec {
     pub question: String,
     pub unlike: String,
-    pub baseline: BaselineSpec,
+    pub baseline: Reading,
     #[serde(default)]
     pub compare: Vec<CompareSpec>,
     #[serde(default)]
@@ -35,10 +35,10 @@ pub struct WindowsSpec {
     pub grow: Vec<GrowSpec>,
 }
 
-/// Also supplies the values that other arms omit.
+/// As the baseline it also supplies the values that other arms omit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BaselineSpec {
+pub struct Reading {
     pub backend: String,
     pub buffer_bytes: u64,
     pub threads: u32,

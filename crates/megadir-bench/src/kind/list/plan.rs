@@ -6,7 +6,7 @@ use megadir_record::{ArmId, DataId, Group, GroupRule, Stage, Work};
 use crate::kind::Traits;
 use crate::kind::arms::Arms;
 use crate::kind::cost::BLOCK_NS;
-use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, StepSpec};
+use crate::kind::list::{ArmSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, Reading, StepSpec};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request, backend_fact, check_reading};
 
@@ -35,17 +35,8 @@ pub(crate) struct Base {
     pub(crate) reading: Reading,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
-    pub(crate) backend: String,
-    pub(crate) buffer_bytes: u64,
-    pub(crate) threads: u32,
-}
-
 impl Arms<'_> {
-    pub(crate) fn listing_baseline(&mut self, spec: &BaselineSpec) -> Result<Base, PlanError> {
-        let reading =
-            Reading { backend: spec.backend.clone(), buffer_bytes: spec.buffer_bytes, threads: spec.threads };
+    pub(crate) fn listing_baseline(&mut self, reading: Reading) -> Result<Base, PlanError> {
         let work = self.work(&reading, &[Stage::Read])?;
         let name = reading.backend.clone();
         let work = work.map_err(|reason| PlanError::NoBaseline { name, reason })?;

@@ -62,7 +62,9 @@ struct One {
 
 pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     let all = cross(spec, arms);
-    compare(&all, arms);
+    if let Some(baseline) = all.first() {
+        arms.compare("lookup", "How much does a lookup of a name cost?", false, baseline.arm);
+    }
     absent(&all, arms);
     patterns(&all, arms);
     by_name(&all, arms);
@@ -93,62 +95,43 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     all
 }
 
-fn compare(all: &[One], arms: &mut Arms<'_>) {
-    let Some(baseline) = all.first().map(|one| one.arm) else { return };
-    arms.compare("lookup", "How much does a lookup of a name cost?", false, baseline);
-}
-
 fn absent(all: &[One], arms: &mut Arms<'_>) {
-    let pairs = pairs(all, |one, other| {
+    let together = |one: &One, other: &One| {
         one.presence == Presence::Absent
             && other.presence == Presence::Present
-            && one.keys == other.keys
-            && one.call == other.call
+            && (one.keys, one.call) == (other.keys, other.call)
+    };
+    let pairs = pairs(all, together, |one, other| {
+        let at = format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries));
+        Pair::new("absent names", "present ones", at, (one.arm, other.arm))
     });
-    let pairs = pairs.into_iter().map(|(one, other)| Pair {
-        what: "absent names".into(),
-        than: "present ones".into(),
-        at: at(one),
-        wall_time: false,
-        arm: one.arm,
-        to: other.arm,
-    });
-    arms.pairs("absent", "Do absent names cost more than present names?", pairs.collect());
+    arms.pairs("absent", "Do absent names cost more than present names?", pairs);
 }
 
 fn patterns(all: &[One], arms: &mut Arms<'_>) {
-    let pairs = pairs(all, |one, other| {
+    let together = |one: &One, other: &One| {
         one.keys != Keys::Fixed
             && other.keys == Keys::Fixed
-            && one.presence == other.presence
-            && one.call == other.call
+            && (one.presence, one.call) == (other.presence, other.call)
+    };
+    let pairs = pairs(all, together, |one, other| {
+        let at = format!("{} names{} of {}", one.presence.name(), call_words(one.call), grouped(one.entries));
+        Pair::new(keys_words(one.keys), "one and the same", at, (one.arm, other.arm))
     });
-    let pairs = pairs.into_iter().map(|(one, other)| Pair {
-        what: keys_words(one.keys).into(),
-        than: "one and the same".into(),
-        at: format!("{} names{} of {}", one.presence.name(), call_words(one.call), grouped(one.entries)),
-        wall_time: false,
-        arm: one.arm,
-        to: other.arm,
-    });
-    arms.pairs("pattern", "How much faster are lookups of one repeated name?", pairs.collect());
+    arms.pairs("pattern", "How much faster are lookups of one repeated name?", pairs);
 }
 
 fn by_name(all: &[One], arms: &mut Arms<'_>) {
-    let pairs = pairs(all, |one, other| {
+    let together = |one: &One, other: &One| {
         one.call == LookupCall::AttributesByHandle
             && other.call == LookupCall::AttributesByPath
             && (one.presence, one.keys) == (other.presence, other.keys)
+    };
+    let pairs = pairs(all, together, |one, other| {
+        let at = format!("{}, {} of {}", one.presence.name(), keys_words(one.keys), grouped(one.entries));
+        Pair::new("a name in an open directory", "the whole path", at, (one.arm, other.arm))
     });
-    let pairs = pairs.into_iter().map(|(one, other)| Pair {
-        what: "a name in an open directory".into(),
-        than: "the whole path".into(),
-        at: format!("{}, {} of {}", one.presence.name(), keys_words(one.keys), grouped(one.entries)),
-        wall_time: false,
-        arm: one.arm,
-        to: other.arm,
-    });
-    arms.pairs("call", "How much do lookups by the whole path cost?", pairs.collect());
+    arms.pairs("call", "How much do lookups by the whole path cost?", pairs);
 }
 
 fn growth(all: &[One], arms: &mut Arms<'_>) {
@@ -163,11 +146,7 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
     arms.growth(true, series);
 }
 
-fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {
+fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool, pair: impl Fn(&One, &One) -> Pair) -> Vec<Pair> {
     let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
-    all.iter().filter_map(|one| Some((one, of(one)?))).collect()
-}
-
-fn at(one: &One) -> String {
-    format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries))
+    all.iter().filter_map(|one| Some(pair(one, of(one)?))).collect()
 }

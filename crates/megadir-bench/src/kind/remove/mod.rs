@@ -8,8 +8,8 @@ use megadir::Dir;
 use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents};
 use megadir_record::axes::{self, directories};
 use megadir_record::{
-    ArmId, Axes, Counted, FileOperation, FileOrder, FileWork, Made, Operation, Order, Pair, RemoveWork,
-    Remover, Role, Sharing, Spread, When, Work, WorkerKind, Workers,
+    ArmId, Axes, CacheState, Counted, FileOperation, FileOrder, FileWork, Made, Operation, Order, Pair,
+    RemoveWork, Remover, Role, Sharing, Spread, When, Work, WorkerKind, Workers,
 };
 use megadir_sys::usage::process_usage;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::At;
 use crate::os::removal::remove_content;
-use crate::request::{PlanError, check_numbers};
+use crate::request::{CacheFact, PlanError, check_numbers};
 
 #[cfg(target_os = "linux")]
 use linux as process;
@@ -86,84 +86,114 @@ impl RemoveSpec {
     }
 }
 
-struct One {
+#[derive(Clone, Copy, PartialEq)]
+struct Variant<'a> {
     by: Remover,
     workers: u32,
     directories: u64,
-    arm: ArmId,
+    state: &'a CacheFact,
+}
+
+impl Variant<'_> {
+    /// Conditions that the arms of a pair share.
+    fn conditions(&self) -> String {
+        let state = self.cold().map(|name| format!(", {name}")).unwrap_or_default();
+        format!("{}{state}", directories(self.directories))
+    }
+
+    /// Name of a cold state.
+    fn cold(&self) -> Option<&str> {
+        self.state.state.is_cold().then_some(&self.state.name)
+    }
+}
+
+/// Reason against a state that would equal a warm cache.
+pub(crate) fn useless(state: CacheState) -> Option<&'static str> {
+    (state == CacheState::DataCold).then_some("makes no difference: removing reads no file contents")
 }
 
 pub(crate) fn removals(
     spec: &RemoveSpec,
     made: &Made,
     entries: u64,
+    states: &[CacheFact],
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
     check_numbers("the number of workers", spec.workers.iter().copied(), WORKERS_MAX)?;
-    let mut all = Vec::new();
+    let mut all: Vec<(Variant<'_>, ArmId)> = Vec::new();
     for (place, &directories) in spec.directories.iter().enumerate() {
-        let mut add = |by, workers, role| {
-            let chain = arms.data.len() as u32;
-            let arm = chain_of(spec, made, entries, (directories, by, workers), role, chain, arms);
-            all.push(One { by, workers, directories, arm });
-        };
-        let first = place == 0;
-        add(Remover::PlainLoop, 1, if first { Role::Baseline } else { Role::Arm });
-        if first {
-            add(Remover::PlainLoop, 1, Role::AgainstItself);
-        }
-        add(Remover::Rm, 1, Role::Arm);
-        for &workers in spec.workers.iter().filter(|workers| spec.divides(directories, **workers)) {
-            add(Remover::Library, workers, Role::Arm);
+        for state in states {
+            let mut add = |by, workers, role| {
+                let variant = Variant { by, workers, directories, state };
+                let arm = chain_of(spec, made, entries, variant, role, arms);
+                all.extend((role != Role::AgainstItself).then_some((variant, arm)));
+            };
+            let first = place == 0;
+            add(Remover::PlainLoop, 1, if first { Role::Baseline } else { Role::Arm });
+            if first {
+                add(Remover::PlainLoop, 1, Role::AgainstItself);
+            }
+            add(Remover::Rm, 1, Role::Arm);
+            for &workers in spec.workers.iter().filter(|workers| spec.divides(directories, **workers)) {
+                add(Remover::Library, workers, Role::Arm);
+            }
         }
     }
     spec.left_out().for_each(|text| arms.note(NoteKind::ArmLeftOut, text));
-    let against = |than: Remover| {
-        let pair = |one: &One| {
-            let to = all.iter().find(|to| to.by == than && to.directories == one.directories)?;
-            let different = one.by != than && (than == Remover::PlainLoop || one.by == Remover::Library);
-            different.then(|| Pair {
-                what: spec.name(one.by, one.workers),
-                than: spec.name(than, 1),
-                at: directories(one.directories),
-                wall_time: true,
-                arm: one.arm,
-                to: to.arm,
-            })
+    groups(spec, states, &all, arms);
+    Ok(Order::Chains)
+}
+
+fn groups(spec: &RemoveSpec, states: &[CacheFact], all: &[(Variant<'_>, ArmId)], arms: &mut Arms<'_>) {
+    let pair =
+        |(_, arm): &(Variant<'_>, ArmId), than: Variant<'_>, [what, other]: [String; 2], at: String| {
+            let (_, to) = all.iter().find(|(to, _)| *to == than)?;
+            Some(Pair { wall_time: true, ..Pair::new(what, other, at, (*arm, *to)) })
         };
-        all.iter().filter_map(pair).collect::<Vec<Pair>>()
+    let against = |than: Remover| {
+        let one = |one: &(Variant<'_>, ArmId)| {
+            let variant = one.0;
+            let different =
+                variant.by != than && (than == Remover::PlainLoop || variant.by == Remover::Library);
+            let names = [spec.name(variant.by, variant.workers), spec.name(than, 1)];
+            different.then(|| {
+                pair(one, Variant { by: than, workers: 1, ..variant }, names, variant.conditions())
+            })?
+        };
+        all.iter().filter_map(one).collect::<Vec<Pair>>()
     };
     let fewest = spec.workers.first().copied().unwrap_or(1);
-    let more = |one: &One| {
-        let like = |to: &&One| (to.by, to.workers, to.directories) == (one.by, fewest, one.directories);
-        let more = one.by == Remover::Library && one.workers != fewest;
-        all.iter().find(like).filter(|_| more).map(|to| Pair {
-            what: spec.words(one.workers),
-            than: spec.words(fewest),
-            at: directories(one.directories),
-            wall_time: true,
-            arm: one.arm,
-            to: to.arm,
-        })
+    let more = |one: &(Variant<'_>, ArmId)| {
+        let variant = one.0;
+        let names = [spec.words(variant.workers), spec.words(fewest)];
+        let is_more = variant.by == Remover::Library && variant.workers != fewest;
+        is_more.then(|| pair(one, Variant { workers: fewest, ..variant }, names, variant.conditions()))?
     };
-    let more: Vec<Pair> = all.iter().filter_map(more).collect();
-    let (against_loop, against_rm) = (against(Remover::PlainLoop), against(Remover::Rm));
+    let cold = |one: &(Variant<'_>, ArmId)| {
+        let (variant, first) = (one.0, states.first().filter(|first| *first != one.0.state)?);
+        let names = [&variant.state.name, &first.name].map(|name| format!("a {name} cache"));
+        let at = format!("{}, {}", spec.name(variant.by, variant.workers), directories(variant.directories));
+        pair(one, Variant { state: first, ..variant }, names, at)
+    };
+    let (more, cold): (Vec<Pair>, Vec<Pair>) =
+        (all.iter().filter_map(more).collect(), all.iter().filter_map(cold).collect());
     arms.pairs("workers", "Do more workers help?", more);
     arms.answers("workers");
-    arms.pairs("loop", "Which method is faster than a loop in one thread?", against_loop);
-    arms.pairs("rm", "Is the library faster than rm -rf?", against_rm);
-    Ok(Order::Chains)
+    arms.pairs("loop", "Which method is faster than a loop in one thread?", against(Remover::PlainLoop));
+    arms.pairs("rm", "Is the library faster than rm -rf?", against(Remover::Rm));
+    arms.pairs("cache", "How much does a cold cache cost?", cold);
 }
 
 fn chain_of(
     spec: &RemoveSpec,
     made: &Made,
     entries: u64,
-    (directories, by, workers): (u64, Remover, u32),
+    variant: Variant<'_>,
     role: Role,
-    chain: u32,
     arms: &mut Arms<'_>,
 ) -> ArmId {
+    let Variant { by, workers, directories, state } = variant;
+    let chain = arms.data.len() as u32;
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
     let trees = spec.trees(workers);
     // All arms with as many directories remove the same files.
@@ -178,7 +208,8 @@ fn chain_of(
         itself: role == Role::AgainstItself,
         ..Axes::of(Operation::Remove)
     };
-    let writes = Axes { operation: Some(Operation::Write), ..axes.clone() };
+    let for_cache = variant.cold().map(str::to_owned);
+    let writes = Axes { operation: Some(Operation::Write), for_cache: for_cache.clone(), ..axes.clone() };
     let creators = match spec.ranks {
         Some(_) => Workers { count: trees, kind: WorkerKind::Rank, sharing: Sharing::Own },
         None => ONE,
@@ -188,7 +219,9 @@ fn chain_of(
     arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
     let files = of_tree * u64::from(trees);
     let work = Work::Remove(RemoveWork { by, workers, kind: creators.kind, files });
-    arms.push_at(axes, role, data, work, (chain, 1))
+    let arm = arms.push_at(Axes { cache: for_cache, ..axes }, role, data, work, (chain, 1));
+    arms.planned[arm.0 as usize].cache = state.state;
+    arm
 }
 
 pub(crate) fn traits(work: &RemoveWork) -> Traits {
@@ -197,7 +230,6 @@ pub(crate) fn traits(work: &RemoveWork) -> Traits {
 
 const STAGE: &str = "removing";
 
-/// Files that one process removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
@@ -217,7 +249,6 @@ impl Share {
 pub(crate) struct Removal {
     work: RemoveWork,
     share: Share,
-    /// Number of this process's threads.
     threads: u32,
     files: u64,
     /// Arguments of `rm -rf`.
@@ -252,10 +283,7 @@ impl Removal {
         let options = RemoveOptions::new(self.threads as usize, &on_failure);
         let removed = remove_contents(directory, &options, &progress).map_err(failed)?;
         control.check()?;
-        match failures.take().pop() {
-            Some(failure) => Err(failed(failure)),
-            None => Ok(removed.counts.entries),
-        }
+        failures.take().pop().map_or(Ok(removed.counts.entries), |failure| Err(failed(failure)))
     }
 }
 
@@ -299,7 +327,7 @@ impl Workload for Removal {
         let elapsed_ns = started.elapsed().as_nanos() as u64;
         let (own, children) = (process_usage().since(before), process::usage().since(of_children));
         let usage = [own, children].into_iter().sum();
-        self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
+        self.taken = Some(BlockUsage::new(elapsed_ns, usage));
         Ok(Counted { entries, hash: 0, calls: None, written_bytes: 0 })
     }
 

@@ -67,17 +67,8 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
     check_numbers("the number of threads", threads.iter().copied(), megadir::THREADS_MAX as u64)?;
-    let mut ways = Vec::new();
-    let baseline = baseline(&names);
-    for (place, name) in names.into_iter().enumerate() {
-        match fact(request, name)? {
-            Err(reason) if place == baseline => {
-                return Err(PlanError::NoBaseline { name: name.to_owned(), reason });
-            }
-            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
-            Ok(fact) => ways.extend(with_threads(fact, threads)),
-        }
-    }
+    let facts = available(&names, request, arms)?.into_iter();
+    let ways: Vec<Way> = facts.flat_map(|fact| with_threads(fact, threads)).collect();
     let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Asked);
     if let Some(threads) = request.threads.first().filter(|_| none_has_threads) {
         let allowed = "no method available here has threads";
@@ -86,9 +77,24 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     Ok(ways)
 }
 
-/// The first that is not another system's.
-pub(crate) fn baseline(names: &[impl AsRef<str>]) -> usize {
-    names.iter().position(|name| system_of(name.as_ref()).is_none()).unwrap_or(0)
+/// The first that is not another system's must be available.
+pub(crate) fn available<'a>(
+    names: &[&str],
+    request: &Request<'a>,
+    arms: &mut Arms<'_>,
+) -> Result<Vec<&'a MethodFact>, PlanError> {
+    let baseline = names.iter().position(|name| system_of(name).is_none()).unwrap_or(0);
+    let mut facts = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        match fact(request, name)? {
+            Err(reason) if place == baseline => {
+                return Err(PlanError::NoBaseline { name: (*name).to_owned(), reason });
+            }
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
+            Ok(fact) => facts.push(fact),
+        }
+    }
+    Ok(facts)
 }
 
 fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
@@ -114,21 +120,14 @@ pub(crate) fn traits(entries: u64) -> Traits {
     Traits { block_ns: BLOCK_NS + entries * ASK_NS, cold_operations: Some(1), names: None }
 }
 
-/// Work of listing by a method, without keeping results, with one thread or one per processor; or the reason
-/// why it is unavailable.
-pub(crate) fn work_of(request: &Request<'_>, name: &str) -> Result<Result<Work, String>, PlanError> {
-    Ok(fact(request, name)?.map(|fact| work(&with_threads(fact, &[1])[0], false)))
+/// Work of listing by a method, without keeping results, with one thread or one per processor.
+pub(crate) fn work_of(fact: &MethodFact) -> Work {
+    work(&with_threads(fact, &[1])[0], false)
 }
 
 fn work(&(method, threads): &Way, keeps: bool) -> Work {
-    let method_name = method.name.to_owned();
-    Work::Attributes {
-        method: method_name,
-        buffer_bytes: method.buffer_bytes,
-        threads,
-        keeps,
-        expected: None,
-    }
+    let (name, buffer_bytes) = (method.name.to_owned(), method.buffer_bytes);
+    Work::Attributes { method: name, buffer_bytes, threads, keeps, expected: None }
 }
 
 fn way_name((method, threads): &Way) -> String {

@@ -32,7 +32,7 @@ mod windows {
 
     use super::{Beat, DEPTH_MAX, PASSES_MAX};
     use crate::os::{
-        At, Borrowed, each_entry, open_on_this_mount, remove_directory as remove_empty, remove_file,
+        At, Borrowed, each_entry, if_there, open_on_this_mount, remove_directory as remove_empty, remove_file,
     };
 
     const WAIT: Duration = Duration::from_millis(10);
@@ -58,11 +58,7 @@ mod windows {
                     FileType::Directory => remove_tree(directory, name, depth + 1, heartbeat),
                     _ => remove_file(directory, name),
                 };
-                match gone {
-                    Ok(()) => removed = true,
-                    Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    Err(error) => return Err(error),
-                }
+                removed |= if_there(gone)?.is_some();
                 Ok(())
             })?;
             if !found {

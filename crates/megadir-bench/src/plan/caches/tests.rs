@@ -91,6 +91,25 @@ fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
 }
 
 #[test]
+fn commands_that_change_their_files_have_cold_twins() {
+    let text = include_str!("../../../../megadir-cli/bench/reshard.toml");
+    let study = crate::study::from_text("reshard.toml", text).unwrap();
+    let facts = facts();
+    let of = |caches: &[CacheState]| {
+        let request = Request { caches: caches.to_vec(), drop_caches: true, cache_facts: &facts, ..bare() };
+        plan(&study, &request).unwrap().plan.arms
+    };
+    let both = of(&BOTH);
+    assert_eq!(2 * both.iter().filter(|arm| arm.cache.is_cold()).count(), both.len());
+    let only = of(&[CacheState::VfsCold]);
+    assert!(only.len() * 2 == both.len() && only.iter().all(|arm| arm.cache.is_cold()));
+    // Contents are not dropped for them.
+    let request = Request { caches: vec![CacheState::DataCold], cache_facts: &facts, ..bare() };
+    let refused = plan(&study, &request).unwrap_err().to_string();
+    assert!(refused.contains("the arms that read file contents change their files"), "{refused}");
+}
+
+#[test]
 fn one_drop_is_for_few_names_each_asked_for_once() {
     let plan = planned("lookup", &BOTH, &facts(), None).unwrap().plan;
     for planned in cold(&plan) {

@@ -189,7 +189,7 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
         plan(&study, &request).unwrap().plan
     };
     let roomy = with(u64::MAX, 40_000);
-    let needs = estimate_on(&roomy, FsId(0));
+    let needs = estimate_on(&roomy, [FsId(0)]);
     let bytes = image_bytes(&roomy);
     assert!(bytes[0] >= needs.space_bytes + 2 * needs.kept_space_bytes, "{bytes:?} {needs:?}");
     assert!(bytes[0] / (16 << 10) * 3 / 4 >= needs.kept_inodes, "{bytes:?} {needs:?}");
@@ -197,7 +197,7 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
     assert!(tight[0] < bytes[0] && tight[0] >= needs.space_bytes, "{tight:?} {needs:?}");
     assert_eq!(image_bytes(&with(u64::MAX, 10))[0], Spec::parse("ext4").unwrap().image_bytes(10, 10));
     let whole = estimate(&roomy);
-    let own = [0, 1, 2].map(|id| estimate_on(&roomy, FsId(id)));
+    let own = [0, 1, 2].map(|id| estimate_on(&roomy, [FsId(id)]));
     let sum = |of: fn(&Estimate) -> u64| own.iter().map(of).sum::<u64>();
     assert_eq!(whole.space_bytes, sum(|one| one.space_bytes));
     assert_eq!((whole.inodes, whole.kept_inodes), (sum(|one| one.inodes), sum(|one| one.kept_inodes)));

@@ -195,6 +195,10 @@ fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
 }
 
 fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
+    with_caches("smallfile", caches, can)
+}
+
+fn with_caches(study: &str, caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
     let fact = |state: CacheState| CacheFact {
         state,
         name: state.name().to_owned(),
@@ -207,7 +211,7 @@ fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
         drop_caches: caches.contains(&CacheState::VfsCold),
         ..Request::bare(Preset::Default, 7)
     };
-    plan(&built_in("smallfile").expect("a study"), &request).map(|planned| planned.plan)
+    plan(&built_in(study).expect("a study"), &request).map(|planned| planned.plan)
 }
 
 /// Returns the operations in a cache state with one and with two workers, without A/A arms.
@@ -271,7 +275,7 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
         small(&[VfsCold], &[Warm])
             .expect_err("nothing")
             .to_string()
-            .contains("none of the requested cache states")
+            .contains("the state vfs-cold is unavailable here: not today")
     );
 }
 
@@ -310,6 +314,34 @@ fn everyone_removes_files_of_the_same_number_that_were_written_for_it() {
     };
     // More workers against one, every remover against the loop, and the library against rm.
     assert_eq!((pairs(0), pairs(1), pairs(2)), (4, 8, 6));
+}
+
+#[test]
+fn files_are_removed_cold_on_request() {
+    use CacheState::{DataCold, FsCold, Warm};
+    let of = |caches: &[CacheState]| with_caches("remove", caches, &[Warm, DataCold, FsCold]);
+    let plan = of(&[Warm, DataCold, FsCold]).expect("a plan");
+    let cold = |planned: &&Arm| planned.cache == FsCold;
+    assert_eq!((plan.arms.iter().filter(cold).count(), plan.arms.len()), (11, 44));
+    assert!(
+        plan.arms.iter().filter(cold).all(|planned| {
+            matches!(planned.work, Work::Remove(_)) && planned.name.ends_with(", fs-cold")
+        })
+    );
+    assert_eq!(plan.rules.rounds, 11);
+    for (group, number) in [("workers", 8), ("loop", 16), ("rm", 12), ("cache", 10)] {
+        let group = plan.groups.iter().find(|known| known.name == group).expect("a group");
+        let GroupRule::Pairs { pairs } = &group.rule else { panic!("no pairs") };
+        assert_eq!(pairs.len(), number, "{}", group.name);
+        for pair in pairs {
+            let [arm, to] = [pair.arm, pair.to].map(|planned| &plan.arms[planned.0 as usize]);
+            let states = if group.name == "cache" { (FsCold, Warm) } else { (arm.cache, arm.cache) };
+            assert_eq!((arm.cache, to.cache), states, "{}", pair.at);
+        }
+    }
+    let plan = of(&[FsCold]).expect("a plan");
+    assert!(plan.arms.iter().all(|planned| planned.step == 0 || planned.cache == FsCold));
+    assert!(of(&[DataCold]).expect_err("refused").to_string().contains("reads no file contents"));
 }
 
 #[test]

@@ -142,15 +142,10 @@ fn of_files(work: &FileWork, name: &str, entries: Option<u64>) -> Axes {
         Access::Directory => None,
     };
     let operation = match work.operation {
-        FileOperation::MakeDirectories => Operation::MakeDirectories,
         FileOperation::Create if name.starts_with("create") => Operation::Create,
-        FileOperation::Create => Operation::Write,
-        FileOperation::Read => Operation::Read,
-        FileOperation::Rewrite => Operation::Rewrite,
         FileOperation::Stat if name.starts_with("walk") => Operation::Walk,
-        FileOperation::Stat => Operation::Stat,
         FileOperation::Unlink if name.starts_with("remove") => Operation::Remove,
-        FileOperation::Unlink => Operation::Unlink,
+        operation => operation.into(),
     };
     let axes = Axes::of(operation);
     let spread = name.split_once(", ").map(|(_, layout)| layout);

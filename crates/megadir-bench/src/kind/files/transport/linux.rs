@@ -26,8 +26,7 @@ pub(crate) struct Host {
     lets_go: Option<PipeWriter>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Link(Lines<UnixStream>);
+pub(crate) type Link = Lines<UnixStream>;
 
 impl Host {
     pub(crate) fn new() -> io::Result<Self> {
@@ -44,15 +43,15 @@ impl Host {
             .stdout(Stdio::null())
             .process_group(0)
             .spawn()?;
-        Ok((child, Link(Lines::new(ours))))
+        Ok((child, Lines::new(ours)))
     }
 
     pub(crate) fn hand_all(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
-        hand_over(&link.0.from, &[data, self.waits.as_fd()])
+        hand_over(&link.from, &[data, self.waits.as_fd()])
     }
 
     pub(crate) fn hand_data(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
-        hand_over(&link.0.from, &[data])
+        hand_over(&link.from, &[data])
     }
 
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
@@ -63,11 +62,7 @@ impl Host {
 
 impl Link {
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        say(&mut self.0.from, message)
-    }
-
-    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
-        self.0.hear()
+        say(&mut self.from, message)
     }
 }
 
@@ -83,7 +78,7 @@ fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<
 }
 
 #[derive(Debug)]
-pub(crate) struct Guest(Lines<UnixStream>);
+pub(crate) struct Guest(Link);
 
 #[derive(Debug)]
 pub(crate) struct Barrier(OwnedFd);
@@ -114,7 +109,7 @@ impl Guest {
     }
 
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        say(&mut self.0.from, message)
+        self.0.say(message)
     }
 
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {

@@ -20,13 +20,13 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use megadir_record::{Counted, Latency, Refused};
-use megadir_sys::usage::Usage;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::task::Task;
 use super::worker::Report;
 use crate::control::WorkError;
+use crate::kind::BlockUsage;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{Barrier, Guest, Host, Link};
@@ -96,7 +96,6 @@ impl From<WorkError> for Said {
 }
 
 impl Said {
-    /// The error of work that failed.
     pub(crate) fn checked(self, stage: &'static str, who: impl Display) -> Result<Self, WorkError> {
         match self {
             Self::Refused(refused) => Err(WorkError::Refused(refused)),
@@ -110,19 +109,9 @@ impl Said {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Whole {
-    pub(crate) elapsed_ns: u64,
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-    pub(crate) read_bytes: Option<u64>,
-    pub(crate) peak_bytes: Option<u64>,
+    pub(crate) taken: BlockUsage,
     pub(crate) counted: Counted,
     pub(crate) latency: Option<Latency>,
-}
-
-impl Whole {
-    pub(crate) fn usage(&self) -> Usage {
-        Usage { user_ns: self.user_ns, system_ns: self.system_ns, read_bytes: self.read_bytes }
-    }
 }
 
 /// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has

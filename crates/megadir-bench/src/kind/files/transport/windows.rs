@@ -100,10 +100,8 @@ impl Link {
     }
 
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        match &mut self.says {
-            Some(says) => say(says, message),
-            None => Err(io::Error::other("it has no standard input")),
-        }
+        let says = self.says.as_mut().ok_or_else(|| io::Error::other("it has no standard input"))?;
+        say(says, message)
     }
 
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
@@ -189,10 +187,8 @@ impl Guest {
     }
 
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        match &mut self.answers {
-            Some(answers) => say(answers, message),
-            None => Err(io::Error::other("no task was passed")),
-        }
+        let answers = self.answers.as_mut().ok_or_else(|| io::Error::other("no task was passed"))?;
+        say(answers, message)
     }
 
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {

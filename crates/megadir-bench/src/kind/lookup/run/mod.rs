@@ -203,8 +203,6 @@ mod windows {
 
     /// Longer paths, in UTF-16 units with NUL, need the prefix `\\?\` (`MAX_PATH`).
     const PLAIN_UNITS_MAX: usize = 260;
-    /// `ERROR_FILE_NOT_FOUND`; a missing directory gives another error.
-    const NOT_FOUND: i32 = 2;
     const BACKSLASH: u16 = b'\\' as u16;
 
     pub(crate) fn unavailable(call: LookupCall, directory: &Dir, present: Option<CString>) -> Option<String> {
@@ -256,11 +254,7 @@ mod windows {
             LookupCall::AttributesByPath => facts::of_terminated(name),
             LookupCall::AttributesByHandle | LookupCall::Fstatat => facts::of_name(directory, name),
         };
-        match asked {
-            Ok(_) => Ok(true),
-            Err(error) if error.raw_os_error() == Some(NOT_FOUND) => Ok(false),
-            Err(error) => Err(error),
-        }
+        Ok(os::if_file_there(asked)?.is_some())
     }
 
     #[cfg(test)]

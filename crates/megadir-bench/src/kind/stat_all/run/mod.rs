@@ -51,7 +51,7 @@ impl Files {
     #[inline]
     fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
         self.seen += 1;
-        if self.seen.is_multiple_of(STEP) { Ok(control.check()?) } else { Ok(()) }
+        Ok(control.check_every(STEP, self.seen)?)
     }
 
     fn expected(&self, tells: Tells) -> ExpectedFiles {

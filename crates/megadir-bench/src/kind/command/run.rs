@@ -1,4 +1,4 @@
-//! Linux: a fresh process each time, started by a launcher of its own.
+//! One arm's program, run once in each block: a fresh process each time, started by a launcher of its own.
 //!
 //! Everything around the program is untimed. After a drop of caches the program first runs on an empty
 //! directory, so that its own files are cached and only the data set is cold.
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use megadir::Dir;
-use megadir_record::{Arm, CommandWork, Counted, OutputTo, Plan, SameWork};
+use megadir_record::{Arm, CacheState, CommandWork, Counted, OutputTo, Plan, SameWork};
 use rustix::fs::MemfdFlags;
 
 use crate::control::{RunControl, WorkError};
@@ -24,10 +24,12 @@ use crate::measure::Stopwatch;
 use crate::os::removal::remove_directory;
 use crate::os::{self, At};
 
-/// In the run's own directory: `{out}`, the output file, an empty directory.
+/// In the run's own directory: `{out}`, the output file, an empty directory and `{out}` for it.
 const OUT: &str = "out";
 const OUTPUT: &str = "output";
 const EMPTY: &str = "empty";
+const EMPTY_OUT: &str = "empty-out";
+const ALL: &[&str] = &[OUT, OUTPUT, EMPTY, EMPTY_OUT];
 const LINES_MAX: usize = 5_000_000;
 
 pub(crate) struct Program<'a> {
@@ -35,6 +37,9 @@ pub(crate) struct Program<'a> {
     entries: u64,
     own: bool,
     worker: Option<&'a WorkerCommand>,
+    /// An arm of the plan drops the caches of the whole machine.
+    drops: bool,
+    /// The program's own files may be cold.
     cold: bool,
     taken: Option<BlockUsage>,
 }
@@ -53,7 +58,8 @@ impl<'a> Program<'a> {
     pub(crate) fn of(plan: &Plan, arm: &Arm, work: &CommandWork, worker: Option<&'a WorkerCommand>) -> Self {
         let data = &plan.data[arm.data.0 as usize];
         let own = data.source.made().is_some();
-        Self { work: work.clone(), entries: data.entries, own, worker, cold: false, taken: None }
+        let drops = plan.arms.iter().any(|arm| arm.cache == CacheState::VfsCold);
+        Self { work: work.clone(), entries: data.entries, own, worker, drops, cold: false, taken: None }
     }
 
     pub(crate) fn try_once(
@@ -65,54 +71,64 @@ impl<'a> Program<'a> {
             OutputTo::Null => OutputTo::Pipe,
             other => other,
         };
-        self.once(directory, to, control, &mut |_| ())
+        self.ready_once(directory, to, control, &mut |_| ())
     }
 
-    fn once(
+    fn ready_once(
         &mut self,
         directory: &Dir,
         to: OutputTo,
         control: RunControl<'_>,
         visit: &mut dyn FnMut(&[u8]),
     ) -> Result<Counted, WorkError> {
+        // By name: the preparation may put another directory in the place of this one.
         let paths = self.paths(directory)?;
-        clean(&paths, control)?;
+        self.prepare(&paths, control)?;
+        self.once(&paths, directory, to, control, visit)
+    }
+
+    fn prepare(&self, paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
+        clean(paths, ALL, control)?;
+        let Some(line) = &self.work.prepare else { return Ok(()) };
+        let prepared = self.start(line, paths, Some(null()?), control, &mut |_| ());
+        prepared.map(drop).map_err(|error| match error {
+            WorkError::Program(reason) => WorkError::Program(format!("prepare: {reason}")),
+            other => other,
+        })
+    }
+
+    fn once(
+        &mut self,
+        paths: &Paths,
+        directory: &Dir,
+        to: OutputTo,
+        control: RunControl<'_>,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<Counted, WorkError> {
         if std::mem::take(&mut self.cold) {
-            self.touch(&paths, control)?;
-        }
-        if let Some(line) = self.work.prepare.clone() {
-            let prepared = self.start(&line, &paths, Some(null()?), control, &mut |_| ());
-            prepared.map_err(|error| match error {
-                WorkError::Program(reason) => WorkError::Program(format!("prepare: {reason}")),
-                other => other,
-            })?;
+            self.touch(paths, control)?;
         }
         let mut lines = Lines::new(paths.directory.as_encoded_bytes());
         let ended = match to {
             OutputTo::Pipe => {
                 let mut read = |bytes: &[u8]| lines.each(bytes, visit);
-                self.start(&self.work.line, &paths, None, control, &mut read)?
+                self.start(&self.work.line, paths, None, control, &mut read)?
             }
-            OutputTo::Null => self.start(&self.work.line, &paths, Some(null()?), control, &mut |_| ())?,
+            OutputTo::Null => self.start(&self.work.line, paths, Some(null()?), control, &mut |_| ())?,
             OutputTo::File => {
                 let parent = paths.parent.as_ref().ok_or_else(no_place)?;
                 let written = os::create(parent.at(), OUTPUT).map_err(failed)?;
-                let ended =
-                    self.start(&self.work.line, &paths, Some(written.into()), control, &mut |_| ())?;
+                let ended = self.start(&self.work.line, paths, Some(written.into()), control, &mut |_| ())?;
                 let mut file = os::open_file(parent.at(), OUTPUT, os::Access::Read).map_err(failed)?;
                 read_file(&mut file, &mut |bytes| lines.each(bytes, visit)).map_err(failed)?;
                 ended
             }
         };
         lines.finish(visit);
-        self.taken = Some(BlockUsage {
-            elapsed_ns: ended.elapsed_ns,
-            usage: ended.usage,
-            peak_bytes: Some(ended.peak_bytes),
-            ranks: None,
-        });
-        let (entries, hash) = self.counted(to, &lines, &paths, directory, control)?;
-        clean(&paths, control)?;
+        let taken = BlockUsage::new(ended.elapsed_ns, ended.usage);
+        self.taken = Some(BlockUsage { peak_bytes: Some(ended.peak_bytes), ..taken });
+        let (entries, hash) = self.counted(to, &lines, paths, directory, control)?;
+        clean(paths, ALL, control)?;
         Ok(Counted { entries, hash, calls: None, written_bytes: lines.bytes })
     }
 
@@ -136,10 +152,9 @@ impl<'a> Program<'a> {
                     Some(parent) => {
                         // By name: the program may have removed the directory and made another.
                         let name = Path::new(&paths.directory).file_name().unwrap_or_default();
-                        match os::open_below(parent.at(), name) {
-                            Ok(now) => fingerprint(now.at(), control)?,
-                            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((0, 0)),
-                            Err(error) => return Err(failed(error)),
+                        match os::if_there(os::open_below(parent.at(), name)).map_err(failed)? {
+                            Some(now) => fingerprint(now.at(), control)?,
+                            None => return Ok((0, 0)),
                         }
                     }
                     None => fingerprint(directory.at(), control)?,
@@ -166,10 +181,10 @@ impl<'a> Program<'a> {
             return Ok(());
         }
         os::make_directory(parent.at(), EMPTY).map_err(failed)?;
-        let empty =
-            Paths { directory: beside(&paths.directory, EMPTY), out: paths.out.clone(), parent: None };
+        let at = |name| beside(&paths.directory, name);
+        let empty = Paths { directory: at(EMPTY), out: at(EMPTY_OUT), parent: None };
         let touched = self.start(&self.work.line, &empty, Some(null()?), control, &mut |_| ());
-        clean(paths, control)?;
+        clean(paths, &[EMPTY, EMPTY_OUT], control)?;
         match touched {
             Ok(_) | Err(WorkError::Program(_)) => Ok(()),
             Err(other) => Err(other),
@@ -214,12 +229,13 @@ impl Workload for Program<'_> {
     }
 
     fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
-        self.cold = block.key.distinct;
-        Ok(())
+        self.cold = block.key.distinct || self.drops && self.work.changes;
+        self.prepare(&self.paths(block.directory)?, block.control)
     }
 
     fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
-        self.once(block.directory, self.work.output, block.control, &mut |_| ())
+        let paths = self.paths(block.directory)?;
+        self.once(&paths, block.directory, self.work.output, block.control, &mut |_| ())
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {
@@ -256,19 +272,16 @@ fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()
     }
 }
 
-fn clean(paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
+fn clean(paths: &Paths, names: &[&str], control: RunControl<'_>) -> Result<(), WorkError> {
     let Some(parent) = &paths.parent else { return Ok(()) };
-    for name in [OUT, OUTPUT, EMPTY] {
+    for &name in names {
         let removed = match os::remove_file(parent.at(), name) {
             Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
                 remove_directory(parent.at(), name, control.heartbeat)
             }
             removed => removed,
         };
-        match removed {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
+        os::if_there(removed).map_err(failed)?;
     }
     Ok(())
 }
@@ -282,7 +295,7 @@ pub(crate) fn printed_otherwise(
 ) -> Result<Option<String>, WorkError> {
     let printed = |program: &mut Program<'_>| {
         let mut lines: Vec<Vec<u8>> = Vec::new();
-        let counted = program.once(directory, OutputTo::Pipe, control, &mut |line| {
+        let counted = program.ready_once(directory, OutputTo::Pipe, control, &mut |line| {
             if lines.len() < LINES_MAX {
                 lines.push(line.to_vec());
             }
@@ -292,12 +305,13 @@ pub(crate) fn printed_otherwise(
     };
     let ((of_reference, expected), (of_other, found)) = (printed(reference)?, printed(other)?);
     let counts = format!("{} lines, `{one}` printed {}", of_other.entries, of_reference.entries);
-    if expected.len() == LINES_MAX || found.len() == LINES_MAX || hides_lines(other) {
+    let tells_lines = matches!(other.work.same, SameWork::Lines | SameWork::Count);
+    if expected.len() == LINES_MAX || found.len() == LINES_MAX || !tells_lines {
         return Ok(Some(counts));
     }
     let place = expected.iter().zip(&found).position(|(expected, found)| expected != found);
     let place = place.unwrap_or(expected.len().min(found.len()));
-    let shown = |line: &Vec<u8>| OsStr::to_string_lossy(os_str(line)).chars().take(200).collect::<String>();
+    let shown = |line: &Vec<u8>| String::from_utf8_lossy(line).chars().take(200).collect::<String>();
     let differs = match (expected.get(place), found.get(place)) {
         (Some(line), Some(other)) if line < other => format!("only `{one}` prints '{}'", shown(line)),
         (Some(_), Some(line)) | (None, Some(line)) => format!("only `{two}` prints '{}'", shown(line)),
@@ -305,12 +319,4 @@ pub(crate) fn printed_otherwise(
         (None, None) => return Ok(None),
     };
     Ok(Some(format!("{differs} ({counts})")))
-}
-
-fn hides_lines(program: &Program<'_>) -> bool {
-    !matches!(program.work.same, SameWork::Lines | SameWork::Count)
-}
-
-fn os_str(bytes: &[u8]) -> &OsStr {
-    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
 }
