@@ -90,6 +90,7 @@ fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn commands_that_change_their_files_have_cold_twins() {
     let text = include_str!("../../../../megadir-cli/bench/reshard.toml");
