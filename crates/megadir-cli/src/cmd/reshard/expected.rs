@@ -61,9 +61,9 @@ impl Expected {
     fn targets(&self) -> String {
         match self.survey.target_directories {
             Some(into) => format!(
-                "{} with {} files each on average",
+                "{} with {} each on average",
                 plural(into, "directory", "directories"),
-                grouped(self.survey.to_move.div_ceil(into.max(1)))
+                plural(self.survey.to_move.div_ceil(into.max(1)), "file", "files")
             ),
             None => "more than a million directories".to_owned(),
         }

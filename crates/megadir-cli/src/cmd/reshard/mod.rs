@@ -8,7 +8,7 @@ mod summary;
 use std::cell::RefCell;
 
 use megadir::layout::Layout;
-use megadir::reshard::{Progress, ReshardOptions, Survey, detect, survey};
+use megadir::reshard::{Detected, Progress, ReshardOptions, Survey, detect, survey};
 use megadir::{Dir, Error, Globs};
 
 pub(crate) use self::args::Args;
@@ -116,7 +116,7 @@ fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
     let found = detect(directory, besides)?;
     let place = quoted(&args.directory);
     match found.layout.map(Named::of) {
-        None if found.sampled == 0 => Ok(Named::of(Layout::FLAT)),
+        None if found.sampled == 0 => Ok(Named::of(in_place(args, directory)?)),
         None => Err(CliError::usage(format!(
             "{place}: no known layout fits half of {} sampled files; give it with --from, e.g. --from prefix:2",
             found.sampled
@@ -129,6 +129,13 @@ fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
         }
         Some(named) => Ok(named),
     }
+}
+
+/// Layout if all files fit the target. Files of any layout fit one that shortens names.
+fn in_place(args: &Args, directory: &Dir) -> Result<Layout, CliError> {
+    let Detected { layout, sampled, is_guess, .. } = detect(directory, None)?;
+    let is_sure = !is_guess && sampled >= SAMPLE_MIN;
+    Ok(layout.filter(|layout| is_sure && *layout != args.to.layout).unwrap_or(Layout::FLAT))
 }
 
 fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {

@@ -36,6 +36,17 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn files_that_a_layout_with_shortened_names_could_have_are_not_called_in_place() {
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 600, "digest:2");
+    run(at, &["reshard", "--yes", "--to", "git", "t"]).complains(2, &["could belong to digest:2"]);
+    make(&at.join("t"), 600, "git");
+    let ran = run(at, &["reshard", "--yes", "--to", "git", "t/t"]);
+    assert!(ran.code == Some(0) && ran.err.contains("moved 0 files from flat to git"), "{ran:?}");
+}
+
+#[test]
 fn immutable_files_and_taken_paths_stay() {
     let mount = require!(Mount::make(&EXT4));
     let at = mount.path();
