@@ -1,7 +1,6 @@
 """The examples of the docstrings and of docs/python.md, each in a directory of its own."""
 
 import doctest
-import os
 import pathlib
 
 import megadir.futures
@@ -32,7 +31,7 @@ def test_example(example, tmp_path, monkeypatch):
     (tmp_path / "photos" / "b.jpg").write_bytes(b"bbbbbbbb")
     (tmp_path / "photos" / "old" / "c.jpg").write_bytes(b"c")
     monkeypatch.chdir(tmp_path)
-    example.globs.update(megadir=megadir, os=os)
+    example.globs.update(megadir=megadir)
     import pyarrow
 
     example.globs["pyarrow"] = pyarrow

@@ -106,14 +106,14 @@ fn rsync_takes_what_was_renamed() {
 #[test]
 fn tar_takes_the_paths() {
     require!(have("tar"));
-    let recipe = "megadir changes last.parquet today.parquet --only added,modified --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar";
+    let recipe = "megadir changes last.parquet today.parquet --only added,modified,suspect --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar";
     backs_up(&format!("{} && tar -C uploads -xf changed.tar", on_page(recipe)), &CHANGED);
 }
 
 #[test]
 fn restic_takes_the_paths() {
     require!(have("restic"));
-    let recipe = "megadir changes ../last.parquet ../today.parquet --only added,modified --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -";
+    let recipe = "megadir changes ../last.parquet ../today.parquet --only added,modified,suspect --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -";
     let line = format!(
         "set -o pipefail; export RESTIC_PASSWORD=x RESTIC_CACHE_DIR=$PWD/cache; restic -q init -r repository && cd project && {} && \
          restic -q -r ../repository restore latest --target ../uploads",

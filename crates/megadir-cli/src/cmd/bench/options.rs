@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// For studies of single operations such as lookup. Times are counted from the scheduled start.
     #[arg(long, value_name = "N", value_parser = values::count)]
     rate: Option<u64>,
-    /// Run the small size: seconds, or up to 30s with several file systems
+    /// Run the small size: seconds, or a minute or two with several file systems
     #[arg(long)]
     quick: bool,
     /// Run the size of the published source

@@ -97,7 +97,7 @@ fn place(report: &Report) -> Option<String> {
             let most =
                 report.directories.iter().filter(|one| one.depth == 1).max_by_key(|one| value(&one.sum));
             let most = most?;
-            format!("; the most in one directory, {} of {of}, in {}", share(most), name(most))
+            format!("; the largest subdirectory has {} of {of}: {}", share(most), name(most))
         }
     })
 }

@@ -101,7 +101,7 @@ const BLOCKS: &[Block] = &[
     (
         "docs/backup.md",
         &[(
-            "megadir changes last.parquet today.parquet --only added,modified --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar",
+            "megadir changes last.parquet today.parquet --only added,modified,suspect --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar",
             BACKED_UP,
         )],
     ),
@@ -110,7 +110,7 @@ const BLOCKS: &[Block] = &[
         &[
             ("cd project", BACKED_UP),
             (
-                "megadir changes ../last.parquet ../today.parquet --only added,modified --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -",
+                "megadir changes ../last.parquet ../today.parquet --only added,modified,suspect --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -",
                 BACKED_UP,
             ),
         ],
@@ -131,7 +131,7 @@ const BLOCKS: &[Block] = &[
             ("megadir changes project.parquet --update", Runs),
         ],
     ),
-    ("docs/choose-layout.md", &[("megadir advise files --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
+    ("docs/choose-layout.md", &[("megadir advise . --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
     (
         "docs/choose-layout.md",
         &[
@@ -395,7 +395,7 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/reshard.md", &[("megadir reshard --yes --renew --from flat --to digest:2 cache", Runs)]),
     ("docs/reshard.md", &[("megadir reshard --yes --offline --to digest:2 cache", Runs)]),
-    ("docs/start.md", &[("megadir advise files --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
+    ("docs/start.md", &[("megadir advise . --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
     ("docs/start.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
     (
         "docs/start.md",

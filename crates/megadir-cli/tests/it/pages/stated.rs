@@ -356,7 +356,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     (
         "docs/limits.md",
-        "189 kB where it does not count inodes",
+        "189 kB is assumed where the file system does not count its inodes",
         Text("crates/megadir/src/limits/sample.rs", "const TYPICAL_BYTES: f64 = 189e3;"),
     ),
     (
@@ -428,7 +428,7 @@ const STATED: &[(&str, &str, Holder)] = &[
         "In 60 rounds a delay of 1 ms in a command of 50 ms is found in at least 19 of 20 tries",
         Text("crates/megadir-cli/tests/it/harness.rs", "(TRIES, \"sleep 0.051\", \"60\")"),
     ),
-    ("docs/list.md", "where `ls` needs 257 MiB", Text(SCAN, "| `ls` | 257 |")),
+    ("docs/list.md", "which sorts, takes 257 MiB in all", Text(SCAN, "| `ls` | 257 |")),
     (
         "docs/list.md",
         "60 MiB for a million names of 32 bytes",
