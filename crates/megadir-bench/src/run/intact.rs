@@ -46,8 +46,7 @@ impl Intact {
     }
 
     pub(crate) fn after_block(&mut self, planned: &Arm) {
-        let changes = matches!(&planned.work, Work::Command(work) if work.changes);
-        self.0[planned.data.0 as usize].used_up |= changes;
+        self.0[planned.data.0 as usize].used_up |= planned.work.is_changing_command();
     }
 
     pub(crate) fn after_round(

@@ -110,7 +110,7 @@ fn one_arm(
     let none = || WorkError::Program("it is not a program".into());
     let mut own = program(id).ok_or_else(none)?;
     let mut of_reference = program(reference).ok_or_else(none)?;
-    let changes = command(&dirs.plan.arms[id.0 as usize]).is_some_and(|work| work.changes);
+    let changes = dirs.plan.arms[id.0 as usize].work.is_changing_command();
     let before = look(data, dirs)?;
     let tried = own.try_once(&dirs.directories[data.0 as usize], control);
     let change = changed(before, data, dirs)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir_record::{Arm, Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, Work};
+use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
 
 use super::RunError;
 use crate::control::RunControl;
@@ -294,8 +294,7 @@ impl Volume {
 
 /// Its files are created again after each block that changes them.
 fn is_remade(plan: &Plan, data: DataId) -> bool {
-    let changes = |arm: &Arm| matches!(&arm.work, Work::Command(work) if work.changes);
-    plan.arms.iter().any(|arm| arm.data == data && changes(arm))
+    plan.arms.iter().any(|arm| arm.data == data && arm.work.is_changing_command())
 }
 
 pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {

@@ -127,11 +127,16 @@ impl Work {
         }
     }
 
+    /// A command that changes its files, which are created again before the next block.
+    pub fn is_changing_command(&self) -> bool {
+        matches!(self, Self::Command(work) if work.changes)
+    }
+
     /// Can be repeated in another state of the cache.
     pub fn leaves_all(&self) -> bool {
         match self {
             Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
-            Self::Command(work) => !work.changes,
+            Self::Command(_) => !self.is_changing_command(),
             Self::List { .. } | Self::Lookup { .. } | Self::Attributes { .. } | Self::Ask { .. } => true,
             Self::FillUntilRefused { .. } | Self::Remove(_) => false,
         }
