@@ -1,8 +1,6 @@
-//! `cargo xtask book`: docs/, the methodology, the architecture and the records as a book, built by mdBook in
-//! `target/book`, with every link checked.
-//!
-//! Pages link by their places in the repository, so they are copied to `target/book-source` in the same
-//! places, with every file that they link to.
+//! `cargo xtask book`: docs/, the methodology, the architecture and the records as a book, built by mdBook in `target/book`,
+//! with every link checked. Pages link by their places in the repository, so they are copied to `target/book-source` in the
+//! same places, with every file that they link to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,4 @@
-//! Development tasks, run as `cargo xtask TASK`. To add one: a module with an `Args` and a `run`, a variant of
-//! [`Task`], and an arm in [`main`].
+//! Development tasks, run as `cargo xtask TASK`. To add one: a module with `Args` and `run`, a variant of [`Task`], and an arm in [`main`].
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 

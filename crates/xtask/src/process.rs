@@ -47,8 +47,7 @@ pub(crate) fn wait_at_most(
     }
 }
 
-/// Status and output, with the lines of both streams in order. Output goes to a file: a background process
-/// would keep a pipe open.
+/// Status and output, with the lines of both streams in order. Output goes to a file: a background process would keep a pipe open.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     println!("$ {}", show(command));
     let streams = || -> std::io::Result<_> {
@@ -87,19 +86,15 @@ impl CratesIo {
             return Ok(());
         }
         let mut command = Command::new(cargo());
-        command
-            .args(["install", self.package, "--locked", "--force", "--version", self.version])
-            .args(options);
-        run(command.arg("--root").arg(root))
+        command.args(["install", self.package, "--locked", "--force", "--version", self.version]);
+        run(command.args(options).arg("--root").arg(root))
     }
 }
 
-/// Cargo that started this task, or the one on `PATH`.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Returns true if the toolchain has the standard library for a target.
 pub(crate) fn has_library(target: &str) -> bool {
     let words = ["--print", "target-libdir", "--target", target];
     let folder = output(Command::new("rustc").args(words));

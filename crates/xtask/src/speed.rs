@@ -1,8 +1,5 @@
-//! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study
-//! `peers`.
-//!
-//! The study is megadir's own: `megadir bench run peers` needs nothing of this. A missing program is left out
-//! of the study, with a note. `--published` makes the records and pages of the repository again.
+//! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study `peers`. A missing program is left out of
+//! the study, with a note. `--published` makes the records and pages of the repository again.
 
 use crate::files;
 use crate::process::{self, CratesIo};
@@ -10,7 +7,6 @@ use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Three fresh file systems, cached and uncached.
 const OPTIONS: &str = "--fs ext4,xfs,btrfs --cache warm,fs-cold";
 
 struct Publication {

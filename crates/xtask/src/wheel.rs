@@ -1,7 +1,5 @@
-//! `cargo xtask wheel`: the Python package with the command `megadir`, as a wheel in `target/wheel`.
-//!
-//! maturin is installed by pip into `target/python-tools`. `pip3 --python` needs no pip in the environment,
-//! and so no `python3-venv`.
+//! `cargo xtask wheel`: the Python package with the command `megadir`, as a wheel in `target/wheel`. maturin is installed by pip into
+//! `target/python-tools`. `pip3 --python` needs no pip in the environment, and so no `python3-venv`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,10 +77,9 @@ pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, Str
     let tools = Environment::at(tools(workspace))?;
     tools.install(&[MATURIN])?;
     let mut maturin = Command::new(tools.program("maturin"));
-    maturin
-        .args(["build", "--locked", "--profile", profile, "--interpreter", "python3", "--out"])
-        .arg(&wheels);
-    maturin.env("CARGO_TARGET_DIR", &workspace.target).arg("--manifest-path").arg(package.join("Cargo.toml"));
+    maturin.args(["build", "--locked", "--profile", profile, "--interpreter", "python3", "--out"]);
+    maturin.arg(&wheels).env("CARGO_TARGET_DIR", &workspace.target);
+    maturin.arg("--manifest-path").arg(package.join("Cargo.toml"));
     if profile != "release" {
         maturin.args(["--auditwheel", "skip"]);
     }

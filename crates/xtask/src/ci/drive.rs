@@ -178,7 +178,6 @@ pub(crate) struct Context {
     pub(crate) workspace: Workspace,
     /// `MEGADIR_REQUIRE_ALL=1`.
     pub(crate) require_all: bool,
-    /// `--full`.
     pub(crate) full: bool,
     /// `--only`.
     pub(crate) named: bool,

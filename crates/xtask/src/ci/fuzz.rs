@@ -1,6 +1,5 @@
-//! Fuzzes each target of `fuzz/`, with the compiler flags of `cargo fuzz build` but a stable toolchain
-//! (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. Committed examples are in
-//! `fuzz/seeds/TARGET/`.
+//! Fuzzes each target of `fuzz/` with the flags of `cargo fuzz build`, but a stable toolchain (`RUSTC_BOOTSTRAP=1`).
+//! `libfuzzer-sys` needs a C++ compiler. Committed examples are in `fuzz/seeds/TARGET/`.
 
 use crate::ci::drive::{Context, Report};
 use crate::{files, process, workspace};
@@ -16,10 +15,12 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
-const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
+const MANIFEST: &str = "fuzz/Cargo.toml";
+
+pub(super) const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
-    let manifest = context.root("fuzz/Cargo.toml");
+    let manifest = context.root(MANIFEST);
     if !manifest.is_file() {
         return Err("no fuzz/Cargo.toml".into());
     }
@@ -29,7 +30,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if !has_address_sanitizer() {
         return Ok(Report::not_run("fuzz: the toolchain has no address sanitizer runtime"));
     }
-    let binaries = build(&manifest, &context.workspace.target.join("fuzz"))?;
+    let binaries = build(context)?;
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
     let names = targets(&workspace::metadata(&manifest)?);
     let mut report = Report::default();
@@ -63,18 +64,33 @@ fn has_address_sanitizer() -> bool {
     names.any(|name| name.ends_with("_rt.asan.a"))
 }
 
-/// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
-fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
-    let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
-    let mut command = Command::new(process::cargo());
-    command.args(["build", "--locked", "--release", "--bins", "--target", host.trim()]);
-    command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
-    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
+fn build(context: &Context) -> Result<PathBuf, String> {
+    let host = host()?;
     // Printed at its end, because other stages print at the same time.
+    let mut command = build_command(context, &host);
     let (status, printed) = process::run_at_most(&mut command, BUILD_LIMIT)?;
     println!("{}", printed.trim_end());
     process::judge(&command, status)?;
-    Ok(target.join(host.trim()).join("release"))
+    Ok(target(context).join(host).join("release"))
+}
+
+/// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
+pub(super) fn build_command(context: &Context, host: &str) -> Command {
+    let mut command = Command::new(process::cargo());
+    command.args(["build", "--locked", "--release", "--bins", "--target", host]);
+    command.args(["--config", "profile.release.debug-assertions=true", "--manifest-path"]);
+    command.arg(context.root(MANIFEST)).env("CARGO_TARGET_DIR", target(context));
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
+    command
+}
+
+pub(super) fn host() -> Result<String, String> {
+    let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    Ok(host.trim().to_owned())
+}
+
+fn target(context: &Context) -> PathBuf {
+    context.workspace.target.join("fuzz")
 }
 
 fn targets(metadata: &Value) -> Vec<String> {
@@ -91,10 +107,8 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
         files::create_folder(made)?;
     }
     let mut command = Command::new(binaries.join(name));
-    command
-        .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-artifact_prefix={}/", artifacts.display()));
-    command.arg("-rss_limit_mb=4096").arg(&corpus);
+    command.arg(format!("-max_total_time={seconds}")).arg("-rss_limit_mb=4096");
+    command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
     // The seeds are only read; new inputs go to the corpus.
     let seeds = folder.join("seeds").join(name);
     command.args(Some(seeds).filter(|seeds| seeds.is_dir()));

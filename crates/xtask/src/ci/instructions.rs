@@ -1,5 +1,4 @@
-//! Counts the instructions of the measurement loop per operation with Callgrind: the difference of two runs
-//! of `megadir bench null` excludes the startup, and is exact on any machine.
+//! Counts the instructions of the measurement loop per operation with Callgrind; the difference of two runs excludes the startup.
 
 use crate::ci::drive::{Context, Report};
 use crate::{files, process};
@@ -37,10 +36,16 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 
 /// In the full tier as released, which takes three times as long because of cross-crate optimisation.
 pub(crate) fn optimised_binary(context: &Context) -> Result<std::path::PathBuf, String> {
-    let profile = if context.full { "release" } else { "ci" };
-    let words = ["build", "--profile", profile, "--locked", "--package", "megadir-cli"];
-    process::run(&mut context.cargo(&words))?;
-    Ok(context.workspace.target.join(profile).join("megadir"))
+    process::run(&mut build_command(context))?;
+    Ok(context.workspace.target.join(profile(context)).join("megadir"))
+}
+
+pub(super) fn build_command(context: &Context) -> Command {
+    context.cargo(&["build", "--profile", profile(context), "--locked", "--package", "megadir-cli"])
+}
+
+fn profile(context: &Context) -> &'static str {
+    if context.full { "release" } else { "ci" }
 }
 
 pub(crate) fn knows(binary: &Path, words: &[&str]) -> bool {

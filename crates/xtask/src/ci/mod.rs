@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: the list of stages, cheap ones first. To add one: a file here with a function
-//! `fn(&Context) -> Result<Report, String>`, and a line in [`STAGES`]. Without a required tool a stage
-//! reports `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
+//! `cargo xtask ci`: the list of stages, cheap ones first. To add one: a file here with a function `fn(&Context) -> Result<Report,
+//! String>`, and a line in [`STAGES`]. Without a required tool a stage reports `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
 
+mod ahead;
 mod browser;
 mod cross;
 mod drive;
@@ -29,7 +29,7 @@ static STAGES: &[Stage] = &[
     stage("docs", "documentation, warnings are errors", lints::docs),
     stage("book", "the book of docs/ by mdBook, every link checked", lints::book),
     stage("windows", "clippy for the Windows target", windows::run),
-    stage("test", "unit, integration and doc tests", suites::run_test),
+    stage("test", "unit, integration and doc tests", ahead::run_test),
     Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
     Stage {

@@ -82,7 +82,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if lacking.is_empty() {
         return Ok(Report::line(format!("packages: all {} tools are present", tools.len())));
     }
-    if can_install() {
+    if rustix::process::geteuid().is_root() && process::find_tool("apt-get").is_some() {
         let packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
         install(&packages);
         lacking = missing();
@@ -100,11 +100,6 @@ fn is_present(file: &str) -> bool {
     if Path::new(file).is_absolute() { Path::new(file).is_file() } else { process::find_tool(file).is_some() }
 }
 
-fn can_install() -> bool {
-    rustix::process::geteuid().is_root() && process::find_tool("apt-get").is_some()
-}
-
-/// Together, or one by one if some are unavailable.
 fn install(packages: &[&str]) {
     let tried =
         |command: &mut Command| process::run(command).map_err(|message| println!("{message}")).is_ok();
@@ -119,13 +114,8 @@ fn install(packages: &[&str]) {
 
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
-    command.env("DEBIAN_FRONTEND", "noninteractive").args([
-        "-qq",
-        "-o",
-        "DPkg::Lock::Timeout=300",
-        "-o",
-        "Dpkg::Use-Pty=0",
-    ]);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command.args(["-qq", "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Use-Pty=0"]);
     command
 }
 

@@ -1,5 +1,4 @@
-//! Builds the wheel and tests it: alone in a bare virtual environment, then in one with libraries by pytest (with the examples of
-//! docstrings and docs/python.md), mypy and pyright.
+//! Builds the wheel and tests it: alone in a bare environment, then beside libraries by pytest (with the examples of docs), mypy and pyright.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +31,6 @@ const OTHER_VERSIONS: &[&str] = &["3.9", "3.13"];
 /// The least that pytest needs, in versions for any Python.
 const TOOLS_OF_OTHERS: &[&str] = &["pytest", "pyarrow"];
 
-/// Uses the package without any other.
 const ALONE: &str = "import megadir, os
 assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
 assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == len(os.listdir())";

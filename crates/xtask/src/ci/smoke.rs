@@ -1,5 +1,4 @@
-//! Runs every study at its quick size, which must leave nothing but its record and report. The records stay
-//! in `target/ci/records` for the stage `browser`.
+//! Runs every study at its quick size, which must leave only record and report. Records stay in `target/ci/records` for the stage `browser`.
 
 use super::instructions::{knows, optimised_binary};
 use crate::ci::drive::{Context, Report};
@@ -15,8 +14,7 @@ const NOTHING_COULD_RUN: i32 = 3;
 /// The study that needs a file system whose directories are soon full.
 const FULL_SOON: &str = "limits";
 
-/// A file system of the study's own, if root may mount one. ext4 creates files slowly if many were removed
-/// recently, and builds remove thousands.
+/// A file system of the study's own, if root may mount one. ext4 creates files slowly if many were removed recently, and builds remove thousands.
 fn own_file_system(study: &str) -> Option<&'static str> {
     match study {
         FULL_SOON => Some("ext4:block=1k:^has_journal"),

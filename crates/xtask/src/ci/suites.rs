@@ -1,6 +1,5 @@
-//! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and
-//! the kernel. Outputs do not mix. Failed tests run once more at the end, alone; those that pass then are
-//! unstable.
+//! Builds test suites with cargo and runs several at a time: most tests wait for devices, child processes and the kernel. Outputs do not
+//! mix. Failed tests run once more at the end, alone; those that pass then are unstable.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -164,7 +163,6 @@ const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
 const SAID_LINES: usize = 6;
 
-/// Kills a suite that does not end.
 const SUITE_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];

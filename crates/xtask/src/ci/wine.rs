@@ -1,8 +1,6 @@
-//! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a
-//! library that Wine 8 lacks, and large directories, which Wine would take minutes to create.
-//!
-//! Traps: services inherit the first process's streams, so the server is started before, without any;
-//! `LC_ALL=C` mangles names.
+//! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a library that Wine 8 lacks, and
+//! large directories, which Wine would take minutes to create. Traps: services inherit the first process's streams, so the server is
+//! started before, without any; `LC_ALL=C` mangles names.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,10 +45,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let _server = Server::start(&wine)?;
     let log = context.scratch()?.join("not-run-wine.log");
     files::write(&log, "")?;
-    let mut command = context.cargo(&["test", "--locked"]);
-    windows::build_with(&mut command);
-    command.args(SUITES).env("CARGO_TARGET_DIR", windows::target_dir(context));
-    let mut suites = suites::build(&mut command, &[], &context.workspace.root)?;
+    let mut suites = suites::build(&mut build_command(context), &[], &context.workspace.root)?;
     for suite in &mut suites {
         suite.run_by(WINE);
         wine.environment(&mut suite.command);
@@ -67,6 +62,13 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         check_release(context, &wine, &mut report);
     }
     Ok(report)
+}
+
+pub(super) fn build_command(context: &Context) -> Command {
+    let mut command = context.cargo(&["test", "--locked", "--no-run"]);
+    windows::build_with(&mut command);
+    command.args(SUITES).env("CARGO_TARGET_DIR", windows::target_dir(context));
+    command
 }
 
 struct WineDir {
@@ -86,13 +88,8 @@ impl WineDir {
         let source = stub.join("stub.c");
         files::write(&source, STUB)?;
         let mut compiler = Command::new(windows::GCC);
-        compiler
-            .arg("-shared")
-            .arg(&source)
-            .arg("-o")
-            .arg(stub.join("bcryptprimitives.dll"))
-            .arg("-ladvapi32");
-        process::run(&mut compiler)?;
+        let library = stub.join("bcryptprimitives.dll");
+        process::run(compiler.args(["-shared", "-o"]).arg(library).arg(&source).arg("-ladvapi32"))?;
         // Of the whole workspace, which the stage `test` has built.
         process::run(&mut context.cargo(&["build", "--locked", "--workspace", "--example=trees"]))?;
         process::run(Command::new(context.workspace.target.join("debug/examples/trees")).arg(&trees))?;
@@ -111,12 +108,8 @@ impl WineDir {
     }
 
     fn environment(&self, command: &mut Command) {
-        command
-            .env("LC_ALL", "C.UTF-8")
-            .env("WINEDEBUG", "-all")
-            .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
-            .env("WINEPREFIX", &self.prefix)
-            .env("WINEPATH", as_windows(&self.stub));
+        command.env("LC_ALL", "C.UTF-8").env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "mscoree,mshtml=");
+        command.env("WINEPREFIX", &self.prefix).env("WINEPATH", as_windows(&self.stub));
     }
 
     fn silent(&self, program: &str, words: &[&str]) -> Command {

@@ -1,7 +1,5 @@
-//! `cargo xtask package`: the files of a release for this architecture, in `target/package`: a Debian
-//! package, a static program, the source with its dependencies, the list of components, and checksums.
-//!
-//! Files are reproducible from the same commit, compiler and folder: times are the commit's.
+//! `cargo xtask package`: the files of a release for this architecture, in `target/package`: a Debian package, a static program, the source with
+//! its dependencies, the list of components, and checksums. They are reproducible from the same commit, compiler and folder.
 
 mod parts;
 
@@ -99,7 +97,6 @@ impl<'a> Release<'a> {
         Ok(Packages { deb, archive, source, components, sums, commit: self.commit.clone() })
     }
 
-    /// With sorted names, the commit's time and no owners.
     fn pack(&self, parent: &Path, name: &str) -> Result<PathBuf, String> {
         let to = self.folder.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");

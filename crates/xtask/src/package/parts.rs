@@ -1,6 +1,5 @@
-//! Parts of a release: packages of programs (one for Debian with the system's C library, which knows the users of every
-//! name service, and one with a static program for any kernel), and the source with its dependencies, which builds without
-//! a network, and its components.
+//! Parts of a release: packages of programs (one for Debian with the system's C library, which knows the users of every name service, and
+//! one with a static program for any kernel), and the source with its dependencies, which builds without a network, and its components.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -113,13 +112,8 @@ impl Release<'_> {
         let mut command = self.tool(&CYCLONEDX);
         command.current_dir(&manifest);
         let target = static_target().replace("musl", "gnu");
-        process::run(command.args([
-            "cyclonedx",
-            "--format=json",
-            "--spec-version=1.5",
-            "--target",
-            &target,
-        ]))?;
+        command.args(["cyclonedx", "--format=json", "--spec-version=1.5", "--target", &target]);
+        process::run(&mut command)?;
         let list = manifest.join("megadir-cli.cdx.json");
         let to = self.folder.join(format!("megadir-{}.cdx.json", self.version));
         files::write(&to, files::read(&list)?.replace(&format!("{}/", tree.display()), ""))?;

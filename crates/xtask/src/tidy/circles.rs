@@ -1,6 +1,5 @@
-//! Circles of modules: the modules of one folder use each other in one direction only; a module and its
-//! children may use each other. A path through a re-export counts for the defining module; test modules are
-//! left out. Macros' arguments count too.
+//! Circles of modules: the modules of one folder use each other in one direction only; a module and its children may use each other. A path
+//! through a re-export counts for the defining module; test modules are left out. Macros' arguments count too.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -180,6 +179,7 @@ struct Reader<'r, 'a> {
 impl<'r> Reader<'r, '_> {
     fn read(&mut self) {
         while let Some((token, line)) = self.next() {
+            let is_after_path = self.at >= 2 && self.tokens[self.at - 2].0 == "::";
             match token {
                 "{" => self.depth += 1,
                 "}" => {
@@ -191,7 +191,7 @@ impl<'r> Reader<'r, '_> {
                     self.inline.push((name.to_owned(), self.depth));
                 }
                 "use" if self.peek(0).is_some_and(|next| next != "<") => self.tree(&[], line),
-                _ if is_name(token) && self.peek(0) == Some("::") && !self.is_after_path() => {
+                _ if is_name(token) && self.peek(0) == Some("::") && !is_after_path => {
                     let mut path = vec![token.to_owned()];
                     while self.peek(0) == Some("::") && self.peek(1).is_some_and(is_name) {
                         self.at += 1;
@@ -212,10 +212,6 @@ impl<'r> Reader<'r, '_> {
 
     fn peek(&self, ahead: usize) -> Option<&'r str> {
         self.tokens.get(self.at + ahead).map(|(token, _)| *token)
-    }
-
-    fn is_after_path(&self) -> bool {
-        self.at >= 2 && self.tokens[self.at - 2].0 == "::"
     }
 
     /// Including the `,`, `}` or `;` that ends it.

@@ -1,6 +1,4 @@
-//! Unidiomatic phrases in comments, messages and pages.
-//!
-//! The list is short and cannot judge style; CONTRIBUTING.md has the rules.
+//! Unidiomatic phrases in comments, messages and pages. The list is short and cannot judge style; CONTRIBUTING.md has the rules.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;
@@ -12,7 +10,6 @@ fn phrases() -> impl Iterator<Item = (&'static str, &'static str)> {
     PHRASES.lines().filter_map(|line| line.split_once('\t'))
 }
 
-/// No doc comment may begin with these.
 static BEGINNINGS: &[&str] = &["What", "Whether", "Why", "Of", "That", "Such", "Whom", "Who"];
 
 /// Folders and files that have not been rewritten yet. The list only shrinks.

@@ -1,5 +1,4 @@
-//! `cargo xtask tidy`: rules for files beyond compiler and linter. A check is a pure function from files to
-//! findings; a new one is a file here and a line in [`CHECKS`].
+//! `cargo xtask tidy`: rules for files beyond compiler and linter. A check is a pure function from files to findings, with a line in [`CHECKS`].
 
 mod circles;
 mod dependencies;
@@ -37,7 +36,6 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the number of good files, or of findings.
 pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     let sources = sources(&workspace.root)?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|find| find(&sources)).collect();

@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tidy::source::{Finding, Source, is_word};
 
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
-    let rust: BTreeMap<&str, &Source> = sources
-        .iter()
-        .filter(|source| source.is_rust())
-        .map(|source| (source.path.as_str(), source))
-        .collect();
+    let rust = sources.iter().filter(|source| source.is_rust());
+    let rust: BTreeMap<&str, &Source> = rust.map(|source| (source.path.as_str(), source)).collect();
     let mut reached: BTreeSet<String> = BTreeSet::new();
     let mut waiting: Vec<String> =
         rust.keys().filter(|path| is_root(path)).map(|&path| path.to_owned()).collect();
@@ -20,13 +17,10 @@ pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
             waiting.extend(children(source));
         }
     }
+    let in_a_crate = |path: &str| path.starts_with("crates/") || path.starts_with("fuzz/");
     let dead = |source: &&&Source| !reached.contains(&source.path) && in_a_crate(&source.path);
     let message = "no `mod` and no target reaches this file: declare or delete it";
     rust.values().filter(dead).map(|source| source.finding(1, message)).collect()
-}
-
-fn in_a_crate(path: &str) -> bool {
-    path.starts_with("crates/") || path.starts_with("fuzz/")
 }
 
 fn is_root(path: &str) -> bool {
@@ -48,10 +42,8 @@ fn is_root(path: &str) -> bool {
 
 fn declared_roots(source: &Source) -> Vec<String> {
     let Some(folder) = source.path.strip_suffix("Cargo.toml") else { return Vec::new() };
-    let paths = source
-        .text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
+    let lines = source.text.lines();
+    let paths = lines.filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
     let paths = paths.map(|value| value.trim().trim_matches('"')).filter(|value| value.ends_with(".rs"));
     paths.map(|value| normal(&format!("{folder}{value}"))).collect()
 }

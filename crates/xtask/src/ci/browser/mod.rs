@@ -1,6 +1,5 @@
-//! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless
-//! Chromium: desktop and phone, light and dark, and print. `check.js` checks the page; messages in the
-//! browser's log are failures.
+//! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless Chromium: desktop and phone, light
+//! and dark, and print. `check.js` checks the page; messages in the browser's log are failures.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -118,11 +117,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Browser {
     pub(crate) fn start(log: &Path) -> Result<Self, String> {
         let mut command = Command::new("chromedriver");
-        command
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(log).map_err(files::cannot("write", log))?);
+        let log = File::create(log).map_err(files::cannot("write", log))?;
+        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut driver = process::start(&mut command)?;
         let mut browser = match port(&mut driver) {
             Some(port) => Self { driver, port, session: String::new() },

@@ -1,5 +1,4 @@
-//! Debian packages, downloaded by apt and unpacked into a folder, without root. apt checks signatures and
-//! hashes; scripts of packages are not run.
+//! Debian packages, downloaded and checked by apt and unpacked into a folder, without root. Their scripts are not run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -33,8 +33,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Runs until the machine powers off, with its console on standard output, and unpacks the results into
-    /// `to`.
+    /// Runs until the machine powers off, with its console on standard output, and unpacks the results into `to`.
     pub(super) fn run(&self, to: &Path) -> Result<(), String> {
         let lab = self.disk("lab.img", LAB_BYTES)?;
         let results = self.disk("results.img", RESULTS_BYTES)?;

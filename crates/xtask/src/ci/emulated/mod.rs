@@ -1,6 +1,5 @@
-//! `cargo xtask emulated` and the stage `emulated`: Debian's kernels in QEMU, for file systems and versions
-//! that this machine's kernel lacks. Needs neither root nor KVM. In `target/emulated`, packages are unpacked
-//! once, and `out` has the results of the last run.
+//! `cargo xtask emulated` and the stage `emulated`: Debian's kernels in QEMU, for file systems and versions that this machine's kernel
+//! lacks. Needs neither root nor KVM. In `target/emulated`, packages are unpacked once, and `out` has the results of the last run.
 
 mod debian;
 mod machine;
@@ -83,7 +82,6 @@ const FULL: Tier = Tier {
 /// For booting and the study.
 const STUDY_LIMIT: Duration = Duration::from_secs(600);
 
-/// In case the machine hangs.
 const LIMIT: Duration = Duration::from_secs(20 * 3600);
 
 #[derive(clap::Args)]
@@ -120,7 +118,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// The default kernel, with `--full` all.
 pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = debian::lacking() {
         return Ok(Report::not_run(format!("emulated: {lacking}")));
@@ -169,11 +166,8 @@ fn run_all(context: &Context, kernel: &Kernel) -> Result<Report, String> {
             if lacks_unexpectedly(line, kernel) { &mut report.failures } else { &mut report.unavailable };
         to.push(format!("{linux}, {line}"));
     }
-    report.failures.extend(status(
-        &out,
-        "study.status",
-        &format!("{linux}, megadir bench run {}", tier.study),
-    ));
+    let study = format!("{linux}, megadir bench run {}", tier.study);
+    report.failures.extend(status(&out, "study.status", &study));
     Ok(report)
 }
 
@@ -199,7 +193,6 @@ fn script(tier: &Tier) -> String {
     script
 }
 
-/// Downloads and unpacks packages, unless an earlier run did.
 fn prepare(context: &Context, kernel: &Kernel) -> Result<(Tree, Root), String> {
     let folder = context.workspace.target.join("emulated");
     let tools = machine::tools(&folder)?;

@@ -1,5 +1,4 @@
-//! The initial memory disk of the emulated machine: modules of a Debian kernel, programs that make file
-//! systems, and the first process; the files of a run are in a second archive.
+//! The initial memory disk of the emulated machine: a kernel's modules, programs that make file systems, the first process, and files of a run.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,5 +1,4 @@
-//! Makes the files of a release and tries them: the Debian package in a new Debian, the static program in an
-//! empty root, and the source without a network.
+//! Makes the files of a release and tries them: in a new Debian, in an empty root, and the source without a network.
 
 mod roots;
 

@@ -1,5 +1,4 @@
-//! Root directories to try packages in: a new Debian, and an empty one. Processes have their own namespaces,
-//! so nothing stays mounted.
+//! Root directories to try packages in: a new Debian, and an empty one. Processes have their own namespaces, so nothing stays mounted.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -64,7 +63,6 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Has nothing but a folder `data` that everyone may write to.
     pub(super) fn empty(scratch: &Path) -> Result<Self, String> {
         let root = Self::create(scratch)?;
         let mut command = Command::new("mkdir");
