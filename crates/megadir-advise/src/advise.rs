@@ -15,8 +15,7 @@ pub struct Advice {
     pub new_dir: NewDir,
     pub layout: Candidate,
     pub rule: &'static Rule,
-    /// Layout of a known program with as many levels, without digests, if the names are known and spread
-    /// evenly.
+    /// Layout of a known program with as many levels, without digests, if names are known and spread evenly.
     pub by_name: Option<Candidate>,
     pub shortage: Option<Shortage>,
     pub below: Option<Change>,
@@ -24,7 +23,6 @@ pub struct Advice {
 }
 
 /// `names_are_known` is `false` for assumed hex digits.
-#[must_use]
 pub fn advise(
     question: &Question,
     limits: &Limits,
@@ -65,11 +63,8 @@ pub struct Look {
 pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     let found = limits(directory, asked)?;
     let (facts, names_assumed) = ready(found.facts);
-    let names = match asked.names {
-        Some(_) => Vec::new(),
-        None if names_assumed => Vec::new(),
-        None => names(asked.like.unwrap_or(directory))?,
-    };
+    let given = asked.names.is_some() || names_assumed;
+    let names = if given { Vec::new() } else { names(asked.like.unwrap_or(directory))? };
     Ok(Look { limits: Limits::judge(facts, asked.churn), names_assumed, names })
 }
 
@@ -98,14 +93,12 @@ pub struct Shortage {
 
 impl Shortage {
     /// `true` if more than the lower bound runs out.
-    #[must_use]
     pub fn is_likely(&self) -> bool {
         self.available.likely < self.needed
     }
 }
 
 /// First resource to run out before `files` files exist. Existing entries count as created.
-#[must_use]
 pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {
     let there = limits.facts.entries.as_ref().map_or(0, |entries| entries.value.likely);
     let further = files.saturating_sub(there);

@@ -24,19 +24,16 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    #[must_use]
     pub fn of(layout: Layout, files: u64) -> Self {
         let shape = layout.shape(files, HEX);
         let preset = None;
         Self { layout, preset, fullest: fullest(files, &shape), shape }
     }
 
-    #[must_use]
     pub fn levels(&self) -> usize {
         self.shape.depth
     }
 
-    #[must_use]
     pub(crate) fn is_hashed(&self) -> bool {
         self.layout.source() == Source::Digest
     }
@@ -53,7 +50,6 @@ fn fullest(files: u64, shape: &Shape) -> u64 {
     (mean + (2.0 * mean * spread).sqrt() + spread / 3.0).ceil().min(files as f64) as u64
 }
 
-#[must_use]
 pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     let most = match &new_dir.capacity {
         Capacity::Bounded { plan, .. } => MOST.min(plan.likely),
@@ -63,7 +59,6 @@ pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     (AIM.min(most), most)
 }
 
-#[must_use]
 pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
     let least = if question.files < FEW { 1 } else { 2 };
@@ -71,7 +66,6 @@ pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     (least..DIGITS_MAX).map(of).find(|one| one.fullest <= aim).unwrap_or_else(|| of(DIGITS_MAX))
 }
 
-#[must_use]
 pub(crate) fn two_levels(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
     let least = if question.files < FEW { 0 } else { 2 };
@@ -84,9 +78,7 @@ fn hashed(levels: &[u16]) -> Layout {
     Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT)
 }
 
-/// One directory first; `names` is a sample. A known program's layout must accept them, and no directory may
-/// exceed the maximum.
-#[must_use]
+/// One directory first. A known program's layout must accept the sample `names` and keep directories below the maximum.
 pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let mut all = vec![
         Candidate::of(Layout::FLAT, question.files),
@@ -131,9 +123,8 @@ const SPREAD_NAMES_MIN: usize = 64;
 /// Even names exceed this many standard deviations of chi-square one time in a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;
 
-/// As evenly as hex digits, by Pearson's chi-square test of the first level: with k directories about normal
-/// with mean k - 1 and variance 2 (k - 1). The names are the first in the listing, in a directory in creation
-/// order the oldest.
+/// As evenly as hex digits, by Pearson's chi-square test of the first level: with k directories about normal with mean
+/// k - 1 and variance 2 (k - 1). The names are the first in the listing, in a directory in creation order the oldest.
 fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     if matches!(layout.source(), Source::Decimal | Source::Sequence) {
         return true;
@@ -177,7 +168,6 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -187,7 +177,6 @@ impl Pattern {
         }
     }
 
-    #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Mixed)
     }

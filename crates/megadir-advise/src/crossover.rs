@@ -19,42 +19,26 @@ pub struct Change {
     pub rule: &'static Rule,
 }
 
-#[must_use]
 pub fn changes(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Change> {
-    let likely = of(question, new_dir, measured);
     let low = of(question, &bounded(new_dir, |span| span.low), measured);
     let high = of(question, &bounded(new_dir, |span| span.high), measured);
     // A change without a counterpart at the bound does not depend on the capacity.
-    let like = |all: &[Found], found: &Found| {
-        let same = |other: &&Found| {
-            (other.before.layout, other.after.layout) == (found.before.layout, found.after.layout)
+    let like = |all: &[Change], change: &Change| {
+        let same = |other: &&Change| {
+            (other.before.layout, other.after.layout) == (change.before.layout, change.after.layout)
         };
-        all.iter().find(same).map_or(found.files, |other| other.files)
+        all.iter().find(same).map_or(change.files.likely, |other| other.files.likely)
     };
-    let change = |found: &Found| {
-        let (one, other) = (like(&low, found), like(&high, found));
-        Change {
-            files: Span {
-                likely: found.files,
-                low: one.min(other).min(found.files),
-                high: one.max(other).max(found.files),
-            },
-            before: found.before.clone(),
-            after: found.after.clone(),
-            rule: found.rule,
-        }
-    };
-    likely.iter().map(change).collect()
+    let mut changes = of(question, new_dir, measured);
+    for change in &mut changes {
+        let (one, other, likely) = (like(&low, change), like(&high, change), change.files.likely);
+        change.files = Span { likely, low: one.min(other).min(likely), high: one.max(other).max(likely) };
+    }
+    changes
 }
 
-struct Found {
-    files: u64,
-    before: Candidate,
-    after: Candidate,
-    rule: &'static Rule,
-}
-
-fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Found> {
+/// At exact numbers of files.
+fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Change> {
     let at = |files: u64| {
         let question = Question { files, ..*question };
         let rule = decide(&Case { question: &question, new_dir, measured });
@@ -75,7 +59,7 @@ fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec
                 }
             }
             let (rule, after) = at(other);
-            changes.push(Found { files: other, before, after: after.clone(), rule });
+            changes.push(Change { files: Span::exact(other), before, after: after.clone(), rule });
             (from, before) = (other, after);
         } else {
             from = to;

@@ -6,8 +6,7 @@
 //! candidates -> measurement -> record -> summary -> Measured+
 //! ```
 //!
-//! The rule is pure: it sees numbers, never a file system. `docs/advice.md` explains its reasons. Nothing here
-//! prints.
+//! The rule is a function of numbers alone; `docs/advice.md` explains its reasons. Nothing here prints.
 
 pub mod advise;
 pub mod candidate;

@@ -16,7 +16,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Write => "writing",
@@ -27,7 +26,6 @@ impl Phase {
 }
 
 impl Pattern {
-    #[must_use]
     pub fn phases(self) -> &'static [Phase] {
         match self {
             Self::Read => &[Phase::Read],
@@ -68,7 +66,6 @@ pub struct Measured {
 pub enum Relation {
     /// By a tenth or more in a relevant phase, and the same in the rest.
     Faster,
-    /// By a tenth or more in a relevant phase, and the same in the rest.
     Slower,
     Both,
     Same,
@@ -94,7 +91,6 @@ const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
     /// For the same number of files; more files make it less noisy still.
-    #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);
         let undecided = |contrast: &Contrast| {
@@ -115,7 +111,6 @@ impl Measured {
         self.contrasts.iter().filter(of).filter_map(undecided).collect()
     }
 
-    #[must_use]
     pub fn relation(&self, layout: &Layout, phases: &[Phase]) -> Relation {
         let of = |contrast: &&Contrast| {
             contrast.layout == *layout && contrast.files == self.files && phases.contains(&contrast.phase)

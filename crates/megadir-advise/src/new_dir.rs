@@ -1,5 +1,4 @@
-//! Capacity of a new directory next to the given one, which may have a history: the facts are judged again
-//! for an empty directory on the same file system.
+//! Capacity of a new directory beside the given one, which may have a history: the facts are judged for an empty one.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
@@ -9,16 +8,12 @@ const PLANNED: f64 = 0.75;
 /// Fewer entries, or mostly directories, are no sample of future names.
 const SAMPLE_MIN: u64 = 20;
 
+/// `Linear`: each create searches all entries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
-    Bounded {
-        full: Span,
-        plan: Span,
-        by: Limit,
-    },
+    Bounded { full: Span, plan: Span, by: Limit },
     Unbounded,
     Unknown,
-    /// Each create searches all entries.
     Linear,
 }
 
@@ -30,14 +25,12 @@ pub struct NewDir {
 
 impl NewDir {
     /// `limits` belong to the given directory.
-    #[must_use]
     pub fn of(limits: &Limits, churn: bool) -> Self {
         let facts = of_new_directory(&limits.facts);
         let names = facts.names.value.clone();
         Self { capacity: capacity(&Limits::judge(facts, churn), churn), names }
     }
 
-    #[must_use]
     pub fn plan(&self) -> Option<Span> {
         match self.capacity {
             Capacity::Bounded { plan, .. } => Some(plan),
@@ -47,7 +40,6 @@ impl NewDir {
 }
 
 /// Typical lengths and sizes if the directory has too few files; `true` if lengths are assumed.
-#[must_use]
 pub fn ready(facts: Facts) -> (Facts, bool) {
     // Directories are named differently from the files to come.
     let few = facts.directory_share > 0.5

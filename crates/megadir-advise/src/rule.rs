@@ -107,8 +107,7 @@ pub static RULES: &[Rule] = &[
 ];
 
 impl Case<'_> {
-    /// Recommended hashed layout against one directory. A measurement with more files than in question, or of
-    /// another layout, says nothing.
+    /// Hashed layout against one directory. A measurement with more files, or of another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
         let measured = self.measured.filter(|measured| measured.files <= question.files);
@@ -117,13 +116,11 @@ impl Case<'_> {
     }
 }
 
-#[must_use]
 pub fn decide(case: &Case<'_>) -> &'static Rule {
     let last = &RULES[RULES.len() - 1];
     RULES.iter().find(|rule| (rule.applies)(case)).unwrap_or(last)
 }
 
-#[must_use]
 pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
     match rule.recommends {
         Recommendation::Flat => Candidate::of(megadir::layout::Layout::FLAT, question.files),

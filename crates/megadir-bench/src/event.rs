@@ -1,5 +1,4 @@
-//! Events of a run and their observers: progress, live tables, the record. Observers never influence the run,
-//! except that an observer's error ends it.
+//! Events of a run and their observers: progress, live tables, the record. Only an observer's error influences the run.
 
 use std::io;
 
@@ -13,7 +12,6 @@ use crate::schedule::Block;
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     Filling(FillProgress),
-    /// A line of the record.
     Recorded(&'a Line),
     Starts {
         plan: &'a Plan,

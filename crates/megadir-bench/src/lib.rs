@@ -14,12 +14,10 @@
 //! never prints and never reads the environment; everything that it creates is in a directory of its own, is
 //! accessed relative to descriptors, and is removed, if necessary by the next run.
 
-#[cfg(target_os = "linux")]
-pub use megadir_sys::kernel_calls;
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
 #[cfg(target_os = "linux")]
-pub use megadir_sys::{signals, standard_streams};
+pub use megadir_sys::{kernel_calls, signals, standard_streams};
 mod cache;
 pub mod control;
 pub mod dataset;

@@ -205,8 +205,10 @@ mod windows {
     const LARGE_BUFFER: Option<u64> = Some(1 << 20);
     const SYSTEMS_OWN: Option<u64> = None;
 
-    const fn listed(backend: &'static str) -> Way {
-        Way::Examined { backend, stat_backend: "listed", order: AskingOrder::Listing }
+    /// By the backend of the same name.
+    const fn listed(backend: &'static str, what: &'static str, buffer_bytes: Option<u64>) -> Method {
+        let way = Way::Examined { backend, stat_backend: "listed", order: AskingOrder::Listing };
+        method(backend, what, buffer_bytes, way)
     }
 
     /// The first, the source's slowest, is the baseline.
@@ -221,29 +223,25 @@ mod windows {
                 order: AskingOrder::Listing,
             },
         ),
-        method(
+        listed(
             "find-first-file-basic",
             "FindFirstFileExW(Basic), one entry per call, without short names",
             SYSTEMS_OWN,
-            listed("find-first-file-basic"),
         ),
-        method(
+        listed(
             "find-first-file",
             "FindFirstFileExW(Standard), one entry per call, with short names",
             SYSTEMS_OWN,
-            listed("find-first-file"),
         ),
-        method(
+        listed(
             "find-first-file-large",
             "FindFirstFileExW(Standard, LARGE_FETCH), one entry per call, larger internal buffers",
             SYSTEMS_OWN,
-            listed("find-first-file-large"),
         ),
-        method(
+        listed(
             "find-first-file-basic-large",
             "FindFirstFileExW(Basic, LARGE_FETCH), one entry per call, larger internal buffers",
             SYSTEMS_OWN,
-            listed("find-first-file-basic-large"),
         ),
         method(
             "cpp-filesystem",
@@ -253,42 +251,35 @@ mod windows {
         )
         .needs("cargo feature cpp, and mingw's g++ at build time")
         .tells(Tells::Seconds),
-        method(
+        listed(
             "by-handle-full",
             "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB per call, all its entries",
             BUFFER,
-            listed("by-handle-full"),
         ),
-        method(
-            "by-handle-full-1m",
-            "the same with a buffer of 1 MiB",
-            LARGE_BUFFER,
-            listed("by-handle-full"),
-        ),
-        method(
+        Method {
+            name: "by-handle-full-1m",
+            ..listed("by-handle-full", "the same with a buffer of 1 MiB", LARGE_BUFFER)
+        },
+        listed(
             "by-handle",
             "GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file IDs and short names",
             BUFFER,
-            listed("by-handle"),
         ),
-        method(
+        listed(
             "nt-query",
             "NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
             BUFFER,
-            listed("nt-query"),
         ),
-        method(
+        listed(
             "nt-query-extended",
             "NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs",
             BUFFER,
-            listed("nt-query-extended"),
         )
         .needs("Windows 8 or later, and a file system that supports it"),
-        method(
+        listed(
             "nt-query-ex",
             "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
             BUFFER,
-            listed("nt-query-ex"),
         )
         .needs("Windows 10 1709 or later"),
         method(

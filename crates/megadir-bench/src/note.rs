@@ -1,5 +1,4 @@
-//! Kinds of notes that a run writes into its record. A note's text has the figures; the report adds advice
-//! for each kind.
+//! Kinds of notes that a run writes into its record. A note's text has the figures; the report adds advice for each kind.
 
 use megadir_record::Note;
 

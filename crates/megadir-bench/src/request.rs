@@ -25,7 +25,6 @@ pub struct Request<'a> {
     pub backends: Vec<String>,
     pub buffers_bytes: Vec<u64>,
     pub threads: Vec<u32>,
-    /// Further files that the aged twins of directories have held.
     pub aged: Option<AgedBy>,
     /// Operations per second, for studies of single operations; `None` runs them back to back.
     pub rate_per_s: Option<u64>,
@@ -36,8 +35,7 @@ pub struct Request<'a> {
     pub caches: Vec<CacheState>,
     pub drop_caches: bool,
     pub cache_facts: &'a [CacheFact],
-    /// File systems to mount for the run, or directories to compare; their capabilities replace the facts
-    /// above. If empty, the run works in the given directory.
+    /// File systems to mount for the run, or directories to compare, with facts of their own; if empty, the directory is used.
     pub file_systems: &'a [FileSystemFact],
     /// Room for images of file systems, bytes.
     pub images_room_bytes: u64,
@@ -154,7 +152,6 @@ pub struct FileSystemFact {
 /// Found by mounting a small one, or in the user's directory.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    /// See `LabFileSystem::label`.
     pub label: String,
     pub kind: String,
     pub driver: String,
@@ -220,8 +217,7 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
     })
 }
 
-/// Refuses a buffer or thread count that no backend takes: the only range check before the backend's own. If
-/// only the arm's backend refuses it, the arm is omitted with a note.
+/// Refuses a buffer or thread count that no backend takes. If only the arm's backend refuses it, the arm is omitted with a note.
 pub(crate) fn check_reading(facts: &[BackendFact], buffer_bytes: u64, threads: u32) -> Result<(), PlanError> {
     let low = facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
     let high = facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);

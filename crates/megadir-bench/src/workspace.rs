@@ -84,6 +84,10 @@ impl Workspace {
         self.open_data_directory(name)
     }
 
+    pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<Owned> {
+        os::open_on_this_mount(self.directory.at(), name)
+    }
+
     pub(crate) fn renew_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<Owned> {
         self.remove_data_directory(name, heartbeat)?;
         self.data_directory(name)
@@ -109,6 +113,10 @@ impl Workspace {
 
     pub(crate) fn at(&self) -> Borrowed<'_> {
         self.directory.at()
+    }
+
+    pub(crate) fn close(self) -> Closed {
+        Closed { name: self.name, path: self.path }
     }
 
     pub(crate) fn remove(self, heartbeat: &Beat) -> io::Result<()> {
@@ -320,16 +328,6 @@ pub(crate) struct Closed {
     path: PathBuf,
 }
 
-impl Workspace {
-    pub(crate) fn close(self) -> Closed {
-        Closed { name: self.name, path: self.path }
-    }
-
-    pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<Owned> {
-        os::open_on_this_mount(self.directory.at(), name)
-    }
-}
-
 impl Closed {
     pub(crate) fn open(self, parent: Owned) -> io::Result<Workspace> {
         let directory = os::open_below(parent.at(), self.name.as_str())?;
@@ -399,8 +397,7 @@ mod in_place {
             remove_content(directory.at(), MARKER.as_bytes(), heartbeat)?;
         }
         os::if_there(os::remove_file(directory.at(), MARKER))?;
-        // If names go with the last handle, these handles would keep marker and directory. Closing the marker
-        // releases its lock.
+        // If names go with the last handle, these would keep marker and directory. Closing the marker releases its lock.
         drop(marker);
         drop(directory);
         remove_emptied(parent, name.as_bytes())

@@ -2,225 +2,136 @@
 
 use clap::Command;
 
-pub(crate) type Example = (&'static str, &'static str);
-
-pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
-    (
-        "",
-        [
-            ("megadir list --estimate spool", "Estimate the number of entries within milliseconds"),
-            ("megadir limits spool", "Show how many more entries fit, and which limit comes first"),
-            ("megadir advise . --files 10M --time 20s", "Recommend a layout for ten million files"),
-        ],
-    ),
-    (
-        "list",
-        [
-            ("megadir list --count spool", "Count the entries"),
-            ("megadir list -lh --sort size --limit 10 spool", "Show the ten largest entries"),
-            ("megadir list -r0 --match '*.tmp' project | xargs -0 ls -d", "Pass paths to another program"),
-        ],
-    ),
-    (
-        "make",
-        [
-            ("megadir make demo --entries 10k", "Create ten thousand files of 10 bytes in one directory"),
-            ("megadir make cache --entries 1k --layout git --size 4KiB", "Spread files as git does"),
-            ("megadir make mail --entries 1k --layout digest:2 --dry-run", "Show what would be created"),
-        ],
-    ),
+/// Command, line, purpose.
+static EXAMPLES: &[(&str, &str, &str)] = &[
+    ("", "megadir list --estimate spool", "Estimate the number of entries within milliseconds"),
+    ("", "megadir limits spool", "Show how many more entries fit, and which limit comes first"),
+    ("", "megadir advise . --files 10M --time 20s", "Recommend a layout for ten million files"),
+    ("list", "megadir list --count spool", "Count the entries"),
+    ("list", "megadir list -lh --sort size --limit 10 spool", "Show the ten largest entries"),
+    ("list", "megadir list -r0 --match '*.tmp' project | xargs -0 ls -d", "Pass paths to another program"),
+    ("make", "megadir make demo --entries 10k", "Create ten thousand files of 10 bytes in one directory"),
+    ("make", "megadir make cache --entries 1k --layout git --size 4KiB", "Spread files as git does"),
+    ("make", "megadir make mail --entries 1k --layout digest:2 --dry-run", "Show what would be created"),
+    ("remove", "megadir remove --dry-run spool", "Show how many entries and bytes would be removed"),
+    ("remove", "megadir remove --older-than 30d --yes spool", "Remove old entries from a spool"),
     (
         "remove",
-        [
-            ("megadir remove --dry-run spool", "Show how many entries and bytes would be removed"),
-            ("megadir remove --older-than 30d --yes spool", "Remove old entries from a spool"),
-            (
-                "find project -name '*.tmp' -print0 | megadir remove --yes --files0-from -",
-                "Remove listed paths",
-            ),
-        ],
+        "find project -name '*.tmp' -print0 | megadir remove --yes --files0-from -",
+        "Remove listed paths",
     ),
-    (
-        "reshard",
-        [
-            ("megadir reshard --dry-run --to digest:2 spool", "Show how many files would be moved where"),
-            ("megadir reshard --yes --to digest:2 spool", "Move the files into 256 directories"),
-            ("megadir reshard --yes --to flat --rate 10k/s spool", "Move them back, at a limited rate"),
-        ],
-    ),
+    ("reshard", "megadir reshard --dry-run --to digest:2 spool", "Show how many files would be moved where"),
+    ("reshard", "megadir reshard --yes --to digest:2 spool", "Move the files into 256 directories"),
+    ("reshard", "megadir reshard --yes --to flat --rate 10k/s spool", "Move them back, at a limited rate"),
+    ("layout", "megadir layout spool", "Show the layout of a directory, by a sample"),
+    ("layout", "megadir layout --verify spool", "Check the path of every file"),
     (
         "layout",
-        [
-            ("megadir layout spool", "Show the layout of a directory, by a sample"),
-            ("megadir layout --verify spool", "Check the path of every file"),
-            ("megadir layout --verify --layout flat --json spool", "Compare with a layout, as a JSON object"),
-        ],
+        "megadir layout --verify --layout flat --json spool",
+        "Compare with a layout, as a JSON object",
     ),
+    ("usage", "megadir usage project", "Show which subtrees have the most entries"),
+    ("usage", "megadir usage --sort allocated --depth 2 project", "Rank by space on disk, two levels deep"),
+    ("usage", "megadir usage project.parquet", "Read an inventory instead of the tree"),
+    ("scan", "megadir scan project --output project.parquet", "Write an inventory"),
+    ("scan", "megadir scan project --csv | head -n 3", "Print rows as comma-separated values"),
+    ("scan", "megadir scan project --dry-run", "Measure how long a scan takes"),
+    ("changes", "megadir changes project.parquet", "Show what changed since the inventory"),
+    ("changes", "megadir changes project.parquet --update", "Then make the inventory current"),
+    ("changes", "megadir changes project.parquet --gains", "Show which directories gained the most entries"),
+    ("limits", "megadir limits spool", "Show how many more entries fit, and which limit comes first"),
+    ("limits", "megadir limits --name-length 64 --churn spool", "Assume names of 64 bytes that come and go"),
+    ("limits", "megadir limits --quiet --warn-at 80% spool", "Warn from cron (exit code 10)"),
     (
-        "usage",
-        [
-            ("megadir usage project", "Show which subtrees have the most entries"),
-            ("megadir usage --sort allocated --depth 2 project", "Rank by space on disk, two levels deep"),
-            ("megadir usage project.parquet", "Read an inventory instead of the tree"),
-        ],
-    ),
-    (
-        "scan",
-        [
-            ("megadir scan project --output project.parquet", "Write an inventory"),
-            ("megadir scan project --csv | head -n 3", "Print rows as comma-separated values"),
-            ("megadir scan project --dry-run", "Measure how long a scan takes"),
-        ],
-    ),
-    (
-        "changes",
-        [
-            ("megadir changes project.parquet", "Show what changed since the inventory"),
-            ("megadir changes project.parquet --update", "Then make the inventory current"),
-            ("megadir changes project.parquet --gains", "Show which directories gained the most entries"),
-        ],
-    ),
-    (
-        "limits",
-        [
-            ("megadir limits spool", "Show how many more entries fit, and which limit comes first"),
-            ("megadir limits --name-length 64 --churn spool", "Assume names of 64 bytes that come and go"),
-            ("megadir limits --quiet --warn-at 80% spool", "Warn from cron (exit code 10)"),
-        ],
+        "advise",
+        "megadir advise . --files 10M --churn --time 20s",
+        "Recommend a layout after a short measurement",
     ),
     (
         "advise",
-        [
-            (
-                "megadir advise . --files 10M --churn --time 20s",
-                "Recommend a layout after a short measurement",
-            ),
-            (
-                "megadir advise . --files 1M --like spool --time 0s",
-                "Decide by limits alone and write nothing",
-            ),
-            ("megadir advise --layout digest:2 --code python", "Print the function that computes paths"),
-        ],
+        "megadir advise . --files 1M --like spool --time 0s",
+        "Decide by limits alone and write nothing",
     ),
+    ("advise", "megadir advise --layout digest:2 --code python", "Print the function that computes paths"),
+    ("backends", "megadir backends", "Show what is available for the current directory"),
+    ("backends", "megadir backends spool", "Show what is available for another directory"),
+    ("backends", "megadir backends --json", "Print one JSON object per method"),
+    ("bench", "megadir bench list", "List the studies"),
+    ("bench", "megadir bench run listing --quick", "Run a small study: why is ls slow?"),
+    ("bench", "megadir bench report run.jsonl --format html --output run.html", "Make a page of a record"),
+    ("bench list", "megadir bench list", "List the studies with their questions"),
+    ("bench list", "megadir bench list | grep -A1 '^layout'", "Show the question of one study"),
+    ("bench list", "megadir bench list --verbose", "Add sources, sizes and methods"),
     (
-        "backends",
-        [
-            ("megadir backends", "Show what is available for the current directory"),
-            ("megadir backends spool", "Show what is available for another directory"),
-            ("megadir backends --json", "Print one JSON object per method"),
-        ],
-    ),
-    (
-        "bench",
-        [
-            ("megadir bench list", "List the studies"),
-            ("megadir bench run listing --quick", "Run a small study: why is ls slow?"),
-            ("megadir bench report run.jsonl --format html --output run.html", "Make a page of a record"),
-        ],
-    ),
-    (
-        "bench list",
-        [
-            ("megadir bench list", "List the studies with their questions"),
-            ("megadir bench list | grep -A1 '^layout'", "Show the question of one study"),
-            ("megadir bench list --verbose", "Add sources, sizes and methods"),
-        ],
+        "bench run",
+        "megadir bench run listing --dir spool --rounds 7",
+        "Measure an existing directory, read-only",
     ),
     (
         "bench run",
-        [
-            ("megadir bench run listing --dir spool --rounds 7", "Measure an existing directory, read-only"),
-            (
-                "megadir bench run lookup --entries 10k --rounds 7 --output lookup.jsonl",
-                "Choose size and rounds",
-            ),
-            ("megadir bench run layout --layout flat,digest:2 --dry-run", "Show the plan of a run"),
-        ],
+        "megadir bench run lookup --entries 10k --rounds 7 --output lookup.jsonl",
+        "Choose size and rounds",
+    ),
+    ("bench run", "megadir bench run layout --layout flat,digest:2 --dry-run", "Show the plan of a run"),
+    (
+        "bench commands",
+        "megadir bench commands --entries 1k --rounds 6 'ls -U {dir}' 'find {dir}'",
+        "Compare two commands that list a thousand files",
     ),
     (
         "bench commands",
-        [
-            (
-                "megadir bench commands --entries 1k --rounds 6 'ls -U {dir}' 'find {dir}'",
-                "Compare two commands that list a thousand files",
-            ),
-            (
-                "megadir bench commands --changes --dry-run 'rm -r {dir}' '{megadir} remove -y {dir}'",
-                "Show the plan for commands that remove the files",
-            ),
-            (
-                "megadir bench commands --entries 1k --rounds 6 --export html 'ls -U {dir}' '{megadir} list {dir}'",
-                "Also write a page with charts",
-            ),
-        ],
+        "megadir bench commands --changes --dry-run 'rm -r {dir}' '{megadir} remove -y {dir}'",
+        "Show the plan for commands that remove the files",
+    ),
+    (
+        "bench commands",
+        "megadir bench commands --entries 1k --rounds 6 --export html 'ls -U {dir}' '{megadir} list {dir}'",
+        "Also write a page with charts",
+    ),
+    ("bench report", "megadir bench report run.jsonl", "Print the tables of a run"),
+    (
+        "bench report",
+        "megadir bench report run.jsonl --format html --output run.html",
+        "Write a page with charts",
     ),
     (
         "bench report",
-        [
-            ("megadir bench report run.jsonl", "Print the tables of a run"),
-            ("megadir bench report run.jsonl --format html --output run.html", "Write a page with charts"),
-            (
-                "megadir bench report run.jsonl --format csv --share",
-                "Print samples without host names and paths",
-            ),
-        ],
+        "megadir bench report run.jsonl --format csv --share",
+        "Print samples without host names and paths",
+    ),
+    ("bench compare", "megadir bench compare old.jsonl new.jsonl", "Compare two runs of a study"),
+    (
+        "bench compare",
+        "megadir bench compare old.jsonl new.jsonl --format markdown",
+        "Print the comparison for a review",
     ),
     (
         "bench compare",
-        [
-            ("megadir bench compare old.jsonl new.jsonl", "Compare two runs of a study"),
-            (
-                "megadir bench compare old.jsonl new.jsonl --format markdown",
-                "Print the comparison for a review",
-            ),
-            (
-                "megadir bench compare --old old.jsonl --new new.jsonl --single-run --fail-if slower:5%",
-                "Test in a script for a slowdown (exit code 10 or 11)",
-            ),
-        ],
+        "megadir bench compare --old old.jsonl --new new.jsonl --single-run --fail-if slower:5%",
+        "Test in a script for a slowdown (exit code 10 or 11)",
     ),
-    (
-        "bench filesystems",
-        [
-            ("megadir bench filesystems", "Show which file systems can be created here"),
-            ("megadir bench filesystems ext4:block=1k xfs", "Check some, with their variants"),
-            ("megadir bench filesystems --json tmpfs", "Print one JSON object per file system"),
-        ],
-    ),
+    ("bench filesystems", "megadir bench filesystems", "Show which file systems can be created here"),
+    ("bench filesystems", "megadir bench filesystems ext4:block=1k xfs", "Check some, with their variants"),
+    ("bench filesystems", "megadir bench filesystems --json tmpfs", "Print one JSON object per file system"),
     (
         "bench clean",
-        [
-            ("megadir bench clean --dry-run", "Show leftovers of killed runs below the current directory"),
-            ("megadir bench clean", "Remove them"),
-            ("megadir bench clean --quiet spool", "Clean another directory from cron"),
-        ],
+        "megadir bench clean --dry-run",
+        "Show leftovers of killed runs below the current directory",
     ),
-    (
-        "generate",
-        [
-            ("megadir generate bash > megadir.bash", "Write the completions of bash to a file"),
-            ("megadir generate man --output man1", "Write a man page for each command"),
-            ("megadir generate man | man -l -", "Read the manual"),
-        ],
-    ),
-    (
-        "doctor",
-        [
-            ("megadir doctor", "Describe program and machine for a bug report"),
-            ("megadir doctor spool", "Describe the file system of another directory"),
-            ("megadir doctor --json > doctor.json", "Write the same as a JSON object"),
-        ],
-    ),
+    ("bench clean", "megadir bench clean", "Remove them"),
+    ("bench clean", "megadir bench clean --quiet spool", "Clean another directory from cron"),
+    ("generate", "megadir generate bash > megadir.bash", "Write the completions of bash to a file"),
+    ("generate", "megadir generate man --output man1", "Write a man page for each command"),
+    ("generate", "megadir generate man | man -l -", "Read the manual"),
+    ("doctor", "megadir doctor", "Describe program and machine for a bug report"),
+    ("doctor", "megadir doctor spool", "Describe the file system of another directory"),
+    ("doctor", "megadir doctor --json > doctor.json", "Write the same as a JSON object"),
+    ("version", "megadir version", "Print version, target and features"),
+    ("version", "megadir version --json", "Print a JSON object"),
     (
         "version",
-        [
-            ("megadir version", "Print version, target and features"),
-            ("megadir version --json", "Print a JSON object"),
-            (
-                "megadir --version --verbose # as megadir version",
-                "Print the same by the options of other tools",
-            ),
-        ],
+        "megadir --version --verbose # as megadir version",
+        "Print the same by the options of other tools",
     ),
 ];
 
@@ -233,17 +144,16 @@ fn with_examples(command: Command, path: &str) -> Command {
         let path = format!("{path} {}", below.get_name());
         with_examples(below, path.trim_start())
     });
-    let Some(examples) = of(path) else { return command };
-    let mut text = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-    text.push_str("Examples:");
-    for (line, purpose) in examples {
-        text.push_str(&format!("\n  {line}\n      {purpose}"));
+    let examples: String = of(path).map(|(line, purpose)| format!("\n  {line}\n      {purpose}")).collect();
+    if examples.is_empty() {
+        return command;
     }
-    command.after_long_help(text)
+    let codes = command.get_after_help().map(|codes| format!("{codes}\n\n")).unwrap_or_default();
+    command.after_long_help(format!("{codes}Examples:{examples}"))
 }
 
-pub(crate) fn of(path: &str) -> Option<&'static [Example; 3]> {
-    EXAMPLES.iter().find(|(of, _)| *of == path).map(|(_, examples)| examples)
+pub(crate) fn of(path: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    EXAMPLES.iter().filter(move |(of, ..)| *of == path).map(|(_, line, purpose)| (*line, *purpose))
 }
 
 #[cfg(test)]
@@ -258,22 +168,20 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_its_examples_once_and_no_other_has() {
+    fn every_command_has_three_examples_and_no_other_has() {
         let mut commands = Vec::new();
         visible(&crate::program(), "", &mut commands);
         for command in &commands {
-            assert!(of(command).is_some(), "'megadir {command}' has no examples");
+            assert_eq!(of(command).count(), 3, "examples of 'megadir {command}'");
         }
-        assert_eq!(EXAMPLES.len(), commands.len());
+        assert_eq!(EXAMPLES.len(), 3 * commands.len());
     }
 
     #[test]
     fn examples_are_of_their_command_and_fit_a_line() {
-        for (path, examples) in EXAMPLES {
-            for (line, purpose) in examples {
-                assert!(line.contains(&format!("megadir {path}")), "{line}");
-                assert!(line.len() <= 98 && purpose.len() <= 72, "{line}: {purpose}");
-            }
+        for (path, line, purpose) in EXAMPLES {
+            assert!(line.contains(&format!("megadir {path}")), "{line}");
+            assert!(line.len() <= 98 && purpose.len() <= 72, "{line}: {purpose}");
         }
     }
 }

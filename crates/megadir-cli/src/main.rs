@@ -1,5 +1,4 @@
-//! megadir: measure and work on directories with millions of entries. Only this crate prints and reads
-//! arguments or the environment.
+//! megadir: measure and work on directories with millions of entries. Only this crate prints and reads arguments or the environment.
 
 #[macro_use]
 mod ui;
@@ -49,10 +48,8 @@ fn main() -> ExitCode {
     });
     let done = match parsed {
         _ if let Some(error) = detached_value(&program, &words) => Err(error),
-        Ok(cli) => match cli.command.asks_for_help() {
-            Some(name) => ui::output::print(&short_help(name)).map(|()| exit::DONE),
-            None => cmd::run(cli.command),
-        },
+        Ok(cli) if cli.command.asks_for_help() => ui::output::print(&short_help("list")),
+        Ok(cli) => cmd::run(&cli.command),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
             return ExitCode::from(exit::USAGE);
@@ -61,9 +58,9 @@ fn main() -> ExitCode {
         Err(error)
             if error.kind() == ErrorKind::DisplayVersion && words.iter().any(|word| word == "--verbose") =>
         {
-            ui::output::print(&cmd::version::text()).map(|()| exit::DONE)
+            ui::output::print(&cmd::version::text())
         }
-        Err(error) => ui::output::print(&error.to_string()).map(|()| exit::DONE),
+        Err(error) => ui::output::print(&error.to_string()),
     };
     end(done, &words)
 }
@@ -98,7 +95,8 @@ fn detached_value(program: &Command, words: &[OsString]) -> Option<CliError> {
             command = below;
         }
         let Some(next) = words.get(index + 1) else { continue };
-        if has_optional_value(command, word) && !is_option(next) && !Path::new(next).is_dir() {
+        let is_option = next.as_encoded_bytes().starts_with(b"-");
+        if has_optional_value(command, word) && !is_option && !Path::new(next).is_dir() {
             let mut joined = word.clone();
             joined.push("=");
             joined.push(next);
@@ -123,8 +121,4 @@ fn has_optional_value(command: &Command, word: &OsString) -> bool {
         let is_optional = option.get_num_args().is_some_and(|values| values.min_values() == 0);
         option.is_require_equals_set() && is_optional && option.get_long() == Some(name)
     })
-}
-
-fn is_option(word: &OsString) -> bool {
-    word.as_encoded_bytes().starts_with(b"-")
 }

@@ -21,7 +21,6 @@ const BORN: usize = 3;
 /// errno may be negative.
 const ERRNO: usize = 11;
 const ACCESSED: usize = 13;
-/// Stored as differences to mtime.
 const OTHER_TIMES: [usize; 3] = [CHANGED, BORN, ACCESSED];
 const INODE_HIGH: usize = 5;
 const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
@@ -34,7 +33,6 @@ pub struct PackedRows<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) rows: u32,
     pub(crate) in_columns: bool,
-    /// The name ends the bytes.
     pub(crate) last_name_bytes: u16,
 }
 
@@ -134,6 +132,21 @@ pub(crate) fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
+/// LEB128: seven bits a byte, lowest first.
+#[inline]
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
 pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
     let mut numbers = row.values;
     let modified = numbers[MODIFIED];
@@ -188,17 +201,7 @@ pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
         if mask & (1 << bit) == 0 {
             continue;
         }
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let (&byte, after) = rest.split_first()?;
-            rest = after;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                break;
-            }
-            shift += 7;
-        }
-        *number = Some(value as i64);
+        *number = Some(take_varint(&mut rest)? as i64);
     }
     for signed in [MODIFIED, ERRNO].into_iter().chain(OTHER_TIMES) {
         numbers[signed] = numbers[signed].map(|number| unzigzag(number as u64));

@@ -70,8 +70,7 @@ fn begins(file: &mut File, bytes: usize) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Parquet with the metadata of an inventory, CSV with the complete header, or JSON lines whose first line
-/// has every column.
+/// With metadata (Parquet), the complete header (CSV), or every column in the first line (JSON lines).
 fn is_inventory(file: &mut File) -> io::Result<bool> {
     let head = begins(file, HEAD_BYTES)?;
     let Some(format) = HEADS.iter().position(|known| head.starts_with(known)) else { return Ok(false) };

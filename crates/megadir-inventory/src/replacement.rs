@@ -6,7 +6,7 @@
 //! in a directory that others may write, it could be a trap for private data. Targets that are not regular
 //! files (a pipe, `/dev/null`, `NUL`) are written directly.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ mod system;
 #[path = "replacement/windows.rs"]
 mod system;
 
-const SUFFIX: &str = ".megadir-partial";
 /// The owner of the temporary file may rename it between our open and lock.
 const TRIES_MAX: usize = 100;
 
@@ -37,15 +36,13 @@ pub struct Replacement {
     /// `None` for direct writes.
     rename: Option<(PathBuf, PathBuf)>,
     written_bytes: u64,
-    /// End of the range sent to writeback.
     #[cfg(target_os = "linux")]
     sent_bytes: u64,
 }
 
 impl Replacement {
-    /// Begins a file that will replace `path`. Errors: [`ErrorKind::BadOption`] if `path` is a directory or
-    /// another program's file; [`ErrorKind::Unavailable`] if another process is writing it or a foreign file
-    /// has the temporary name.
+    /// Begins a file that will replace `path`. Errors: [`ErrorKind::BadOption`] if `path` is a directory or another
+    /// program's file; [`ErrorKind::Unavailable`] if another process is writing it or its temporary name is taken.
     pub fn create(path: &Path, kind: FileKind) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
         let made = |file, rename| Self {
@@ -79,23 +76,14 @@ impl Replacement {
             let reason = "this is not the name of a file";
             return Err(Error::new("write", path, ErrorKind::BadOption, reason));
         };
-        let mut partial = OsString::from(".");
-        partial.push(name);
-        partial.push(SUFFIX);
-        let partial = target.with_file_name(partial);
+        let partial = target.with_file_name(partial_name(name));
         let old = std::fs::metadata(&target).ok();
         let file = take((path, &partial), kind, old.as_ref())?;
         let made = made(file, Some((partial, target)));
-        made.permit(old.as_ref()).map_err(failed)?;
-        Ok(made)
-    }
-
-    fn permit(&self, old: Option<&Metadata>) -> io::Result<()> {
-        let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
-        match old {
-            Some(status) => system::permit_as((file, partial), (status, target)),
-            None => Ok(()),
+        if let (Some(file), Some((partial, target)), Some(old)) = (&made.file, &made.rename, &old) {
+            system::permit_as((file, partial), (old, target)).map_err(failed)?;
         }
+        Ok(made)
     }
 
     /// Files that a scan must skip: this one and the replaced one.
@@ -122,7 +110,6 @@ impl Replacement {
         self.put()
     }
 
-    /// Others may hold the file open.
     pub(crate) fn put(&mut self) -> Result<u64> {
         self.sync_and_rename().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self.written_bytes)
@@ -165,6 +152,13 @@ impl Drop for Replacement {
             let _ = std::fs::remove_file(partial);
         }
     }
+}
+
+pub(crate) fn partial_name(name: &OsStr) -> OsString {
+    let mut partial = OsString::from(".");
+    partial.push(name);
+    partial.push(".megadir-partial");
+    partial
 }
 
 fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>) -> Result<File> {
@@ -210,7 +204,6 @@ fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata
     }
 }
 
-/// `true` if a killed process of this user may have left the file.
 fn is_ours((file, partial): (&mut File, &Path), kind: FileKind, old: Option<&Metadata>) -> io::Result<bool> {
     let status = file.metadata()?;
     if !status.is_file() || !system::is_own(partial, &status, old) {

@@ -118,6 +118,9 @@ pub struct Facts {
     pub sha256: Option<[u8; 32]>,
 }
 
+/// Number of numeric facts, see [`Facts::numbers`].
+pub const NUMBERS: usize = 14;
+
 impl Facts {
     /// All facts unknown.
     pub const NOTHING: Self = Self {
@@ -165,7 +168,6 @@ impl Facts {
             changed_ns: have.contains(StatMask::CHANGED).then(|| nanoseconds(attributes.changed)),
             born_ns: have.contains(StatMask::BORN).then(|| nanoseconds(attributes.born)),
             inode: have.contains(StatMask::INODE).then_some(attributes.inode),
-            inode_high: None,
             device: have.contains(StatMask::DEVICE).then(|| device_number(major, minor)),
             mode: have.contains(StatMask::MODE).then_some(attributes.mode),
             user: have.contains(StatMask::OWNER).then_some(attributes.user),
@@ -174,12 +176,10 @@ impl Facts {
             errno: (attributes.error != 0).then_some(attributes.error),
             allocated_bytes: have.contains(StatMask::ALLOCATED).then_some(attributes.allocated_bytes),
             accessed_ns: have.contains(StatMask::ACCESSED).then(|| nanoseconds(attributes.accessed)),
-            sha256: None,
+            ..Self::NOTHING
         }
     }
-}
 
-impl Facts {
     /// Converts to attributes, as far as facts are known.
     pub fn attributes(&self) -> Attributes {
         let time = |ns: Option<i64>| time_of(ns.unwrap_or(0));
@@ -205,12 +205,7 @@ impl Facts {
             ..Attributes::NOTHING
         }
     }
-}
 
-/// Number of numeric facts, see [`Facts::numbers`].
-pub const NUMBERS: usize = 14;
-
-impl Facts {
     /// Numeric facts: size, times, inode and its upper half, device, mode, user, group, links, errno,
     /// allocated bytes, access time. Unsigned numbers keep their bits.
     #[inline]
@@ -261,13 +256,6 @@ impl Facts {
 
 /// Converts a time to nanoseconds since 1970-01-01 UTC; times before 1677 or after 2262 become `-i64::MAX` or
 /// `i64::MAX`.
-///
-/// ```
-/// use megadir::Time;
-/// use megadir_inventory::nanoseconds;
-/// assert_eq!(nanoseconds(Time { seconds: -1, nanoseconds: 999_999_999 }), -1);
-/// assert_eq!(nanoseconds(Time { seconds: 1 << 34, nanoseconds: 0 }), i64::MAX);
-/// ```
 #[inline]
 pub fn nanoseconds(time: Time) -> i64 {
     let whole = time.seconds.checked_mul(1_000_000_000);
@@ -280,14 +268,7 @@ pub fn nanoseconds(time: Time) -> i64 {
     }
 }
 
-/// Time that is this number of nanoseconds after 1970-01-01 UTC: the inverse of [`nanoseconds`] for times that it does not
-/// limit.
-///
-/// ```
-/// use megadir_inventory::{nanoseconds, time_of};
-/// assert_eq!(time_of(-1).seconds, -1);
-/// assert_eq!(nanoseconds(time_of(-1)), -1);
-/// ```
+/// Time that is this number of nanoseconds after 1970-01-01 UTC: the inverse of [`nanoseconds`] for times within its range.
 #[inline]
 pub fn time_of(ns: i64) -> Time {
     Time { seconds: ns.div_euclid(1_000_000_000), nanoseconds: ns.rem_euclid(1_000_000_000) as u32 }
@@ -333,7 +314,7 @@ impl From<Row<'_>> for OwnedRow {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, device_number, nanoseconds};
+    use super::{Key, device_number, nanoseconds, time_of};
     use megadir::Time;
 
     #[test]
@@ -365,6 +346,8 @@ mod tests {
         let of = |seconds, nanoseconds| super::nanoseconds(Time { seconds, nanoseconds });
         assert_eq!(of(0, 1), 1);
         assert_eq!(of(-1, 0), -1_000_000_000);
+        assert_eq!((of(-1, 999_999_999), of(1 << 34, 0)), (-1, i64::MAX));
+        assert_eq!((time_of(-1).seconds, nanoseconds(time_of(-1))), (-1, -1));
         assert_eq!(of(9_223_372_036, 854_775_806), i64::MAX - 1);
         assert_eq!(of(9_223_372_036, 854_775_808), i64::MAX);
         assert_eq!(nanoseconds(Time { seconds: i64::MIN, nanoseconds: 0 }), -i64::MAX);

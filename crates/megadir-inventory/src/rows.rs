@@ -7,8 +7,7 @@ use megadir::{Conditions, Result};
 use crate::block::{Block, BlockBuilder};
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
-use crate::path::common_bytes;
-use crate::path::{Place, TreePath};
+use crate::path::{Place, TreePath, common_bytes};
 use crate::row::{Facts, Key, OwnedRow, Row};
 
 /// Source of rows in ascending order of their keys.
@@ -236,7 +235,6 @@ impl Ascending {
         }
     }
 
-    /// Replaces the previous key.
     #[inline]
     pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {
         let Some((root, parent, name)) = &mut self.last else {

@@ -19,8 +19,7 @@ use crate::sorter::Sorter;
 const IDENTITY_BYTES: usize = 24;
 const DIRECTORIES: &str = "directories";
 
-/// Maximum work of a list. Entries with the same inode stay together, so a list may exceed it by the names of
-/// its last file.
+/// Maximum work of a list, which the other names of its last file may exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListLimits {
     /// Number of entries.
@@ -78,10 +77,8 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Begins lists in `path`, which must not exist or be an empty directory. Beyond `memory_bytes`, sorts in
-    /// unlinked files in `spill_directory`. Errors: [`ErrorKind::BadOption`](megadir::ErrorKind::BadOption)
-    /// if `path` exists and is not an empty directory;
-    /// [`ErrorKind::Unavailable`](megadir::ErrorKind::Unavailable) if another process is writing it.
+    /// Begins lists in `path`. Beyond `memory_bytes`, sorts in unlinked files in `spill_directory`. Errors:
+    /// `BadOption` if `path` exists and is not an empty directory; `Unavailable` if another process is writing it.
     pub fn create(
         path: &Path,
         limits: ListLimits,
@@ -105,8 +102,7 @@ impl Lists {
         })
     }
 
-    /// Writes the lists, syncs them and moves the directory into place. On an error nothing is left at the
-    /// path.
+    /// Writes the lists, syncs them and moves the directory into place. On an error nothing is left at the path.
     pub fn finish(self) -> Result<Split> {
         let Self { path, spill_directory, limits, directory, directories, sorter, work, mut done, .. } = self;
         let failed = |error| Error::io("write", &path, error);

@@ -26,9 +26,8 @@ pub struct Lacking {
 /// Adds the trees of an inventory: the rows that meet the conditions. `watch` gets the number of rows so far
 /// and breaks to stop.
 ///
-/// Memory is bounded as in [`megadir::usage::read`], and by the directories recorded as unreadable.
-///
-/// Errors: those of [`Rows::next_row`].
+/// Memory is bounded as in [`megadir::usage::read`], and by the directories recorded as unreadable. Errors: those of
+/// [`Rows::next_row`].
 pub fn usage(
     rows: impl Rows,
     conditions: Option<&Arc<Conditions>>,

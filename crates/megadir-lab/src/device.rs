@@ -34,10 +34,7 @@ pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> R
     let device = File::from(device.map_err(|error| refused(words(&error.into())))?);
     let disk = Disk::of_device(&own, device);
     // mkfs and mount claim the device themselves, and would fail.
-    match disk.is_same(&claimed) {
-        true => Ok(disk),
-        false => Err(refused(OTHER_DEVICE.into())),
-    }
+    if disk.is_same(&claimed) { Ok(disk) } else { Err(refused(OTHER_DEVICE.into())) }
 }
 
 /// Just before erasing: another process may have used or written the device meanwhile.
@@ -76,8 +73,7 @@ fn claim_erasable(
     Ok(claimed)
 }
 
-/// `O_EXCL`: the kernel refuses while the device or a partition is mounted, used for swap, or part of another
-/// device.
+/// `O_EXCL`: the kernel refuses while the device or a partition is mounted, used for swap, or part of another device.
 fn claim(path: &Path) -> Result<File, String> {
     let words = |error: Errno| words(&error.into());
     // stat before open: opening some devices has side effects.
@@ -95,10 +91,7 @@ fn claim(path: &Path) -> Result<File, String> {
         Err(error) => return Err(words(error)),
     };
     let opened = rustix::fs::fstat(device.as_fd()).map_err(words)?;
-    match opened.st_rdev == status.st_rdev {
-        true => Ok(device),
-        false => Err(OTHER_DEVICE.into()),
-    }
+    if opened.st_rdev == status.st_rdev { Ok(device) } else { Err(OTHER_DEVICE.into()) }
 }
 
 /// Accepts no content but a file system with the lab's label.
@@ -132,8 +125,7 @@ enum Carries {
     NothingKnown,
 }
 
-/// Offset of the first sampled block with data; `None` if every block is all zeros or all ones, as on a
-/// device that was never written or was discarded.
+/// Offset of the first sampled block with data; `None` if every block is all zeros or all ones: never written, or discarded.
 fn first_data(device: &File) -> io::Result<Option<u64>> {
     let mut block = vec![0; BLOCK_BYTES];
     let bytes = (&*device).seek(SeekFrom::End(0))?;

@@ -67,11 +67,11 @@ impl Disk {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Waits until no mounted file system, also of another mount namespace, and no other exclusive opener
-    /// holds the device; `false` if one still does after `patience`.
+    /// Waits until neither a mount in any namespace nor another exclusive opener holds the device; `false` after `patience`.
     pub fn wait_until_free(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        while self.is_held() {
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        while rustix::fs::open(&self.path, flags, Mode::empty()).is_err() {
             if Instant::now() >= deadline {
                 return false;
             }
@@ -80,12 +80,6 @@ impl Disk {
         true
     }
 
-    fn is_held(&self) -> bool {
-        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-        rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
-    }
-
-    /// Drops the cached pages of device and image.
     pub fn cool(&self) -> io::Result<Cold> {
         let mut cold = Cold::default();
         rustix::fs::fsync(&self.device)?;

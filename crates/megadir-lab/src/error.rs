@@ -7,7 +7,6 @@ use crate::control::words;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The caller may not mount.
     #[error(
         "creating file systems needs a private mount namespace (CAP_SYS_ADMIN) and loop devices \
          (CAP_DAC_OVERRIDE or group disk): run it as root (sudo)"

@@ -1,5 +1,4 @@
-//! File systems made and mounted for a run or a test, each on its own image or device. Dropping a value
-//! releases what it holds.
+//! File systems made and mounted for a run or a test, each on its own image or device. Dropping a value releases what it holds.
 //!
 //! The engine adds a directory that the next run removes after a kill (`megadir_bench::lab`), the tests add
 //! recipes (`megadir_testkit::mount`).
@@ -27,6 +26,5 @@ pub use error::LabError;
 pub use mounted::Mounted;
 #[cfg(target_os = "linux")]
 pub use program::{missing, tool};
-pub use spec::Backing;
-pub use spec::Spec;
+pub use spec::{Backing, Spec};
 pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

@@ -1,5 +1,4 @@
-//! Mounting with the options of mount(8) in a mount namespace of its own, and unmounting what other processes hold
-//! for a moment.
+//! Mounting with the options of mount(8) in a namespace of its own, and unmounting what is held for a moment.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -34,8 +33,7 @@ pub fn mount(source: &Path, point: &Path, kind: &str, options: &[String]) -> Res
     rustix::mount::mount(source, point, kind, flags, data.as_c_str())
 }
 
-/// Repeats for at most `patience` while it is busy: a process that scans all mounts, or a forked child before
-/// exec, keeps it busy for a moment.
+/// Repeats for at most `patience` while it is busy: scans of all mounts, and forked children before exec, hold it for a moment.
 pub fn unmount(point: &Path, patience: Duration) -> Result<(), Errno> {
     let deadline = Instant::now() + patience;
     loop {
@@ -78,8 +76,7 @@ pub fn may_mount() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Enters the run's own mount namespace, once in each thread that opens a lab. Later mounts are invisible to other
-/// processes and not kept alive by them.
+/// Enters the run's own mount namespace, once in each thread that opens a lab. Other processes do not see or hold later mounts.
 pub fn enter_namespace() -> Result<(), LabError> {
     if ENTERED.get() {
         return Ok(());

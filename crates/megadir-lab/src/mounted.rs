@@ -117,8 +117,7 @@ impl Mounted {
         Ok(cold)
     }
 
-    /// Unmounts, runs the same mkfs again, and mounts. A user's device is checked first
-    /// ([`LabError::Device`]).
+    /// Unmounts, runs the same mkfs again, and mounts. A user's device is checked first ([`LabError::Device`]).
     pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.take_away(control)?;
         self.format(control)?;
@@ -146,8 +145,7 @@ impl Mounted {
         if disk.is_of_user() {
             crate::device::check_again(disk, control)?;
         }
-        let ended = program::run(name, &arguments, control)?;
-        match ended.complaint() {
+        match program::run(name, &arguments, control)?.complaint() {
             None => Ok(()),
             Some(complaint) => Err(self.unavailable(format!("{name}: {complaint}"))),
         }
@@ -230,8 +228,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let (stop, heartbeat) = Default::default();
         let _ = self.detach(RunControl { stop: &stop, heartbeat: &heartbeat });
-        // A lazily detached mount disappears with its last opener. Loop: a server killed while mounting may
-        // have mounted too.
+        // A lazily detached mount disappears with its last opener. Loop: a server killed while mounting may have mounted too.
         while mount::detach(&self.path).is_ok() {}
         // Fails if something is still mounted; the next run removes it.
         let _ = rustix::fs::unlinkat(&self.parent, self.name.as_str(), AtFlags::REMOVEDIR);
@@ -287,8 +284,8 @@ impl Server {
         Ok(mounted.map(|()| server))
     }
 
-    /// Waits until the server has written everything and exited, even if the run is being stopped. The file
-    /// system must be unmounted.
+    /// Waits until the server has written everything and exited, even if the run is being stopped. The file system must be
+    /// unmounted.
     pub(crate) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)

@@ -38,7 +38,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a program without input and with a minimal environment, killed with the calling thread;
+    /// Starts a program without input, with only PATH and LC_ALL in its environment, killed with the calling thread;
     /// `ENOENT` if it is missing.
     pub fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
         Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
@@ -77,7 +77,6 @@ impl Running {
         self.watch(control, |own| own.child.try_wait().map_err(LabError::failed("wait for a program")))
     }
 
-    /// Polls until `look` returns a result.
     pub(crate) fn watch<R>(
         &mut self,
         control: RunControl<'_>,
@@ -182,11 +181,8 @@ fn is_alias(list: &str, kind: &str) -> bool {
 }
 
 pub fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
-    let Some(name) = spec.entry.make.first().filter(|name| find(name).is_some()) else {
-        return Ok(None);
-    };
-    let ended = run(name, &[spec.entry.version], control)?;
-    Ok(ended.said.into_iter().next())
+    let Some(name) = spec.entry.make.first().filter(|name| find(name).is_some()) else { return Ok(None) };
+    Ok(run(name, &[spec.entry.version], control)?.said.into_iter().next())
 }
 
 #[cfg(test)]

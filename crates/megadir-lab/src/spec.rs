@@ -130,8 +130,7 @@ impl Spec {
         !self.chosen.iter().any(small)
     }
 
-    /// Size of an image for this many inodes (files and directories) and bytes of allocated blocks, plus a
-    /// quarter.
+    /// Size of an image for this many inodes (files and directories) and bytes of allocated blocks, plus a quarter.
     pub fn image_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
         let entry = self.entry;
         let for_inodes = inodes.saturating_mul(entry.bytes_per_inode);
@@ -142,16 +141,14 @@ impl Spec {
         with_spare.max(entry.smallest_bytes).next_multiple_of(1 << 20)
     }
 
-    /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256
-    /// bytes an inode) and the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB.
-    /// Other file systems may write anywhere.
+    /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256 bytes an inode) and
+    /// the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other file systems may write anywhere.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
         let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
         if !usual {
             return image_bytes;
         }
-        let own = inodes.saturating_mul(self.entry.file_overhead_bytes);
-        let taken = space_bytes.saturating_add(own);
+        let taken = space_bytes.saturating_add(inodes.saturating_mul(self.entry.file_overhead_bytes));
         let with_spare = taken.saturating_add(taken / 4).saturating_add(self.entry.smallest_bytes / 4);
         with_spare.saturating_add(image_bytes / 20).min(image_bytes)
     }
@@ -236,7 +233,6 @@ pub enum Backing {
     },
     Device {
         path: PathBuf,
-        /// `--erase-device`.
         erase: bool,
     },
 }

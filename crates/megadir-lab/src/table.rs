@@ -27,8 +27,7 @@ pub struct Entry {
     pub gone: Option<&'static str>,
     pub variants: &'static [&'static Variant],
     pub journal: bool,
-    /// Driver that avoids recently freed inodes on file systems without a journal. It uses deletion times on
-    /// disk, so only mkfs resets that, not unmounting.
+    /// Driver that skips recently freed inodes if there is no journal, by deletion times on disk: only mkfs resets them.
     pub remembering_driver: Option<&'static str>,
     /// Smallest image that behaves like a larger one.
     pub smallest_bytes: u64,
@@ -71,21 +70,21 @@ const fn feature(name: &'static str) -> Variant {
     Variant { name, takes: Takes::Nothing, changes: Changes::Feature, needs: None }
 }
 
+const fn bytes(name: &'static str, of: &'static [u64], make: &'static [&'static str]) -> Variant {
+    Variant { name, takes: Takes::Bytes(of), changes: Changes::Make(make), needs: None }
+}
+
+const BLOCKS: &[u64] = &[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
+const NODES: &[u64] = &[4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
+
 static MOUNT: Variant =
     Variant { name: "mount", takes: Takes::MountOption, changes: Changes::Mount("{}"), needs: None };
 
 static EXT_BLOCK: Variant = Variant {
-    name: "block",
-    takes: Takes::Bytes(&[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
-    changes: Changes::Make(&["-b", "{}"]),
     needs: Some("blocks larger than a page of memory need Linux 6.19"),
+    ..bytes("block", BLOCKS, &["-b", "{}"])
 };
-static EXT_INODE: Variant = Variant {
-    name: "inode",
-    takes: Takes::Bytes(&[128, 256, 512, KIB, 2 * KIB, 4 * KIB]),
-    changes: Changes::Make(&["-I", "{}"]),
-    needs: None,
-};
+static EXT_INODE: Variant = bytes("inode", &[128, 256, 512, KIB, 2 * KIB, 4 * KIB], &["-I", "{}"]);
 static DIR_INDEX: Variant = feature("dir_index");
 static NO_DIR_INDEX: Variant = feature("^dir_index");
 static LARGE_DIR: Variant = feature("large_dir");
@@ -174,23 +173,11 @@ static NO_FTYPE: Variant = Variant {
     needs: Some("it needs XFS version 4, which most current kernels are built without (XFS_SUPPORT_V4)"),
 };
 static XFS_BLOCK: Variant = Variant {
-    name: "block",
-    takes: Takes::Bytes(&[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
-    changes: Changes::Make(&["-b", "size={}"]),
     needs: Some("blocks larger than a page of memory need Linux 6.12"),
+    ..bytes("block", BLOCKS, &["-b", "size={}"])
 };
-static XFS_INODE: Variant = Variant {
-    name: "inode",
-    takes: Takes::Bytes(&[512, KIB, 2 * KIB]),
-    changes: Changes::Make(&["-i", "size={}"]),
-    needs: None,
-};
-static XFS_DIRECTORY: Variant = Variant {
-    name: "dirblock",
-    takes: Takes::Bytes(&[4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
-    changes: Changes::Make(&["-n", "size={}"]),
-    needs: None,
-};
+static XFS_INODE: Variant = bytes("inode", &[512, KIB, 2 * KIB], &["-i", "size={}"]);
+static XFS_DIRECTORY: Variant = bytes("dirblock", NODES, &["-n", "size={}"]);
 static XFS: Entry = Entry {
     name: "xfs",
     about: "journal of metadata; B+ trees",
@@ -204,14 +191,8 @@ static XFS: Entry = Entry {
     ..PLAIN
 };
 
-static NODATACOW: Variant =
-    Variant { name: "nodatacow", takes: Takes::Nothing, changes: Changes::Mount("nodatacow"), needs: None };
-static BTRFS_NODE: Variant = Variant {
-    name: "node",
-    takes: Takes::Bytes(&[4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
-    changes: Changes::Make(&["-n", "{}"]),
-    needs: None,
-};
+static NODATACOW: Variant = Variant { changes: Changes::Mount("nodatacow"), ..feature("nodatacow") };
+static BTRFS_NODE: Variant = bytes("node", NODES, &["-n", "{}"]);
 static BTRFS: Entry = Entry {
     name: "btrfs",
     about: "copy on write; B-trees",
@@ -279,12 +260,8 @@ static NILFS2: Entry = Entry {
     ..PLAIN
 };
 
-static NTFS_CLUSTER: Variant = Variant {
-    name: "cluster",
-    takes: Takes::Bytes(&[512, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
-    changes: Changes::Make(&["-c", "{}"]),
-    needs: None,
-};
+const CLUSTERS: &[u64] = &[512, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
+static NTFS_CLUSTER: Variant = bytes("cluster", CLUSTERS, &["-c", "{}"]);
 const NTFS: Entry = Entry {
     make: &["mkntfs", "-q", "-Q", "-F", "-L", LABEL],
     version: "--version",

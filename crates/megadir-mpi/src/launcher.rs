@@ -13,8 +13,7 @@ const OPEN_MPI: &[&str] = &["libmpi.so.40"];
 const MPICH: &[&str] = &["libmpi_abi.so.1", "libmpi.so.12", "libmpich.so.12"];
 const ANY: &[&str] = &["libmpi_abi.so.1", "libmpi.so.40", "libmpi.so.12", "libmpich.so.12"];
 
-/// The first one whose variables are set: mpirun also runs within a job of Slurm. `SLURM_NTASKS` is set in
-/// batch scripts too, which are one process.
+/// The first one whose variables are set: mpirun also runs in jobs of Slurm. Not `SLURM_NTASKS`: batch scripts have it too.
 static LAUNCHERS: &[Known] = &[
     Known {
         name: "mpirun of Open MPI",
@@ -52,7 +51,6 @@ impl Launcher {
         })
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn libraries(launcher: Option<&Self>) -> &'static [&'static str] {
         launcher.map_or(ANY, |launcher| launcher.libraries)
     }

@@ -11,9 +11,6 @@
 
 mod launcher;
 mod proof;
-#[cfg(not(target_os = "linux"))]
-mod unsupported;
-#[cfg(target_os = "linux")]
 mod world;
 
 use std::io;
@@ -21,9 +18,6 @@ use std::time::Duration;
 
 pub use launcher::Launcher;
 pub use proof::Proof;
-#[cfg(not(target_os = "linux"))]
-pub use unsupported::World;
-#[cfg(target_os = "linux")]
 pub use world::World;
 
 pub const LIBRARY_VARIABLE: &str = "MEGADIR_MPI";

@@ -31,18 +31,15 @@ impl Proof {
         Ok(Self { program: hash.finish(), arguments: of_arguments.finish() })
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn to_bytes(self) -> [u8; 16] {
         (u128::from(self.program) << 64 | u128::from(self.arguments)).to_le_bytes()
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         let both = u128::from_le_bytes(bytes);
         Self { program: (both >> 64) as u64, arguments: both as u64 }
     }
 
-    #[cfg(target_os = "linux")]
     pub(crate) fn compare(self, first: Self) -> Result<(), String> {
         match (self.program == first.program, self.arguments == first.arguments) {
             (true, true) => Ok(()),

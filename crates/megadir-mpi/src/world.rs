@@ -19,6 +19,9 @@ impl World {
     /// Opens the library, joins the other ranks, and compares the proofs of all. The errors of all ranks are
     /// equal, except [`Error::NoLibrary`], [`Error::Library`] and [`Error::Call`].
     pub fn join(launcher: Option<&Launcher>, library: Option<&Path>, proof: Proof) -> Result<Self, Error> {
+        if cfg!(not(target_os = "linux")) {
+            return Err(Error::Unsupported);
+        }
         let (name, library) = open(launcher, library)?;
         let abi = library.abi();
         let mpi = library.init()?;
@@ -50,22 +53,18 @@ impl World {
         }
     }
 
-    #[must_use]
     pub fn rank(&self) -> u32 {
         self.mpi.rank
     }
 
-    #[must_use]
     pub fn size(&self) -> u32 {
         self.mpi.size
     }
 
-    #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    #[must_use]
     pub fn library(&self) -> &str {
         &self.library
     }
@@ -120,8 +119,7 @@ impl World {
         self.mpi.barrier()
     }
 
-    /// Calls `pause` while waiting. Once that returns `false`, so does this, and only [`World::abort`]
-    /// remains.
+    /// Calls `pause` while waiting. Once that returns `false`, so does this, and only [`World::abort`] remains.
     pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
         self.mpi.meet(pause)
     }

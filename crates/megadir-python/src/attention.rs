@@ -41,7 +41,6 @@ impl Attention {
     }
 }
 
-/// Hands a failure to the caller's function; without one, it ends the work.
 pub(crate) fn report(on_error: Option<&Py<PyAny>>, error: PyErr) -> PyResult<()> {
     match on_error {
         None => Err(error),

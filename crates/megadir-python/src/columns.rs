@@ -12,12 +12,12 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use megadir::nearest::choices;
 use megadir::{Attributes, Entry, FileType, StatMask, Time};
 use megadir_inventory::nanoseconds;
 use pyo3::exceptions::{PyUnicodeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::conditions::named;
 use crate::names::Naming;
 
 /// The entries of one buffer stay together.
@@ -68,10 +68,7 @@ const COLUMNS: [(Column, &str, StatMask); 16] = [
 
 impl Column {
     pub(crate) fn from_name(name: &str) -> PyResult<Self> {
-        COLUMNS.iter().find(|row| row.1 == name).map(|row| row.0).ok_or_else(|| {
-            let choices = choices(name, COLUMNS.iter().map(|row| row.1));
-            PyValueError::new_err(format!("columns: unknown column '{name}': {choices}"))
-        })
+        named(COLUMNS.map(|row| row.0), Self::name, "columns: unknown column", name)
     }
 
     fn name(self) -> &'static str {

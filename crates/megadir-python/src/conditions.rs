@@ -33,8 +33,8 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
         let name: String = name.extract()?;
         match name.as_str() {
             "type" => {
-                conditions.types =
-                    texts(&value)?.iter().map(|text| file_type(text)).collect::<PyResult<_>>()?
+                let named = |text: &String| named(FileType::ALL, FileType::name, "type: unknown type", text);
+                conditions.types = texts(&value)?.iter().map(named).collect::<PyResult<_>>()?;
             }
             "match" => conditions.names = globs(Globs::of_names(&texts(&value)?))?,
             "path_match" => conditions.paths = globs(Globs::of_paths(&texts(&value)?))?,
@@ -45,7 +45,10 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
             },
             "older_than" => conditions.before = Some(ago("older_than", &value)?),
             "newer_than" => conditions.since = Some(ago("newer_than", &value)?),
-            "by" => by = Some(time_kind(&value.extract::<String>()?)?),
+            "by" => {
+                let text: String = value.extract()?;
+                by = Some(named(TimeKind::ALL, TimeKind::name, "by: unknown time", &text)?);
+            }
             "larger_than" => conditions.larger_than = Some(size("larger_than", &value)?),
             "smaller_than" => conditions.smaller_than = Some(size("smaller_than", &value)?),
             "owner" => conditions.user = Some(owner(&value)?),
@@ -79,22 +82,15 @@ fn globs(globs: Result<Globs, BadGlob>) -> PyResult<Globs> {
     globs.map_err(|error| bad(&error.glob, &error.reason))
 }
 
-fn file_type(text: &str) -> PyResult<FileType> {
-    FileType::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
-        let choices = choices(text, FileType::ALL.into_iter().map(FileType::name));
-        bad("type", &format!("unknown type '{text}': {choices}"))
-    })
-}
-
-fn time_kind(text: &str) -> PyResult<TimeKind> {
-    TimeKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
-        bad(
-            "by",
-            &format!(
-                "unknown time '{text}': {}",
-                choices(text, TimeKind::ALL.into_iter().map(TimeKind::name))
-            ),
-        )
+pub(crate) fn named<T: Copy, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+    unknown: &str,
+    text: &str,
+) -> PyResult<T> {
+    all.into_iter().find(|one| name(*one) == text).ok_or_else(|| {
+        let choices = choices(text, all.map(name));
+        PyValueError::new_err(format!("{unknown} '{text}': {choices}"))
     })
 }
 

@@ -75,7 +75,7 @@ fn write(
     let roots =
         paths.iter().map(|path| megadir_inventory::root_path(path)).collect::<megadir::Result<_>>()?;
     let options = WriteOptions { threads: processors(), level: LEVEL, group_rows: GROUP_ROWS };
-    let writer = Writer::create(output, roots, options)?;
+    let mut writer = Writer::create(output, roots, options)?;
     let all = Arc::default();
     let (mut threads, mut threads_max) = (1, 1);
     for path in paths {
@@ -90,7 +90,6 @@ fn write(
         conditions,
         ..ScanOptions::new(threads, MEMORY_BYTES, spill_directory(output))
     };
-    let mut writer = writer;
     let Some(metadata) = megadir_inventory::scan(paths, &options, watch, &mut writer)? else {
         return Ok(None);
     };
@@ -151,23 +150,20 @@ fn compared(
         fresh: false,
     };
     let unfinished = [Some(&inventory), newer.as_ref()].into_iter().flatten().find_map(Inventory::unfinished);
-    if let Some(newer) = newer {
-        options.exclude.extend(newer.excluded());
-        let compared = compare_inventories(inventory, newer, &options, watch)?;
-        return Ok(with(compared, unfinished));
-    }
-    let roots = match now {
-        Some(now) => vec![Dir::open(now)],
-        None => {
-            inventory.metadata().roots.iter().map(|root| Dir::open(&*names::to_os(&root.path)?)).collect()
+    let mut compared = match (newer, now) {
+        (Some(newer), _) => {
+            options.exclude.extend(newer.excluded());
+            compare_inventories(inventory, newer, &options, watch)?
+        }
+        (None, Some(now)) => compare(inventory, vec![Dir::open(now)], &options, watch)?,
+        (None, None) => {
+            let roots = inventory.metadata().roots.iter();
+            let roots = roots.map(|root| Dir::open(&*names::to_os(&root.path)?)).collect();
+            compare(inventory, roots, &options, watch)?
         }
     };
-    Ok(with(compare(inventory, roots, &options, watch)?, unfinished))
-}
-
-fn with(mut compared: Compared, unfinished: Option<megadir::Error>) -> Compared {
     compared.failures.extend(unfinished);
-    compared
+    Ok(compared)
 }
 
 struct Changed {

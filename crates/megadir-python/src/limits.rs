@@ -44,7 +44,6 @@ fn answer<'py>(py: Python<'py>, limits: &Limits) -> PyResult<Bound<'py, PyDict>>
     Ok(dictionary)
 }
 
-/// Likely number, and the interval.
 fn span(span: Span) -> (u64, u64, u64) {
     (span.likely, span.low, span.high)
 }

@@ -50,7 +50,6 @@ impl Named {
         Ok(Self { path: path.extract()?, naming: Naming::Text })
     }
 
-    /// Returns the paths, and the naming of the first.
     pub(crate) fn several(paths: &Bound<'_, PyAny>) -> PyResult<(Vec<PathBuf>, Naming)> {
         let named: Vec<Self> = match Self::from(paths) {
             Ok(one) => vec![one],

@@ -45,12 +45,8 @@ impl Schedule {
         contents: bool,
     ) -> PyResult<Self> {
         let (seconds, entries) = budget;
-        let kind = match kind {
-            "scan" => Kind::Scan,
-            "usage" => Kind::Usage,
-            "remove" => Kind::Remove,
-            other => return Err(PyValueError::new_err(format!("no kind of work '{other}'"))),
-        };
+        let kind: Kind = serde_json::from_value(kind.into())
+            .map_err(|_| PyValueError::new_err(format!("no kind of work '{kind}'")))?;
         let (paths, naming) = Named::several(paths)?;
         let folder = folder.map(Named::from).transpose()?.map(|folder| folder.path);
         let request = Request {

@@ -8,18 +8,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder};
-use megadir::nearest::choices;
 use megadir::usage::{By, Item, Report, Sum, Usage, UsageOptions, read};
 use megadir::{Conditions, Dir, TreeEvent};
 use megadir_inventory::{Inventory, nanoseconds};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::access::{Access, Given};
 use crate::attention::{Callbacks, attentive, report};
 use crate::columns::{table_of, texts, times};
-use crate::conditions::conditions;
+use crate::conditions::{conditions, named};
 use crate::failure::{exception, of_inventory, unexamined};
 use crate::names::{Named, Naming};
 use crate::stream::Stream;
@@ -37,10 +35,7 @@ pub(crate) fn usage(
 ) -> PyResult<Stream> {
     let (paths, naming) = Named::several(paths)?;
     let ((top, depth, by), (on_error, progress)) = (ranking, callbacks);
-    let by = By::ALL.into_iter().find(|one| one.name() == by).ok_or_else(|| {
-        let choices = choices(&by, By::ALL.into_iter().map(By::name));
-        PyValueError::new_err(format!("order: unknown order '{by}': {choices}"))
-    })?;
+    let by = named(By::ALL, By::name, "order: unknown order", &by)?;
     let conditions = Arc::new(conditions(given)?);
     let access = Access::new(access, &conditions)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Contradictions between a record's plan, its samples and its end, as sentences for reports.
 //!
-//! Checksums detect later changes; this also works without them. Lines that no reader could use are rejected
-//! while reading, see `check`.
+//! This also works without checksums. Lines that no reader could use are rejected while reading, see `check`.
 
 use crate::jsonl::Record;
 use crate::plan::{Plan, Stop};

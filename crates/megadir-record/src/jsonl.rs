@@ -12,8 +12,7 @@ mod writer;
 use serde::{Deserialize, Serialize};
 
 use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
-use crate::machine::LabMount;
-use crate::machine::{Machine, Pressure};
+use crate::machine::{LabMount, Machine, Pressure};
 use crate::plan::Plan;
 use crate::ranks::Ranks;
 use crate::sample::{Sample, VoidReason};
@@ -26,12 +25,9 @@ pub use writer::{Chain, Writer};
 #[serde(rename_all = "kebab-case", tag = "line")]
 pub enum Line {
     Header(Box<Header>),
-    /// Before the first block.
     SelfCheck(SelfCheck),
-    /// Setup before the first block.
     Built(Built),
     Used(UsedByArms),
-    /// A later epoch begins.
     Epoch(Epoch),
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
@@ -42,13 +38,12 @@ pub enum Line {
         reason: VoidReason,
     },
     Note(Note),
-    /// Continuation of a run that had ended early.
     Resumed(Resumed),
     /// Last line, unless the run is resumed.
     End(End),
 }
 
-/// Continuation on the same machine of a run that had ended early.
+/// Continuation of a run that had ended early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
@@ -59,7 +54,6 @@ pub struct Resumed {
     pub pressure: Pressure,
 }
 
-/// First line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
@@ -67,10 +61,8 @@ pub struct Header {
     pub version: u32,
     /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// Command line that repeats the run.
     pub command: Vec<String>,
-    /// Absolute path of the run's directory (in older records, as given by the user); `None` in records for
-    /// sharing.
+    /// Absolute path (in older records, as given by the user); `None` in records for sharing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     pub plan: Plan,
@@ -94,7 +86,6 @@ pub struct Note {
     pub text: String,
 }
 
-/// Last line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
@@ -104,7 +95,6 @@ pub struct End {
     pub reason: Option<String>,
     /// Wall time of the whole run, nanoseconds.
     pub elapsed_ns: u64,
-    /// At the end of the run.
     pub pressure: Pressure,
     /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,

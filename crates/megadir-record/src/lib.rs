@@ -3,17 +3,12 @@
 //! A run writes JSON lines: a [`Header`] (plan and machine), a [`Sample`] for every block, [`Note`]s, and an
 //! [`End`]. Nothing else passes to the evaluation, which may take place on another machine and years later.
 //!
-//! * [`plan`]: arms, rules of the run, parameters, groups of arms and the rules to evaluate them; [`plan::axes`]: what
-//!   distinguishes arms, and the names composed from it.
-//! * [`claims`]: claims of the study's source.
+//! * [`plan`]: arms, rules of the run, parameters, groups of arms; [`plan::axes`]: what distinguishes arms.
 //! * [`data`]: data sets, generated from a seed, and file systems created for the run.
 //! * [`files`]: work on single files; [`command`]: work of any program.
 //! * [`built`]: setup of the data sets, also for later epochs, and the accuracy of the run's own instruments.
 //! * [`sample`]: result of a block, with evidence of equal work and the times of single operations.
-//! * [`machine`]: machine of the run.
 //! * [`jsonl`]: lines, writer and reader; [`redact`]: redaction of private data.
-//!
-//! This crate knows nothing of file systems, statistics or terminals.
 
 pub mod built;
 pub mod claims;
@@ -30,8 +25,7 @@ pub mod ranks;
 pub mod redact;
 pub mod sample;
 
-pub use crate::built::{Delay, SelfCheck};
-pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
+pub use built::{Built, BuiltAged, BuiltSet, Delay, Epoch, SelfCheck, Used, UsedByArms};
 pub use claims::Claims;
 pub use command::{CommandWork, ExpectedOutput, OutputTo, SameWork};
 pub use contradictions::contradictions;
@@ -44,17 +38,14 @@ pub use files::{
 };
 pub use ids::{ArmId, DataId, FsId};
 pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
-pub use machine::{FileSystem, Machine, Pressure};
-pub use machine::{LabFileSystem, LabMount, Place, Unavailable};
+pub use machine::{FileSystem, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable};
 pub use plan::axes::{self, AccessBy, Axes, Operation};
-pub use plan::{AGED_GROUP, BreakEvenArms, FILE_SYSTEM_GROUP, Group, GroupRule, Pair};
 pub use plan::{
-    Arm, CacheState, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
-    Role, Rules, Stage, Stop, Work,
+    AGED_GROUP, Arm, BreakEvenArms, CacheState, ExpectedFiles, FILE_SYSTEM_GROUP, Group, GroupRule, Keys,
+    LookupCall, Order, Pair, Plan, Predicted, Presence, Preset, Published, Role, Rules, Stage, Stop, Work,
 };
 pub use ranks::{HostWork, Mount, RankTimes, Ranks};
-pub use sample::{Counted, Phase, Refused, Sample, VoidReason};
-pub use sample::{Latency, Since};
+pub use sample::{Counted, Latency, Phase, Refused, Sample, Since, VoidReason};
 #[doc(hidden)] // for `named!`
 pub use serde::{Deserialize, Serialize};
 

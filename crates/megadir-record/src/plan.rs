@@ -46,7 +46,6 @@ pub struct Plan {
     /// `arms[i].id.0 == i`.
     #[serde(rename = "cells")]
     pub arms: Vec<Arm>,
-    /// Printed beside the results.
     pub published: Vec<Published>,
 }
 
@@ -82,9 +81,7 @@ impl Plan {
         self.arms.get(id.0 as usize)
     }
 
-    /// All contrasts of the groups, without duplicates: arms with their baseline, pairs, stat arms with the
-    /// listing arm, and the parts of a filling with the first. A run with a target width measures until these
-    /// are narrow enough.
+    /// All contrasts of the groups. A run with a target width measures until these are narrow enough.
     pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
     }
@@ -210,7 +207,6 @@ pub struct Group {
     /// The study's name of the group, if this is its part on one of several file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Heading of the group's table, a question.
     pub title: String,
     /// `true` if the result answers the study's question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -230,16 +226,13 @@ impl Group {
 pub enum GroupRule {
     /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
     Compare { baseline: ArmId },
-    /// Difference between two programs, split into factors.
-    ///
-    /// The cost of a factor is the sum of its steps in `slow` minus its steps in `fast`.
+    /// Difference between two programs: the cost of a factor is its steps in `slow` minus those in `fast`.
     Decompose {
         /// For example `ls -l, rebuilt`.
         slow_name: String,
         /// Cumulative arms, from the first stage to the whole program, with the factor that each adds.
         slow: Vec<(String, ArmId)>,
         fast_name: String,
-        /// As `slow`.
         fast: Vec<(String, ArmId)>,
     },
     /// Judged as one family.

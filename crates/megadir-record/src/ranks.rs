@@ -24,13 +24,11 @@ pub struct Ranks {
     pub coordination_ns: u64,
 }
 
-/// Mount on one rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mount {
     /// In the kernel's words, e.g. `nfs4`.
     pub kind: String,
-    /// Mount options, if known.
     pub options: Option<String>,
 }
 
@@ -74,7 +72,6 @@ pub struct HostWork {
 }
 
 impl HostWork {
-    /// Entries per second.
     pub fn rate_per_s(&self) -> f64 {
         self.entries as f64 * 1e9 / self.done_ns.max(1) as f64
     }

@@ -1,14 +1,10 @@
-//! Redacts private data from a record: host and user names, paths, devices, serial numbers.
-//!
-//! All paths are redacted, because directories are named after people and projects; in sentences (notes,
-//! reasons), also anything that looks like a path.
+//! Redacts private data from a record: host and user names, devices, serial numbers, and all paths, because
+//! directories are named after people and projects; in sentences, also anything that looks like a path.
 
 use crate::data::DataSource;
 use crate::jsonl::{Header, Line, Record};
-use crate::machine::Place;
-use crate::machine::{FileSystem, Machine};
-use crate::plan::GroupRule;
-use crate::plan::{Plan, Work};
+use crate::machine::{FileSystem, Machine, Place};
+use crate::plan::{GroupRule, Plan, Work};
 use crate::ranks::Ranks;
 use crate::sample::Sample;
 
@@ -240,7 +236,6 @@ fn sentence(text: &str, private: &[String]) -> String {
     known.split_inclusive(quote).map(clean).collect()
 }
 
-/// Quoted paths may contain spaces.
 fn without_quoted_paths(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());

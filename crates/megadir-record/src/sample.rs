@@ -29,8 +29,7 @@ pub struct Sample {
     pub user_ns: u64,
     /// System CPU time of the process, nanoseconds.
     pub system_ns: u64,
-    /// Bytes that the process read from devices; 0 for file systems on a network or in memory, `None` if the
-    /// kernel does not report them.
+    /// Bytes that the process read from devices; 0 on a network or in memory, `None` if not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
     /// Peak of the process that did the work; `None` if this process did it.
@@ -40,15 +39,14 @@ pub struct Sample {
     /// Differences between ranks, if they did the work. Boxed, because most samples have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Box<RankTimes>>,
-    /// Boxed, because most samples have none and there may be millions of samples.
+    /// Boxed, as `ranks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<Latency>>,
     /// Set if the round was voided; its samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
     /// Set if a directory was full or a program failed. The block is not judged, and its operations are those
-    /// that were done. From then on the arm is skipped, together with
-    /// [`Plan::stopped_by`](crate::Plan::stopped_by).
+    /// that were done. From then on the arm is skipped, together with [`Plan::stopped_by`](crate::Plan::stopped_by).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Box<Refused>>,
 }
@@ -101,9 +99,7 @@ pub struct Refused {
     pub cause: String,
 }
 
-// Times of a block's single operations: a log-linear histogram, stored as its non-empty buckets.
-//
-// One number defines the layout:
+// Layout of a block's histogram of single operations:
 //
 // ```text
 // sub_buckets = 128
@@ -115,7 +111,7 @@ pub struct Refused {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
-    /// Layout: buckets for every power of two; each value below twice this number has its own bucket.
+    /// Buckets for every power of two; each value below twice this number has its own bucket.
     pub sub_buckets: u32,
     /// Length of a tick, nanoseconds.
     pub ns_per_tick: f64,
@@ -128,8 +124,7 @@ pub struct Latency {
     pub max_ticks: u64,
     /// Time of the block outside operations, ticks.
     pub gap_ticks: u64,
-    /// Two numbers for each non-empty bucket, ascending: distance from the previous index (the first: from
-    /// 0), and count.
+    /// For each non-empty bucket, ascending: distance from the previous index (the first: from 0), and count.
     pub buckets: Vec<u64>,
 }
 

@@ -20,8 +20,7 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
-    /// `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's interval, or without interval if the rounds
-    /// are too few.
+    /// `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's interval; no interval if the rounds are too few.
     pub(crate) fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::paired_ratio(new, old, confidence).map(Self::from);
         let alone = || {
@@ -31,7 +30,6 @@ impl Figure {
         with_interval.or_else(alone)
     }
 
-    /// The value and the ends of its interval.
     pub(crate) fn ends(&self) -> impl Iterator<Item = f64> + use<> {
         let ends = self.interval.map(|range| [range.low, range.high]);
         [self.value].into_iter().chain(ends.into_iter().flatten())

@@ -4,8 +4,7 @@
 //! Record -> Report::of -> Report{record, summary, warnings, findings} -> FORMATS -> text
 //! ```
 //!
-//! The crate is pure: no file system, no output, no environment, no clock. The same record gives the same
-//! bytes on every machine.
+//! The crate is pure: no file system, output, environment or clock. The same record gives the same bytes on every machine.
 //!
 //! ```no_run
 //! use megadir_record::jsonl;

@@ -3,7 +3,7 @@
 use megadir_record::Record;
 
 use crate::finding::{self, Finding};
-use crate::summary::{Index, Rounds, Summary, SummaryError, Times, summarize};
+use crate::summary::{GroupSummary, Index, Rounds, Summary, SummaryError, Times, summarize};
 use crate::warning::{self, ARM_LEFT_OUT, Advisory};
 
 /// Each part is computed once from the parts before it.
@@ -45,7 +45,6 @@ impl Report {
         }
     }
 
-    /// The most important findings, or the reason why there is none.
     pub fn answer(&self) -> String {
         let findings: Vec<&str> = self.first_findings().iter().map(|finding| finding.text.as_str()).collect();
         if findings.is_empty() { self.without_answer() } else { findings.join(" ") }
@@ -56,6 +55,12 @@ impl Report {
             Some(note) => format!("Nothing could be compared. {}", note.text),
             None => "There are no findings.".to_owned(),
         }
+    }
+
+    pub(crate) fn of_group<'a>(&'a self, group: &'a GroupSummary) -> impl Iterator<Item = &'a Finding> {
+        self.findings
+            .iter()
+            .filter(move |finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
     }
 
     pub(crate) fn first_findings(&self) -> Vec<&Finding> {

@@ -18,7 +18,6 @@ pub fn time(ns: f64) -> String {
 /// `412 ms [410, 415]`.
 pub fn time_with_interval(figure: &Figure) -> String {
     let Some(Interval { low, high }) = figure.interval else { return time(figure.value) };
-    // On the scale of the interval.
     let lost = figure.value.abs() < 0.5 * (high - low);
     let scale_of = if lost { low.abs().max(high.abs()) } else { figure.value };
     let (unit, scale) = time_unit(scale_of);
@@ -80,7 +79,6 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
     format!("{} % [{low}, {high}]", fixed(percent, places))
 }
 
-/// The ends of its interval may be outside the measured range.
 pub fn between(low: Threshold, high: Threshold) -> String {
     let (below, above) =
         ("below the smallest share that was asked for", "above the largest share that was asked for");
@@ -117,12 +115,10 @@ pub fn exponent(figure: &Figure) -> String {
 
 /// Two significant digits, or more in a whole number: `0.42 %`.
 pub fn percent(value: f64) -> String {
-    let places = if value.abs() < 1.0 {
-        2
-    } else if value.abs() < 10.0 {
-        1
-    } else {
-        0
+    let places = match value.abs() {
+        ..1.0 => 2,
+        ..10.0 => 1,
+        _ => 0,
     };
     format!("{} %", fixed(value, places))
 }
@@ -133,12 +129,10 @@ pub fn chosen(fraction: f64) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// `1 000 000`.
 pub fn count(count: u64) -> String {
     megadir_record::axes::grouped(count)
 }
 
-/// `md5 names`.
 pub fn names(scheme: NameScheme) -> String {
     match scheme {
         NameScheme::Md5 => "md5 names".into(),
@@ -156,7 +150,6 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number))
 }
 
-/// `1 entry`, `100 000 entries`.
 pub fn entries(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "entry" } else { "entries" })
 }
@@ -175,19 +168,19 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// `a, b and c`.
-pub fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+pub fn list(parts: impl IntoIterator<Item = impl Into<String>>) -> String {
+    let mut parts: Vec<String> = parts.into_iter().map(Into::into).collect();
+    match parts.pop() {
+        None => String::new(),
+        Some(last) if parts.is_empty() => last,
+        Some(last) => format!("{} and {last}", parts.join(", ")),
     }
 }
 
 /// `Of 12 arms: 3 faster and 9 the same.`; counts of 0 are omitted.
 pub(crate) fn divided(all: &str, parts: &[(u64, &str)]) -> String {
     let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts.map(|(number, what)| format!("{} {what}", count(*number))).collect();
-    format!("Of {all}: {}.", list(&parts))
+    format!("Of {all}: {}.", list(parts.map(|(number, what)| format!("{} {what}", count(*number)))))
 }
 
 /// In the order of their first values.
@@ -212,7 +205,6 @@ pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<
     distinct
 }
 
-/// Begins with a capital letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -234,7 +226,6 @@ fn magnitude(value: f64) -> i32 {
     text.rsplit('e').next().and_then(|power| power.parse().ok()).unwrap_or(0)
 }
 
-/// For an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
     let least = if value.abs() < 10.0 { 2 } else { 1 };
     resolving(width).clamp(least, RATIO_DECIMALS_MAX)
@@ -355,6 +346,6 @@ mod tests {
         assert_eq!(bytes(5 << 20), "5 MiB");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(100), "100 B");
-        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(list(["a", "b", "c"]), "a, b and c");
     }
 }

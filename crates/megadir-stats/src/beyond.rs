@@ -1,6 +1,5 @@
-//! Differences larger than the equivalence band, over all comparisons that a reader sees at once. To name a
-//! winner, the difference must exceed the band, and the family must hold every comparison from which a winner
-//! could be chosen; [`crate::judge_family_of_epochs`] only excludes a ratio of 1 within its own family.
+//! Differences larger than the equivalence band. To name a winner, the family must hold every comparison from
+//! which one could be chosen; [`crate::judge_family_of_epochs`] only excludes a ratio of 1 within its own family.
 
 use crate::sequential::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};
@@ -16,11 +15,10 @@ pub enum Beyond {
 
 /// Side of the band on which each contrast is shown to lie, if any.
 ///
-/// A contrast is the log ratios of its epochs' rounds, as in [`crate::judge_family_of_epochs`]. The null
-/// hypothesis, a ratio within the band, is tested two-sided at the nearer end of the band, which errs on the
-/// safe side. Holm's procedure over all contrasts keeps the probability of any false call at 5 % (divided by
-/// the looks of [`Judging`]). References: Holm, *Scandinavian Journal of Statistics* 6 (1979); Wellek,
-/// *Testing Statistical Hypotheses of Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1.
+/// Contrasts are as in [`crate::judge_family_of_epochs`]. The null hypothesis, a ratio within the band, is tested
+/// two-sided at the nearer end of the band, which errs on the safe side. Holm's procedure keeps the probability of
+/// any false call at 5 % (divided by the looks of [`Judging`]). Reference: Wellek, *Testing Statistical Hypotheses of
+/// Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1.
 pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Beyond>> {
     let margin = judging.band.ln_1p();
     let looks = f64::from(judging.looks.max(1));

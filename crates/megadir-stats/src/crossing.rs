@@ -1,5 +1,4 @@
-//! Point at which a rising curve reaches a level, round by round. A crossing outside the known points is
-//! reported as censored, never extrapolated.
+//! Point at which a rising curve reaches a level, round by round; never extrapolated.
 
 use crate::descriptive::finite;
 use crate::verdict::Evidence;
@@ -71,9 +70,8 @@ pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<Crossin
 }
 
 impl Evidence {
-    /// Number of rounds at which one of the two decisions probably becomes possible. Intervals shrink with
-    /// 1/sqrt(rounds) around the present ratio; the end that must move decides, because intervals of ratios
-    /// are not symmetric.
+    /// Number of rounds at which one of the two decisions probably becomes possible: intervals shrink with
+    /// 1/sqrt(rounds) around the present ratio. The end that must move decides, as intervals are not symmetric.
     pub(crate) fn rounds_to_decide(&self) -> Option<u64> {
         /// Above this, a double no longer counts in ones.
         const ROUNDS_MAX: f64 = 9e15;
@@ -90,8 +88,7 @@ impl Evidence {
         let room = self.margin - distance;
         let growth = |reach: f64, target: f64| (reach / target).powi(2);
         let different = growth(adjusted, distance);
-        // Equivalence needs an interval that contains 0 and fits into the band. Once `distance` exceeds half
-        // the margin, an interval short enough to fit has lost the 0.
+        // Once `distance` exceeds half the margin, an interval short enough for the band has lost the 0.
         let equivalent = if distance <= room { growth(equivalence, room) } else { f64::INFINITY };
         let rounds = self.rounds as f64 * different.min(equivalent).max(STEP_MIN);
         // Rounding of the logarithms must not add a round.

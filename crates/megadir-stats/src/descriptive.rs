@@ -27,9 +27,8 @@ pub(crate) fn mean_and_squares(samples: &[f64]) -> Option<(f64, f64)> {
     Some((center, samples.iter().map(|x| (x - center).powi(2)).sum()))
 }
 
-/// `p` quantile (0 to 1) of ascending samples, with linear interpolation. `None` without samples, if an end
-/// is not finite, or if `p` is outside 0 to 1. Reference: type 7 of Hyndman and Fan, *The American
-/// Statistician* 50 (1996), the default of R and NumPy.
+/// `p` quantile (0 to 1) of ascending samples; `None` without samples, if an end is not finite, or if `p` is
+/// outside 0 to 1. Reference: type 7 of Hyndman and Fan, *The American Statistician* 50 (1996).
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let (first, last) = (sorted.first()?, sorted.last()?);
     if !(0.0..=1.0).contains(&p) || !first.is_finite() || !last.is_finite() {
@@ -47,11 +46,9 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples, 1)?, 0.5)
 }
 
-/// Median with the order-statistic interval of at least `confidence`, for any distribution.
-///
-/// The interval runs from the k-th smallest to the k-th largest sample, for the largest k whose coverage, by
-/// the distribution of a fair coin's heads, reaches `confidence`. `None` if samples are not finite,
-/// `confidence` is outside 0 to 1, or there are too few samples: the minimum is 6 at 95 %, 8 at 99 %.
+/// Median with the order-statistic interval of at least `confidence`, for any distribution. The interval
+/// runs from the k-th smallest to the k-th largest sample, for the largest k that suffices. `None` if samples are
+/// not finite, `confidence` is outside 0 to 1, or there are too few samples: the minimum is 6 at 95 %, 8 at 99 %.
 /// Reference: Conover, *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
 pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     let tail = tail_of(confidence)?;
@@ -64,9 +61,8 @@ pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     })
 }
 
-/// BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean, which assumes a nearly normal
-/// mean. `None` for fewer than two samples. References: the legend that BenchmarkDotNet prints; Student,
-/// *Biometrika* 6 (1908).
+/// BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean. `None` for fewer than two
+/// samples. Reference: the legend that BenchmarkDotNet prints.
 pub fn error_999(samples: &[f64]) -> Option<f64> {
     let deviation = standard_deviation(samples)?;
     let count = samples.len() as f64;

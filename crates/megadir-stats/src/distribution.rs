@@ -1,6 +1,5 @@
-//! Tails and critical values of the normal, Student and fair-coin distributions. Quantiles are found by
-//! bisection, as exact as the tail itself. Reference: Press et al., *Numerical Recipes*, 3rd edition,
-//! sections 6.1 to 6.4 (incomplete beta function by Lentz's continued fraction).
+//! Tails and critical values of the normal, Student and fair-coin distributions. Reference: Press et al.,
+//! *Numerical Recipes*, 3rd edition, sections 6.1 to 6.4 (incomplete beta function).
 
 /// P(Z <= z) for a standard normal Z.
 pub(crate) fn normal_cumulative(z: f64) -> f64 {
@@ -14,8 +13,7 @@ pub(crate) fn normal_critical(tail: f64) -> f64 {
 
 /// The `t` with P(T > t) = `tail` (0 to 0.5).
 pub(crate) fn student_critical(degrees: f64, tail: f64) -> f64 {
-    let upper = |t: f64| 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
-    solve_decreasing(upper, tail)
+    solve_decreasing(|t| 0.5 * student_two_sided(degrees, t), tail)
 }
 
 /// P(|T| >= |t|) for Student's T.
@@ -82,7 +80,7 @@ fn solve_decreasing(tail: impl Fn(f64) -> f64, target: f64) -> f64 {
     }
 }
 
-/// Regularised incomplete beta function I_x(a, b).
+/// Regularised.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;

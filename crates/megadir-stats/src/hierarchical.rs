@@ -1,13 +1,5 @@
 //! Paired rounds within epochs: the hierarchical bootstrap, for data sets that were recreated several times.
-//!
-//! ```text
-//!  epoch 0 | d d d d ... -> center      resample epochs, then rounds within each: the spread of the mean
-//!  epoch 1 | d d d d ... -> center      of the centers is its standard error
-//!  ...
-//! ```
-//!
-//! Rounds of one epoch share its data set, so they are not independent samples of such a data set; epochs
-//! are.
+//! Rounds of one epoch share its data set, so they are not independent samples of such a data set; epochs are.
 
 use crate::Estimate;
 use crate::descriptive::{mean, mean_and_squares};
@@ -18,21 +10,18 @@ use crate::permutation::SplitMix64;
 /// With fewer epochs, rounds are judged as one epoch.
 pub const EPOCHS_MIN: usize = 5;
 
-/// Resamples of the rounds of each epoch. Their variance is off by about 10 %, the mean over five epochs by
-/// 4.5 %, the standard error by half of that.
+/// Resamples of each epoch's rounds. The standard error of the mean over five epochs is off by about 2 %.
 const RESAMPLES: usize = 200;
 
 /// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical
 /// bootstrap.
 ///
 /// `epochs` holds the differences of each epoch's rounds, all in one unit. An epoch's center is their
-/// Hodges-Lehmann estimate. Epochs are resampled with replacement and, within each, its rounds, drawn with
-/// `seed`; over epochs the variance is computed exactly. The standard error of the resampled centers' mean is
-/// multiplied by sqrt(E / (E - 1)), because resampling few (E) epochs gives too narrow a spread. The interval
-/// is Student's with E - 1 degrees of freedom; percentile and BCa intervals cannot reach past the outermost
-/// epoch (for five different epochs, a 95 % percentile interval misses in 15 % of all cases). Resampling both
-/// levels counts the rounds' noise twice: if epochs do not differ, the interval is up to 1.5 times wider than
-/// needed (five epochs).
+/// Hodges-Lehmann estimate. Epochs are resampled with replacement (computed exactly) and, within each, its
+/// rounds, drawn with `seed`. The standard error of the resampled centers' mean is multiplied by
+/// sqrt(E / (E - 1)), because resampling few (E) epochs gives too narrow a spread. The interval is Student's with
+/// E - 1 degrees of freedom; percentile and BCa intervals cannot reach past the outermost epoch. Resampling both
+/// levels counts the rounds' noise twice: if epochs do not differ, the interval is up to 1.5 times too wide.
 ///
 /// `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (use
 /// [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is outside 0 to 1.

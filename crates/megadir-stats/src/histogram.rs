@@ -6,11 +6,10 @@
 //! buckets           256         128           128            128                  128
 //! ```
 //!
-//! Each power of two from 256 on has 128 buckets, so the middle of a bucket is at most 1/256 (0.4 %) from
-//! each of its values. Recording is a shift, an addition and a store, without a branch on the value.
+//! The middle of a bucket is at most 1/256 (0.4 %) from each of its values. Recording has no branch on the value.
 //! Reference: the layout of Tene's HdrHistogram (hdrhistogram.org), with a fixed range.
 
-/// Buckets per power of two; this number defines the layout.
+/// Buckets per power of two.
 pub const SUB_BUCKETS: usize = 128;
 const SUB_BUCKET_BITS: usize = SUB_BUCKETS.trailing_zeros() as usize;
 /// 7424 are used; with a power of two, a mask replaces the bounds check.
@@ -116,10 +115,9 @@ impl Histogram {
         (self.totals.count > 0).then_some(self.totals.max)
     }
 
-    /// `p` quantile (0 to 1), the value of rank ceil(p * count): the middle of that value's bucket, clamped
-    /// to the recorded range. Exact below 256 and at `p` = 0 and 1, otherwise at most 1/256 off. `None` if
-    /// empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The American Statistician*
-    /// 50 (1996).
+    /// `p` quantile (0 to 1), the value of rank ceil(p * count): the middle of its bucket, clamped to the
+    /// recorded range. Exact below 256 and at `p` = 0 and 1. `None` if empty or if `p` is outside 0 to 1.
+    /// Reference: type 1 of Hyndman and Fan, *The American Statistician* 50 (1996).
     pub fn quantile(&self, p: f64) -> Option<u64> {
         let Totals { count, min, max, .. } = self.totals;
         if count == 0 || !(0.0..=1.0).contains(&p) {

@@ -1,5 +1,4 @@
-//! An estimate whose interval and p value use the same null distribution, so that they cannot contradict each
-//! other.
+//! An estimate whose interval and p value cannot contradict each other: both use one null distribution.
 
 use crate::distribution::{student_critical, student_two_sided, tail_of};
 use crate::{Estimate, Interval};

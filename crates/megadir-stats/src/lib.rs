@@ -7,22 +7,17 @@
 //! |---|---|
 //! | mean, deviation, quantiles, median with its interval, Error | `descriptive.rs` |
 //! | paired rounds: Hodges-Lehmann, signed ranks, ratio; two runs, unpaired: Mann-Whitney | `paired.rs` |
-//! | several runs a side, each one observation: Welch | `runs.rs` |
+//! | several runs a side, each one observation: Welch; slopes and exponents | `runs.rs` |
 //! | paired rounds within epochs: hierarchical bootstrap | `hierarchical.rs` |
-//! | stopping at a width, with repeated looks | `sequential.rs` |
+//! | stopping at a width, with repeated looks; many contrasts | `sequential.rs` |
 //! | quantiles of latencies with intervals | `rank_law.rs` |
-//! | many contrasts | `sequential.rs` |
 //! | faster, slower, equivalent, inconclusive | `verdict.rs` |
 //! | differences larger than the band, over a whole screen | `beyond.rs` |
-//! | how many rounds would decide | `crossing.rs` |
-//! | slopes and exponents | `runs.rs` |
-//! | where a curve reaches a level | `crossing.rs` |
+//! | how many rounds would decide; where a curve reaches a level | `crossing.rs` |
 //! | noise diagnostics of a run | `noise.rs` |
 //! | histogram of latencies for the hot path | `histogram.rs` |
 //! | random order | `permutation.rs` |
 //! | foundations: distributions, ranks, pairs, tests | `distribution.rs`, `rank_law.rs`, `pairwise.rs`, `hypothesis.rs` |
-//!
-//! Invariant: a test and its interval use the same null distribution, so they cannot contradict each other.
 //!
 //! ```
 //! let old_ns = [100.0, 104.0, 98.0, 101.0, 99.0, 103.0, 102.0, 100.5];

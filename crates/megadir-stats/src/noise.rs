@@ -5,9 +5,8 @@ use crate::hypothesis::Test;
 use crate::paired::RankTest;
 use crate::{Estimate, mean};
 
-/// Lag-1 autocorrelation (-1 to 1); independent samples stay within about 2 / sqrt(n) of zero. `None` for
-/// fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins and Reinsel,
-/// *Time Series Analysis*, 4th edition, section 2.1.
+/// Within about 2 / sqrt(n) of zero for independent samples. `None` for fewer than three samples, if one is not
+/// finite, or if all are equal. Reference: Box, Jenkins and Reinsel, *Time Series Analysis*, 4th edition, 2.1.
 pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     let (center, squares) = mean_and_squares(finite(samples, 3)?)?;
     let products: f64 = samples.windows(2).map(|pair| (pair[0] - center) * (pair[1] - center)).sum();
@@ -44,11 +43,9 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     (index > 0).then_some(ChangePoint { index, p })
 }
 
-/// Ratio of the second half's level to the first half's, with its 95 % interval: unpaired Hodges-Lehmann on
-/// logarithms, and the inverted Mann-Whitney test, exact up to 50 samples. With an odd number of samples, the
-/// middle one is ignored. `None` for fewer than eight samples, or if one is not positive and finite.
-/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2
-/// and 4.3.
+/// Ratio of the second half's level to the first half's, with its 95 % interval, as in
+/// [`judge_unpaired_family`](crate::judge_unpaired_family). With an odd number of samples, the middle one is
+/// ignored. `None` for fewer than eight samples, or if one is not positive and finite.
 pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     let logs = logs(samples, 8)?;
     let half = logs.len() / 2;

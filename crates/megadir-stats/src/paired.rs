@@ -11,24 +11,21 @@ use crate::{Estimate, Interval};
 ///
 /// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j. The interval inverts the
 /// signed-rank test: exact up to 50 differences, normal with continuity correction above; ties only widen it.
-/// Differences must be symmetric about their center, as for two arms with the same noise. O(n) memory; time
-/// near 64 n. `None` if a difference is not finite, `confidence` is outside 0 to 1, or there are too few
-/// differences (fewer than 6 at 95 %). References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34
-/// (1963); Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and
-/// 3.3.
+/// Differences must be symmetric about their center, as for two arms with the same noise. `None` if a difference
+/// is not finite, `confidence` is outside 0 to 1, or there are too few differences (fewer than 6 at 95 %).
+/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, 3.2 and 3.3.
 pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> {
     RankTest::signed(differences)?.estimate(confidence)
 }
 
-/// Ratio new / old of paired times: Hodges-Lehmann on log ratios. Both series have the same unit and one time
-/// a round. `None` if the lengths differ, a time is not positive and finite, or [`hodges_lehmann`] has no
-/// interval. Reference: Fleming and Wallace, *Communications of the ACM* 29 (1986).
+/// [`hodges_lehmann`] on [`log_ratios`]: the ratio new / old. Reference: Fleming and Wallace, *Communications of the
+/// ACM* 29 (1986).
 pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
-/// ln(new / old) of each round, for [`crate::judge_family_of_epochs`]. `None` if the lengths
-/// differ, there are no times, or a time is not positive and finite.
+/// ln(new / old) of each round. `None` if the lengths differ, there are no times, or a time is not positive and
+/// finite.
 pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     if new.len() != old.len() {
         return None;
@@ -37,7 +34,6 @@ pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     Some(new.iter().zip(&old).map(|(n, o)| n - o).collect())
 }
 
-/// Pairs and the law of the number of them above zero.
 pub(crate) struct RankTest<P> {
     pairs: P,
     law: RankLaw,

@@ -8,14 +8,13 @@
 //!  i = 2             [ .|>                lie between them; those are made and selected from.
 //! ```
 //!
-//! The result is the exact double that a full sort would give, in O(n) memory and typically about ten walks
-//! of n steps; at worst three for each bit of a double. Reference: Johnson and Mizoguchi, *SIAM J. Comput.* 7
-//! (1978).
+//! The result is the double that a full sort would give, in O(n) memory and typically about ten walks of n steps.
+//! Reference: Johnson and Mizoguchi, *SIAM J. Comput.* 7 (1978).
 
 use crate::descriptive::sorted;
 
 /// Pair values ascend along every row.
-pub(crate) trait Pairs {
+pub(crate) trait Pairs: Sized {
     fn count(&self) -> usize;
 
     fn samples(&self) -> usize;
@@ -28,17 +27,11 @@ pub(crate) trait Pairs {
     fn between(&self, low: f64, high: f64) -> Vec<f64>;
 
     /// `rank` counts from 1.
-    fn nth(&self, rank: usize) -> f64
-    where
-        Self: Sized,
-    {
+    fn nth(&self, rank: usize) -> f64 {
         select(self, rank)
     }
 
-    fn median(&self) -> f64
-    where
-        Self: Sized,
-    {
+    fn median(&self) -> f64 {
         let count = self.count();
         0.5 * self.nth(count.div_ceil(2)) + 0.5 * self.nth(count / 2 + 1)
     }
@@ -167,8 +160,7 @@ struct Bracket {
     most: usize,
 }
 
-/// Distance of the thresholds from the rank, as a share of the pairs in the bracket: near enough to leave few
-/// pairs, far enough to hit the intended side.
+/// Distance of the thresholds from the rank, as a share of the pairs in the bracket.
 const MARGIN: f64 = 1.0 / 16.0;
 
 impl Bracket {

@@ -1,7 +1,6 @@
 //! Seeded order: a generator, shuffling, balanced designs and permutations.
 
-/// SplitMix64, not for secrets. Reference: Steele, Lea and Flood, *Fast Splittable Pseudorandom Number
-/// Generators*, OOPSLA 2014; Vigna's public C code.
+/// Not for secrets. Reference: Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitMix64 {
     state: u64,
@@ -36,8 +35,7 @@ impl SplitMix64 {
     }
 }
 
-/// Shuffles; all orders are equally probable, as far as 64 bits of state reach. Reference: Durstenfeld,
-/// *Communications of the ACM* 7 (1964).
+/// All orders are equally probable. Reference: Durstenfeld, *Communications of the ACM* 7 (1964).
 pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     for last in (1..items.len()).rev() {
         let chosen = random.below(last as u64 + 1).map_or(last, |index| index as usize);
@@ -47,7 +45,7 @@ pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
 
 /// Bijection in which every input bit affects every output bit.
 #[inline]
-fn mix(value: u64) -> u64 {
+pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
@@ -102,9 +100,8 @@ impl Permutation {
     }
 }
 
-/// Williams design of `n` arms: orders of 0 to n - 1, one a round. Every arm occurs equally often at every
-/// position, and directly after every other arm. An even `n` needs n rows, an odd one 2n. Reference:
-/// Williams, *Australian Journal of Scientific Research A* 2 (1949).
+/// Williams design: n rows for an even `n`, 2n for an odd one. Every arm occurs equally often at every position, and
+/// directly after every other arm. Reference: Williams, *Australian Journal of Scientific Research A* 2 (1949).
 pub fn balanced_latin_square(n: usize) -> Vec<Vec<usize>> {
     // The first row zigzags 0, n-1, 1, n-2, ...; the other rows are shifted.
     let zigzag = (0..n).map(|place| if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 });

@@ -1,8 +1,6 @@
-//! Null distributions of Wilcoxon's signed-rank sum and the Mann-Whitney count.
-//!
-//! Exact by dynamic programming for few samples, normal with continuity correction above. References:
-//! Wilcoxon, *Biometrics Bulletin* 1 (1945); Mann and Whitney, *Annals of Mathematical Statistics* 18 (1947);
-//! Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition.
+//! Null distributions of Wilcoxon's signed-rank sum and the Mann-Whitney count: exact for few samples, normal with
+//! continuity correction above. Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd
+//! edition.
 
 use crate::distribution::{last_within, normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
@@ -92,8 +90,7 @@ fn signed_rank_ways(count: usize, max: usize) -> Vec<f64> {
     ways
 }
 
-/// Interleavings of two series with 0, 1, ... ordered pairs: the coefficients of the Gaussian binomial prod
-/// (1 - q^(second + i)) / (1 - q^i), i = 1 to `first`.
+/// Coefficients of the Gaussian binomial prod (1 - q^(second + i)) / (1 - q^i), i = 1 to `first`.
 fn rank_sum_ways(first: usize, second: usize) -> Vec<f64> {
     let max = first * second;
     let mut ways = vec![0.0; max + 1];
@@ -114,13 +111,12 @@ const ROUNDS_MIN: usize = 6;
 
 /// Returns the `p` quantiles (0 to 1) of all values, each with its interval by resampling whole rounds.
 ///
-/// `rounds` holds the values of each round with their counts, as the buckets of a histogram give them. A
-/// quantile is the value of rank ceil(p * count) of all rounds together. Rounds are drawn with replacement,
-/// 1000 times with `seed`; the interval is the expanded percentile interval, whose tails are widened for few
-/// rounds. It does not reach past the observed values: if only some rounds have values beyond a high
-/// quantile, its upper end is a lower bound. `None` for fewer than six rounds, if one is empty, or if `p` or
-/// `confidence` is outside 0 to 1. References: Davison and Hinkley, *Bootstrap Methods and their
-/// Application*, 1997, section 3.8; Hesterberg, *The American Statistician* 69 (2015), section 5.2.
+/// `rounds` holds the values of each round with their counts. Rounds are drawn with replacement, 1000 times with
+/// `seed`; the interval is the expanded percentile interval, whose tails are widened for few rounds. It does not
+/// reach past the observed values: if only some rounds have values beyond a high quantile, its upper end is a
+/// lower bound. `None` for fewer than six rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1.
+/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8; Hesterberg, *The
+/// American Statistician* 69 (2015), section 5.2.
 pub fn quantile_intervals(
     rounds: &[Vec<(u64, u64)>],
     p: &[f64],

@@ -1,13 +1,5 @@
-//! Several runs a side: each run is one observation, so the interval includes the variation between runs.
-//!
-//! ```text
-//!  old runs  | m m m   -> mean, variance      m: logarithm of one run's time (the median of its rounds)
-//!  new runs  | m m m m -> mean, variance      Welch's t: no equal variances assumed
-//! ```
-//!
-//! Rounds of one run share its time, its location on the disk and its memory layout, so they are no
-//! independent samples of a version; runs are. Rank tests have no interval at 95 % for three runs against
-//! three.
+//! Several runs a side: each run is one observation, because its rounds share its time, its location on the disk
+//! and its memory layout. Rank tests have no interval at 95 % for three runs against three.
 
 use crate::descriptive::{finite, logs, mean, mean_and_squares, midranks};
 use crate::distribution::{normal_critical, tail_of};
@@ -47,11 +39,10 @@ fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
 /// Returns the Theil-Sen slope of `y` over `x` with Sen's interval, in units of y per unit of x.
 ///
 /// The slope is the median slope of all pairs with different x. The interval uses the normal approximation of
-/// Kendall's statistic with corrections for ties; ranks are rounded as in SciPy's `theilslopes`. Time and
-/// memory grow with the square of the samples. `None` if the lengths differ, a value is not finite,
-/// `confidence` is outside 0 to 1, all x are equal, a slope overflows, or the samples are too few for the
-/// interval (fewer than 5 at 95 %, more with ties). References: Theil, *Proceedings of the KNAW* 53 (1950);
-/// Sen, *Journal of the American Statistical Association* 63 (1968).
+/// Kendall's statistic with corrections for ties; ranks are rounded as in SciPy's `theilslopes`. Time and memory
+/// grow with the square of the samples. `None` if the lengths differ, a value is not finite, `confidence` is
+/// outside 0 to 1, all x are equal, a slope overflows, or the samples are too few for the interval (fewer than 5
+/// at 95 %, more with ties). Reference: Sen, *Journal of the American Statistical Association* 63 (1968).
 pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
     let z = normal_critical(tail_of(confidence)?);
     let mut slopes = slopes(x, y)?;

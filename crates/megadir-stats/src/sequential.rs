@@ -1,9 +1,4 @@
 //! Stopping when intervals are narrow enough, without letting repeated looks raise the error.
-//!
-//! ```text
-//!  looks at   30   45   68   102   153 ... rounds_max      each 1.5 times the one before
-//!  each at    1 - alpha / looks                           Bonferroni: all intervals cover together with 1 - alpha
-//! ```
 
 use crate::paired::{hodges_lehmann, paired_ratio};
 
@@ -12,12 +7,10 @@ const GROWTH: f64 = 1.5;
 /// For an interval at 95 %.
 const ROUNDS_MIN: u32 = 6;
 
-/// Rounds after which a run checks if its intervals are narrow enough: a geometric schedule, fixed in
-/// advance.
+/// Rounds after which a run checks if its intervals are narrow enough: a geometric schedule, fixed in advance.
 ///
 /// Every interval of a run with L looks is taken at the level 1 - alpha / L. By Bonferroni's inequality all L
-/// cover together with at least 1 - alpha, and so does the one at which the run stops: they are repeated
-/// confidence intervals. There are about six looks for ten times the rounds. Reference: Jennison and
+/// cover together with at least 1 - alpha, and so does the one at which the run stops. Reference: Jennison and
 /// Turnbull, *Group Sequential Methods with Applications to Clinical Trials*, 2000, chapter 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looks {
@@ -93,10 +86,9 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 /// given.
 ///
 /// A rejected contrast of rank i of m gets the level 1 - `family_alpha` / (m - i). The first contrast that is
-/// not rejected and all later ones get the level of that step. If interval and p value come from the same
-/// test, the interval excludes the null value exactly if the adjusted p value is at most `family_alpha`. The
-/// decisions control the family-wise error; the intervals of rejected contrasts do not cover jointly. NaN is
-/// treated as in [`holm`]. References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008).
+/// not rejected and all later ones get the level of that step. The decisions control the family-wise error; the
+/// intervals of rejected contrasts do not cover jointly. NaN is treated as in [`holm`]. References: Holm (1979);
+/// Guilbaud, *Biometrical Journal* 50 (2008).
 pub(crate) fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
     let mut stopped_at = None;

@@ -85,13 +85,13 @@ pub struct Judging {
 /// Judges a family of contrasts, each given by the log ratios ln(new / old) of its epochs' rounds; keeps their
 /// order.
 ///
-/// Computes the p values, Holm's step-down at a family-wise error of 5 %, and the verdicts. Faster and slower take
-/// precedence over equivalent. The rounds of fewer than five epochs are judged as one epoch, by signed ranks; more
-/// epochs, at least one of them with several rounds, by [`crate::hierarchical_bootstrap`]. Errors are divided by
-/// the looks of [`Judging`]. With ties or zeros, the p value is the larger one that inverts the interval.
+/// The family-wise error of Holm's step-down is 5 %, divided by the looks of [`Judging`]. With ties or zeros, the
+/// p value is the larger one that inverts the interval. Faster and slower take precedence over equivalent. The
+/// rounds of fewer than five epochs are judged as one epoch, by signed ranks; more epochs, at least one of them with
+/// several rounds, by [`crate::hierarchical_bootstrap`].
 ///
 /// A contrast is `None`, and does not count in the family, for fewer than six rounds or if a sample is not finite.
-/// So are all if the band is not positive. Reference: Schuirmann (1987).
+/// So are all if the band is not positive.
 pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Judgement>> {
     judge_rounds(&contrasts.iter().map(|epochs| Rounds::of_epochs(epochs)).collect::<Vec<_>>(), judging)
 }
@@ -100,11 +100,9 @@ pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> 
 /// As [`judge_family_of_epochs`], but without the variation between whole runs.
 ///
 /// The ratio is the unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an
-/// old one. Its interval inverts the Mann-Whitney test: exact up to 50 times in total, normal with continuity
-/// correction above; ties only widen it. `rounds_to_decide` counts the shorter series and assumes that the longer
-/// one grows in proportion. `None` if a time is not positive and finite, or if there are too few for the
-/// confidence (fewer than 4 against 4 at 95 %). Reference: Hollander, Wolfe and Chicken, *Nonparametric
-/// Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+/// old one. Its interval inverts the Mann-Whitney test. `rounds_to_decide` counts the shorter series. `None` if a
+/// time is not positive and finite, or if there are too few for the confidence (fewer than 4 against 4 at 95 %).
+/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, 4.2 and 4.3.
 pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let rounds = |(new, old): &(Vec<f64>, Vec<f64>)| {
         let test = Box::new(RankTest::unpaired(&logs(new, 1)?, &logs(old, 1)?)?);
@@ -113,11 +111,10 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
     judge_rounds(&contrasts.iter().map(rounds).collect::<Vec<_>>(), judging)
 }
 
-/// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a
-/// run. As [`judge_family_of_epochs`], but the ratio is that of the geometric means, with Welch's interval and
-/// test on logarithms. `rounds_to_decide` is the number of runs a side. `None` for fewer than
-/// [`crate::RUNS_MIN`] runs on either side, if a time is not positive and finite, or if all times of each side
-/// are equal.
+/// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a run.
+/// As [`judge_family_of_epochs`], but the ratio is that of the geometric means, with Welch's interval and test on
+/// logarithms. `rounds_to_decide` is the number of runs a side. `None` for fewer than [`crate::RUNS_MIN`] runs on
+/// either side, if a time is not positive and finite, or if all times of each side are equal.
 pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let rounds = |(new, old): &(Vec<f64>, Vec<f64>)| {
         let count = new.len().min(old.len());

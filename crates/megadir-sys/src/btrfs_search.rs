@@ -103,7 +103,6 @@ pub struct Item<'a> {
     pub object: u64,
     /// `BTRFS_*_KEY`.
     pub kind: u32,
-    /// Object ID: the inode number for inode items.
     pub offset: u64,
     pub bytes: &'a [u8],
 }
@@ -166,8 +165,7 @@ impl Item<'_> {
     }
 }
 
-// UUID of a btrfs file system and ID of a subvolume, without privileges (Linux 4.18 and later;
-// `include/uapi/linux/btrfs.h`).
+// UUID of a btrfs file system and ID of a subvolume, without privileges (Linux 4.18 and later; `include/uapi/linux/btrfs.h`).
 
 /// `struct btrfs_ioctl_fs_info_args`; only the UUID is named.
 #[repr(C, align(8))]
@@ -194,9 +192,8 @@ const BTRFS_IOC_GET_SUBVOL_INFO: libc::Ioctl = libc::_IOR::<SubvolumeInfo>(0x94,
 
 pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 16]> {
     let mut info = FileSystemInfo { before: [0; 16], identifier: [0; 16], after: [0; 992] };
-    // SAFETY: on a btrfs directory the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and
-    // writes 1024 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any
-    // bytes are a valid value.
+    // SAFETY: on a btrfs directory the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and writes 1024 bytes,
+    // the size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are a valid value.
     succeeded(unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_FS_INFO, &raw mut info) })?;
     Ok(info.identifier)
 }
@@ -204,9 +201,8 @@ pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 
 /// Fails with `ENOTTY` on Linux before 4.18.
 pub fn subvolume(directory: BtrfsDirectory<'_>) -> io::Result<u64> {
     let mut info = SubvolumeInfo { number: 0, after: [0; 496] };
-    // SAFETY: on a btrfs directory the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel
-    // writes 504 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any
-    // bytes are a valid value.
+    // SAFETY: on a btrfs directory the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel writes 504 bytes,
+    // the size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are a valid value.
     succeeded(unsafe {
         libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_GET_SUBVOL_INFO, &raw mut info)
     })?;

@@ -1,5 +1,4 @@
-//! Programs that end with the thread that started them, and their usage: `PR_SET_PDEATHSIG` in prctl(2),
-//! wait4(2).
+//! Programs that end with the thread that started them, and their usage: `PR_SET_PDEATHSIG` in prctl(2), wait4(2).
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -33,9 +32,8 @@ pub struct Ended {
     pub status: ExitStatus,
     /// Includes the processes that it waited for.
     pub usage: Usage,
-    /// Largest resident set of any of these processes, bytes. The kernel includes the resident set of the
-    /// process that called [`ReadyProgram::run`] ([`drop_file_pages`](crate::resident::drop_file_pages) makes
-    /// that small).
+    /// Largest resident set of any of these processes, bytes. The kernel includes the resident set of the process that called
+    /// [`ReadyProgram::run`] ([`drop_file_pages`](crate::resident::drop_file_pages) makes that small).
     pub peak_bytes: u64,
 }
 
@@ -68,11 +66,9 @@ impl ReadyProgram {
 
     /// Starts the program in a process of its own and waits for its end.
     ///
-    /// The program has this process's environment and standard streams, and is killed if the starting thread
-    /// ends. The new process shares this one's memory until it executes the program, as after vfork(2):
-    /// nothing is copied.
-    ///
-    /// Errors: the process cannot be created or the program cannot be executed.
+    /// The program has this process's environment and standard streams, and is killed if the starting thread ends. The new
+    /// process shares this one's memory until it executes the program, as after vfork(2): nothing is copied. Errors: the
+    /// process cannot be created or the program cannot be executed.
     pub fn run(mut self) -> io::Result<Ended> {
         let mut words: Vec<*const libc::c_char> = self.words.iter().map(|word| word.as_ptr()).collect();
         words.push(std::ptr::null());
@@ -100,7 +96,6 @@ impl ReadyProgram {
     }
 }
 
-/// Stores the error number if the program cannot be executed.
 extern "C" fn become_program(start: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `ReadyProgram::run` passes a `Start` of its own, and waits.
     let start = unsafe { &mut *start.cast::<Start>() };

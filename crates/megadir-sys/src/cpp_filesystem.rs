@@ -62,9 +62,8 @@ mod compiled {
         seconds: i64,
         nanoseconds: u32,
     ) {
-        // SAFETY: the pointer is to the Context on the stack of `regular_files`, passed back unchanged by the
-        // C++ function, which calls this from the same thread before it returns; nothing else uses it
-        // meanwhile.
+        // SAFETY: the pointer is to the Context on the stack of `regular_files`, passed back unchanged by the C++ function,
+        // which calls this from the same thread before it returns; nothing else uses it meanwhile.
         let context = unsafe { &mut *context.cast::<Context<'_>>() };
         // SAFETY: the C++ side passes data and size of a string in its vector, which it does not change during
         // the call; its characters have the size of `Unit`.
@@ -75,9 +74,8 @@ mod compiled {
     pub fn regular_files(directory: &Path, row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
         let directory = system::path(directory)?;
         let mut context = Context { row };
-        // SAFETY: the path ends with a NUL and lives through the call; the function is noexcept and catches
-        // every exception, calls `take` with `context` only, which lives through the call too, and keeps
-        // neither.
+        // SAFETY: the path ends with a NUL and lives through the call; the function is noexcept and catches every exception,
+        // calls `take` with `context` only, which lives through the call too, and keeps neither.
         let error = unsafe { megadir_cpp_regular_files(directory.as_ptr(), (&raw mut context).cast(), take) };
         if error == 0 { Ok(()) } else { Err(system::error(error)) }
     }

@@ -23,15 +23,12 @@ impl KernelCall {
         // SAFETY: no descriptor has the number -1 and no process the kind -1, and all pointers are null: each of these calls
         // fails before it reads or writes memory.
         let result = unsafe { libc::syscall(self.number, -1, 0_usize, 0_usize, 0_usize, 0_usize, 0_usize) };
-        match io::Error::last_os_error() {
-            error if result == -1 && is_refusal(&error) => Err(error),
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENOSYS | libc::EPERM | libc::EACCES) if result == -1 => Err(error),
             _ => Ok(()),
         }
     }
-}
-
-fn is_refusal(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES))
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ pub mod kernel_calls;
 pub mod loop_device;
 #[cfg(target_os = "linux")]
 pub mod mapping;
-#[cfg(target_os = "linux")]
 pub mod mpi;
 #[cfg(target_os = "linux")]
 pub mod page_cache;
@@ -47,7 +46,6 @@ pub mod windows;
 #[cfg(target_os = "linux")]
 pub mod xfs_bulkstat;
 
-/// Result of a call of the C library that has just returned 0 or an error.
 #[cfg(target_os = "linux")]
 fn succeeded(result: impl Into<libc::c_long>) -> std::io::Result<()> {
     if result.into() == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }

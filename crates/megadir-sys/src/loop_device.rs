@@ -69,8 +69,7 @@ pub fn attach(image: BorrowedFd<'_>, sector_bytes: u32, direct_io: bool) -> io::
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     let mut tried = 0;
     loop {
-        // SAFETY: on this device the number means LOOP_CTL_GET_FREE, which takes no argument and returns a
-        // number.
+        // SAFETY: on this device the number means LOOP_CTL_GET_FREE, which takes no argument and returns a number.
         let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
         if number < 0 {
             return Err(io::Error::last_os_error());

@@ -1,15 +1,15 @@
-//! Message Passing Interface: a library opened at run time, and the few calls that are needed, for bytes
-//! only.
+//! Message Passing Interface: a library opened at run time, and the few calls that are needed, for bytes only.
 //!
 //! Handles (communicators, data types) are 32-bit numbers in some libraries and addresses in others; each
 //! fits a register. `ABIS` has the constants of the three interfaces.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::marker::PhantomData;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use loader::{find, load};
 
 #[derive(Clone, Copy, Debug)]
 enum Handle {
@@ -18,17 +18,9 @@ enum Handle {
     Symbol(&'static CStr),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Evidence {
-    FileNameContains(&'static str),
-    Symbol(&'static CStr),
-    NoOther,
-}
-
 #[derive(Debug)]
 struct Abi {
     name: &'static str,
-    evidence: Evidence,
     world: Handle,
     byte: Handle,
     any_source: c_int,
@@ -36,12 +28,10 @@ struct Abi {
     funneled: c_int,
 }
 
-/// The first one with evidence is the library's. Constants are those of `mpi_abi.h`, and of `mpi.h` of Open
-/// MPI 4 and 5 and of MPICH 4 and 5 (also Intel MPI and Cray MPICH).
+/// Constants are those of `mpi_abi.h`, and of `mpi.h` of Open MPI 4 and 5 and of MPICH 4 and 5 (also Intel MPI and Cray MPICH).
 static ABIS: [Abi; 3] = [
     Abi {
         name: "MPI-5 standard ABI",
-        evidence: Evidence::FileNameContains("mpi_abi"),
         world: Handle::Value(0x101),
         byte: Handle::Value(0x247),
         any_source: -1,
@@ -49,7 +39,6 @@ static ABIS: [Abi; 3] = [
     },
     Abi {
         name: "Open MPI",
-        evidence: Evidence::Symbol(c"ompi_mpi_comm_world"),
         world: Handle::Symbol(c"ompi_mpi_comm_world"),
         byte: Handle::Symbol(c"ompi_mpi_byte"),
         any_source: -1,
@@ -57,7 +46,6 @@ static ABIS: [Abi; 3] = [
     },
     Abi {
         name: "MPICH",
-        evidence: Evidence::NoOther,
         world: Handle::Value(0x4400_0000),
         byte: Handle::Value(0x4c00_010d),
         any_source: -2,
@@ -139,21 +127,16 @@ pub struct Mpi {
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
 impl Library {
-    /// Opens a path, or a name in the loader's directories. Errors have the loader's text.
+    /// Opens a path, or a name in the loader's directories. Errors have the loader's text. Fails on systems other
+    /// than Linux.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let name = CString::new(path.as_os_str().as_bytes())?;
-        // SAFETY: the name ends with NUL. Initialisers of the library run, as for any linked one. GLOBAL: plugins of
-        // Open MPI look for symbols of the library that loads them.
-        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-        if library.is_null() {
-            return Err(last_error());
-        }
-        let has = |evidence: &Evidence| match evidence {
-            Evidence::FileNameContains(part) => path.to_string_lossy().contains(part),
-            Evidence::Symbol(symbol) => find(library, symbol).is_ok(),
-            Evidence::NoOther => true,
+        let library = load(path)?;
+        let [standard, open_mpi, mpich] = &ABIS;
+        let abi = match find(library, c"ompi_mpi_comm_world") {
+            _ if path.to_string_lossy().contains("mpi_abi") => standard,
+            Ok(_) => open_mpi,
+            Err(_) => mpich,
         };
-        let abi = ABIS.iter().find(|abi| has(&abi.evidence)).unwrap_or(&ABIS[2]);
         let handle = |handle: Handle| match handle {
             Handle::Value(value) => Ok(value),
             Handle::Symbol(symbol) => find(library, symbol).map(|address| address as usize),
@@ -201,7 +184,11 @@ impl Mpi {
     }
 
     pub fn barrier(&self) -> io::Result<()> {
-        self.meet(give_way).map(drop)
+        let goes_on = || {
+            std::thread::yield_now();
+            true
+        };
+        self.meet(goes_on).map(drop)
     }
 
     /// Calls `pause` while waiting for all ranks, and returns `false` as soon as that does. Then the ranks
@@ -244,10 +231,7 @@ impl Mpi {
             // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
             let done = unsafe { (calls.send)(from, count, *byte, to as c_int, tag, *world, at) };
             checked("MPI_Isend", done)?;
-            self.completed(request, || {
-                pause();
-                true
-            })?;
+            self.finish(request, pause)?;
         }
         Ok(())
     }
@@ -283,11 +267,15 @@ impl Mpi {
         // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
         let done = unsafe { (calls.receive)(to, count, *byte, from, tag, *world, &raw mut request) };
         checked("MPI_Irecv", done)?;
-        self.completed(request, || {
+        self.finish(request, pause)
+    }
+
+    fn finish(&self, request: usize, pause: &mut dyn FnMut()) -> io::Result<()> {
+        let goes_on = || {
             pause();
             true
-        })
-        .map(drop)
+        };
+        self.completed(request, goes_on).map(drop)
     }
 
     /// From rank 0 to all ranks; all slices have the same length.
@@ -301,7 +289,7 @@ impl Mpi {
         // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
         let done = unsafe { (calls.broadcast)(buffer, count, *byte, 0, *world, &raw mut request) };
         checked("MPI_Ibcast", done)?;
-        self.completed(request, give_way).map(drop)
+        self.finish(request, &mut std::thread::yield_now)
     }
 
     /// Every rank's bytes at rank 0, nothing elsewhere.
@@ -318,7 +306,7 @@ impl Mpi {
         // buffers outlive the request.
         let done = unsafe { (calls.gather)(from, 4, *byte, to, 4, *byte, 0, *world, &raw mut request) };
         checked("MPI_Igather", done)?;
-        self.completed(request, give_way)?;
+        self.finish(request, &mut std::thread::yield_now)?;
         let counts: Vec<c_int> =
             lengths.as_chunks().0.iter().map(|four| c_int::from_ne_bytes(*four)).collect();
         let mut offsets = Vec::with_capacity(counts.len());
@@ -337,7 +325,7 @@ impl Mpi {
         let done =
             unsafe { (calls.gather_v)(from, own, *byte, to, counts_at, offsets_at, *byte, 0, *world, at) };
         checked("MPI_Igatherv", done)?;
-        self.completed(request, give_way)?;
+        self.finish(request, &mut std::thread::yield_now)?;
         if !root {
             return Ok(Vec::new());
         }
@@ -372,20 +360,51 @@ impl Drop for Pending<'_> {
     }
 }
 
-fn find(library: *mut c_void, symbol: &CStr) -> io::Result<*mut c_void> {
-    // SAFETY: the library is open, and the name ends with NUL.
-    let address = unsafe { libc::dlsym(library, symbol.as_ptr()) };
-    if address.is_null() { Err(last_error()) } else { Ok(address) }
+#[cfg(target_os = "linux")]
+mod loader {
+    use std::ffi::{CStr, CString, c_void};
+    use std::io;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+
+    pub(super) fn load(path: &Path) -> io::Result<*mut c_void> {
+        let name = CString::new(path.as_os_str().as_bytes())?;
+        // SAFETY: the name ends with NUL. Initialisers of the library run, as for any linked one. GLOBAL: plugins of
+        // Open MPI look for symbols of the library that loads them.
+        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        if library.is_null() { Err(last_error()) } else { Ok(library) }
+    }
+
+    pub(super) fn find(library: *mut c_void, symbol: &CStr) -> io::Result<*mut c_void> {
+        // SAFETY: the library is open, and the name ends with NUL.
+        let address = unsafe { libc::dlsym(library, symbol.as_ptr()) };
+        if address.is_null() { Err(last_error()) } else { Ok(address) }
+    }
+
+    fn last_error() -> io::Error {
+        // SAFETY: the call has no condition.
+        let text = unsafe { libc::dlerror() };
+        if text.is_null() {
+            return io::Error::other("unknown error of the loader");
+        }
+        // SAFETY: the text ends with NUL, and is valid until the next call of the loader in this thread.
+        io::Error::other(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
 }
 
-fn last_error() -> io::Error {
-    // SAFETY: the call has no condition.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return io::Error::other("unknown error of the loader");
+#[cfg(not(target_os = "linux"))]
+mod loader {
+    use std::ffi::{CStr, c_void};
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn load(_path: &Path) -> io::Result<*mut c_void> {
+        Err(io::ErrorKind::Unsupported.into())
     }
-    // SAFETY: the text ends with NUL, and is valid until the next call of the loader in this thread.
-    io::Error::other(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+
+    pub(super) fn find(_library: *mut c_void, _symbol: &CStr) -> io::Result<*mut c_void> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 fn text(name: &'static str, call: Text) -> io::Result<String> {
@@ -401,11 +420,6 @@ fn int(length: usize) -> io::Result<c_int> {
     c_int::try_from(length).map_err(|_| io::Error::other("a message of more than 2 GiB"))
 }
 
-fn give_way() -> bool {
-    std::thread::yield_now();
-    true
-}
-
 fn checked(call: &'static str, code: c_int) -> io::Result<()> {
     match code {
         0 => Ok(()),
@@ -413,7 +427,7 @@ fn checked(call: &'static str, code: c_int) -> io::Result<()> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::Library;
 

@@ -76,9 +76,8 @@ fn cachestat(file: BorrowedFd<'_>, range: &Range) -> io::Result<CacheStat> {
         return Err(io::Error::from_raw_os_error(libc::ENOSYS));
     };
     let mut found = CacheStat::default();
-    // SAFETY: the kernel reads the range and writes one `struct cachestat`, which both live through the call,
-    // and keeps neither pointer; an older kernel does not know the number and does nothing. The descriptor is
-    // open.
+    // SAFETY: the kernel reads the range and writes one `struct cachestat`, which both live through the call, and keeps neither
+    // pointer; an older kernel does not know the number and does nothing. The descriptor is open.
     succeeded(unsafe { libc::syscall(number, file.as_raw_fd(), &raw const *range, &raw mut found, 0_u32) })?;
     Ok(found)
 }

@@ -1,5 +1,4 @@
-//! Name of the hypervisor or emulator, by CPUID: "Hypervisor Top-Level Functional Specification" (Microsoft),
-//! leaf 0x4000_0000.
+//! Name of the hypervisor or emulator, by CPUID: "Hypervisor Top-Level Functional Specification" (Microsoft), leaf 0x4000_0000.
 
 const QEMU_TCG: &[u8; 12] = b"TCGTCGTCGTCG";
 
@@ -7,16 +6,26 @@ const QEMU_TCG: &[u8; 12] = b"TCGTCGTCGTCG";
 pub fn emulator() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
     {
-        use core::arch::x86_64::__cpuid;
-        let name = || __cpuid(0x4000_0000);
-        let is_guest = __cpuid(1).ecx >> 31 == 1;
-        (is_guest && signature([name().ebx, name().ecx, name().edx]) == QEMU_TCG)
-            .then_some("QEMU without KVM")
+        let [_, name @ ..] = leaf(0x4000_0000);
+        (is_guest() && signature(name) == QEMU_TCG).then_some("QEMU without KVM")
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
         None
     }
+}
+
+/// EAX, EBX, ECX, EDX.
+#[cfg(target_arch = "x86_64")]
+fn leaf(number: u32) -> [u32; 4] {
+    let told = core::arch::x86_64::__cpuid(number);
+    [told.eax, told.ebx, told.ecx, told.edx]
+}
+
+/// Leaf 1, ECX bit 31: a hypervisor is present.
+#[cfg(target_arch = "x86_64")]
+fn is_guest() -> bool {
+    leaf(1)[2] >> 31 == 1
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -28,13 +37,7 @@ fn signature(words: [u32; 3]) -> Vec<u8> {
 pub fn hypervisor() -> Option<String> {
     #[cfg(target_arch = "x86_64")]
     {
-        use core::arch::x86_64::__cpuid;
-        let leaf = |leaf| {
-            let told = __cpuid(leaf);
-            [told.eax, told.ebx, told.ecx, told.edx]
-        };
-        // Leaf 1, ECX bit 31: a hypervisor is present.
-        (leaf(1)[2] >> 31 == 1).then(|| guest_of(leaf(0x4000_0000), leaf(0x4000_0003))).flatten()
+        is_guest().then(|| guest_of(leaf(0x4000_0000), leaf(0x4000_0003))).flatten()
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -64,7 +67,8 @@ fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
     })
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(target_arch = "x86_64")]
+#[cfg(test)]
 mod tests {
     use super::guest_of;
 

@@ -1,5 +1,4 @@
-//! `quotactl_fd(2)`: quota of a user, a group or a project (Linux 5.14 and later). Only root may query other
-//! users.
+//! `quotactl_fd(2)`: quota of a user, a group or a project (Linux 5.14 and later). Only root may query other users.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -88,8 +88,7 @@ impl DirStream {
     pub fn next_below(&mut self) -> io::Result<Option<(BorrowedFd<'_>, StreamEntry<'_>)>> {
         // SAFETY: the stream is open.
         let descriptor = unsafe { libc::dirfd(self.stream.as_ptr()) };
-        // SAFETY: the stream owns the descriptor and is borrowed for as long as the result lives, so the
-        // descriptor stays open.
+        // SAFETY: the stream owns the descriptor and is borrowed for as long as the result lives, so the descriptor stays open.
         let directory = unsafe { BorrowedFd::borrow_raw(descriptor) };
         Ok(self.next_entry()?.map(|entry| (directory, entry)))
     }

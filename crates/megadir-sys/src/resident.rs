@@ -3,14 +3,11 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Resets the largest resident set to the current one.
 const RESET_PEAK: &[u8] = b"5";
 
-/// Drops the resident pages of the program and its libraries that are as in their files, and resets the
-/// largest resident set. The kernel maps such a page again when it is used.
-///
-/// Errors: the process has several threads, or the kernel lacks these files in /proc
-/// (`CONFIG_PROC_PAGE_MONITOR`).
+/// Drops the resident pages of the program and its libraries that are as in their files, and resets the largest resident set.
+/// The kernel maps such a page again when it is used. Errors: the process has several threads, or the kernel lacks these files
+/// in /proc (`CONFIG_PROC_PAGE_MONITOR`).
 pub fn drop_file_pages() -> io::Result<()> {
     if std::fs::read_dir("/proc/self/task")?.nth(1).is_some() {
         return Err(io::Error::other("another thread could change a page meanwhile"));

@@ -109,40 +109,35 @@ mod unix {
 
 #[cfg(windows)]
 mod windows {
-    //! `GetProcessTimes` and `GetThreadTimes`. (`GetProcessIoCounters` counts requested bytes instead of device
-    //! reads.)
+    //! `GetProcessTimes` and `GetThreadTimes`. (`GetProcessIoCounters` counts requested bytes instead of device reads.)
 
     use windows_sys::Win32::Foundation::FILETIME;
-    use windows_sys::Win32::System::Threading::{
-        GetCurrentProcess, GetCurrentThread, GetProcessTimes, GetThreadTimes,
-    };
+    use windows_sys::Win32::System::Threading::{GetCurrentThread, GetProcessTimes, GetThreadTimes};
+    use windows_sys::core::BOOL;
 
     use super::Usage;
-    use crate::windows::units;
+    use crate::windows::{this_process, units};
 
     pub fn process_usage() -> Usage {
-        // SAFETY: returns a constant that stands for the process itself.
-        let process = unsafe { GetCurrentProcess() };
-        let mut times = [FILETIME::default(); 4];
-        let [made, ended, system, user] = &mut times;
+        let process = this_process();
         // SAFETY: the handle stands for this process, and the system writes one time to each of the four.
-        let succeeded = unsafe { GetProcessTimes(process, made, ended, system, user) };
-        if succeeded == 0 { NOTHING } else { told(times) }
+        told(|[made, ended, system, user]| unsafe { GetProcessTimes(process, made, ended, system, user) })
     }
 
     pub fn thread_usage() -> Usage {
         // SAFETY: returns a constant that stands for the thread itself.
         let thread = unsafe { GetCurrentThread() };
-        let mut times = [FILETIME::default(); 4];
-        let [made, ended, system, user] = &mut times;
         // SAFETY: the handle stands for the calling thread, and the system writes one time to each of the four.
-        let succeeded = unsafe { GetThreadTimes(thread, made, ended, system, user) };
-        if succeeded == 0 { NOTHING } else { told(times) }
+        told(|[made, ended, system, user]| unsafe { GetThreadTimes(thread, made, ended, system, user) })
     }
 
-    const NOTHING: Usage = Usage { user_ns: 0, system_ns: 0, read_bytes: None };
-
-    fn told([_made, _ended, system, user]: [FILETIME; 4]) -> Usage {
+    /// 0 if the system does not answer.
+    fn told(ask: impl FnOnce(&mut [FILETIME; 4]) -> BOOL) -> Usage {
+        let mut times = [FILETIME::default(); 4];
+        if ask(&mut times) == 0 {
+            times = [FILETIME::default(); 4];
+        }
+        let [_made, _ended, system, user] = times;
         Usage { user_ns: units(user) * 100, system_ns: units(system) * 100, read_bytes: None }
     }
 }

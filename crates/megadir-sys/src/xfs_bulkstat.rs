@@ -141,9 +141,8 @@ pub fn flags(directory: XfsDirectory<'_>) -> io::Result<u32> {
 fn geometry(directory: XfsDirectory<'_>) -> io::Result<Geometry> {
     let mut geometry =
         Geometry { before: [0; 92], flags: 0, between: [0; 8], directory_block_bytes: 0, after: 0 };
-    // SAFETY: on an XFS directory the number means XFS_IOC_FSGEOMETRY_V4 and nothing else. The kernel writes
-    // 112 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are
-    // valid field values.
+    // SAFETY: on an XFS directory the number means XFS_IOC_FSGEOMETRY_V4 and nothing else. The kernel writes 112 bytes, the
+    // size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are valid field values.
     succeeded(unsafe {
         libc::ioctl(directory.descriptor.as_raw_fd(), XFS_IOC_FSGEOMETRY_V4, &raw mut geometry)
     })?;

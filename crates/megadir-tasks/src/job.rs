@@ -11,6 +11,8 @@ use std::path::PathBuf;
 /// Version of tasks and journals. Others are refused.
 pub(crate) const VERSION: u32 = 1;
 
+pub(crate) const MESSAGES_MAX: usize = 10;
+
 /// Path or name in bytes: text in JSON, or `{"hex": "..."}` if it is not UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(pub Vec<u8>);
@@ -70,11 +72,8 @@ pub enum Kind {
 /// Work on trees, the same in all its tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Version of the format.
     pub version: u32,
-    /// Kind of work.
     pub kind: Kind,
-    /// Trees.
     pub roots: Vec<Root>,
     /// Folder of the parts of a scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,15 +93,12 @@ pub struct Job {
 /// Root of a tree. Inode, time of creation and file system identify it on every machine; device numbers differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// Absolute path.
     pub path: Bytes,
-    /// Inode number.
     pub inode: u64,
     /// Device (major, minor) on the machine that began the job: its number in the inventory.
     pub device: (u32, u32),
     /// Time of creation, nanoseconds since 1970-01-01 UTC.
     pub born_ns: Option<i64>,
-    /// File system.
     pub file_system: String,
     /// See [`megadir_inventory::Root::granule_ns`].
     pub granule_ns: Option<u64>,
@@ -111,7 +107,6 @@ pub struct Root {
 /// Limits of a task, checked after each buffer of entries. A task visits at least one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Seconds.
     pub seconds: f64,
     /// Number of entries; also of one range of a large directory.
     pub entries: u64,
@@ -150,11 +145,9 @@ impl Item {
 /// One task: a share of a job for one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Number in the job.
     pub number: u64,
     /// The job, with the budget of this task.
     pub job: Job,
-    /// Directories to visit.
     pub items: Vec<Item>,
 }
 
@@ -180,7 +173,6 @@ impl Task {
 /// Result of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Number of entries visited.
     pub entries: u64,
     /// Number of directories and entries that failed.
     pub failures: u64,
@@ -193,10 +185,8 @@ pub struct Outcome {
     /// Directories to visit when all others are done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<Item>,
-    /// Part of an inventory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// Sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
     /// Counts of a removal.
@@ -204,14 +194,19 @@ pub struct Outcome {
     pub removal: Option<Removal>,
 }
 
-/// Part of an inventory.
+impl Outcome {
+    pub(crate) fn note(&mut self, error: &megadir::Error) {
+        if self.messages.len() < MESSAGES_MAX {
+            self.messages.push(error.to_string());
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// File name in the folder.
     pub file: String,
-    /// Number of rows.
     pub rows: u64,
-    /// Number of rows with an error.
     pub failed: u64,
     /// Number of directories that could not be read completely.
     pub unread_directories: u64,
@@ -224,7 +219,6 @@ pub struct Part {
 pub struct Removal {
     /// Entries removed that are not directories.
     pub entries: u64,
-    /// Directories removed.
     pub directories: u64,
     /// Failures of passes over whole roots, each of which meets all that stays.
     pub failures: u64,

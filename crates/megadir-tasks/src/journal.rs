@@ -49,7 +49,6 @@ impl Journal {
         Ok((journal, schedule))
     }
 
-    /// Writes a line.
     pub fn write(&mut self, line: &str) -> Result<()> {
         self.done(|file| file.write_all(format!("{line}\n").as_bytes()))
     }

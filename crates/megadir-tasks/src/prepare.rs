@@ -10,13 +10,10 @@ use crate::job::{Budget, Bytes, Item, Job, Kind, Root, VERSION};
 /// Work that a caller asks for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Kind of work.
     pub kind: Kind,
-    /// Trees.
     pub paths: Vec<PathBuf>,
     /// Folder of the parts of a scan.
     pub folder: Option<PathBuf>,
-    /// Budget of a task.
     pub budget: Budget,
     /// Levels below the roots with sums of their own.
     pub depth: u32,
@@ -26,8 +23,6 @@ pub struct Request {
     pub fresh: bool,
 }
 
-/// Describes the trees of a request.
-///
 /// Errors: a tree cannot be opened; for a removal, a path that must stay (see [`megadir::remove::target`]);
 /// [`ErrorKind::BadOption`] for a bad budget, no tree, or a folder in one of the trees.
 pub fn prepare(request: &Request) -> Result<Job> {
@@ -111,7 +106,6 @@ impl Job {
         attribute_policy::fresh().ok().filter(|fresh| fresh.name() == self.stat_backend)
     }
 
-    /// First directories to visit.
     pub(crate) fn first_items(&self) -> Vec<Item> {
         let item = |(root, index): (&Root, u32)| Item {
             root: index,

@@ -1,5 +1,5 @@
-//! Parts of an inventory in their folder. The first process that finishes a task names the part, and the outcome is in it:
-//! a process that runs the task again finds both.
+//! Parts of an inventory in their folder. The first process that finishes a task names the part. It holds
+//! the outcome too, so that a process that runs the task again finds both.
 
 use std::fs;
 use std::path::Path;
@@ -96,10 +96,8 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Ends a folder of parts: removes leftovers of lost tasks, and parts that are not among `parts`, then writes the number of
-/// parts, after which readers take the folder for complete.
-///
-/// Errors: a part is missing, or the folder cannot be written.
+/// Ends a folder of parts: removes leftovers of lost tasks, and parts that are not among `parts`, then writes their number:
+/// readers take the folder for complete from then on. Errors: a part is missing, or the folder cannot be written.
 pub fn finish_folder(folder: &Path, parts: &[Part]) -> Result<()> {
     let parts: std::collections::HashSet<&[u8]> = parts.iter().map(|part| part.file.as_bytes()).collect();
     let mut found = 0;

@@ -11,7 +11,6 @@ pub(crate) enum Reached {
     OtherMount,
 }
 
-/// Open roots, by index.
 pub(crate) struct Roots<'j> {
     job: &'j Job,
     open: Vec<Option<Dir>>,
@@ -37,9 +36,7 @@ impl<'j> Roots<'j> {
     }
 }
 
-/// Checks that this machine has the job's directories.
-///
-/// Errors: one cannot be opened, or is another directory.
+/// Errors: one of the job's directories cannot be opened here, or is another directory.
 pub fn check_roots(job: &Job) -> Result<()> {
     job.roots.iter().try_for_each(|root| open_root(root).map(drop))
 }

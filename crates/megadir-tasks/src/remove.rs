@@ -10,46 +10,40 @@ use std::time::Duration;
 use megadir::remove::{Failures, Progress, RemoveOptions, Removed, remove_contents};
 use megadir::{Batch, Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, policy};
 
-use crate::budget::Spending;
-use crate::job::{Bytes, Item, Job, Outcome, Removal, Task, TaskError};
-use crate::reach::{Reached, Roots, reach};
-use crate::scan::{MESSAGES_MAX, UNVISITED_MAX};
+use crate::budget::{Spending, visit_items};
+use crate::job::{Bytes, Item, Job, MESSAGES_MAX, Outcome, Removal, Task, TaskError};
+use crate::reach::{Reached, reach};
+use crate::scan::UNVISITED_MAX;
 
 const LOOK: Duration = Duration::from_millis(5);
 
 pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
-    let mut spending = Spending::begin(task.job.budget, stop);
-    let mut roots = Roots::new(&task.job);
-    let (mut outcome, mut removal) = (Outcome::default(), Removal::default());
-    for (number, item) in task.items.iter().enumerate() {
-        if number > 0 && spending.is_spent() {
-            outcome.unvisited.push(item.clone());
-            continue;
-        }
-        let root = match roots.open(item.root) {
+    let mut removal = Removal::default();
+    let mut outcome = visit_items(task, stop, |item, root, spending, outcome| {
+        let root = match root {
             // The task ran before, and its outcome was lost.
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             opened => opened?,
         };
+        let is_root = item.path.0.is_empty();
         let directory = match reach(root, item) {
             Ok(Reached::Directory(directory)) => directory,
-            Ok(Reached::Vanished | Reached::OtherMount) => continue,
+            Ok(Reached::Vanished | Reached::OtherMount) => return Ok(Vec::new()),
             // The pass over the root reports it.
-            Err(_) if !item.path.0.is_empty() => continue,
+            Err(_) if !is_root => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
         };
-        let emptied = empty(&directory, &mut spending)?;
+        let emptied = empty(&directory, spending)?;
         let counts = emptied.removed.counts;
         removal.entries += counts.entries;
         removal.directories += counts.directories;
-        let is_root = item.path.0.is_empty();
         if emptied.removed.cancelled {
             outcome.unvisited.extend(left(&directory, item)?);
             let again = if is_root { &mut outcome.later } else { &mut outcome.unvisited };
             if is_root || again.iter().all(|left| !is_below(left, item)) {
                 again.push(item.clone());
             }
-            continue;
+            return Ok(Vec::new());
         }
         if is_root {
             removal.failures += counts.failures;
@@ -66,7 +60,8 @@ pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskErro
                 Err(_) => {}
             }
         }
-    }
+        Ok(Vec::new())
+    })?;
     outcome.entries = removal.entries + removal.directories;
     outcome.removal = Some(removal);
     Ok(outcome)

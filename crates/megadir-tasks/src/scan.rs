@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use megadir::{Dir, Error, ErrorKind, PartialLimits, PartialWalk, WalkItem, WalkOptions, attribute_policy};
 use megadir_inventory::{Facts, GROUP_ROWS, PartScan, PartTree, ScanOptions, WriteOptions, Writer};
 
-use crate::budget::Spending;
+use crate::budget::{Next, Spending, visit_items};
 use crate::job::{Item, Job, Outcome, Part, Root, Task, TaskError};
 use crate::publish::{NOTE, attempt_name, publish, published};
-use crate::reach::{Reached, Roots, reach};
+use crate::reach::{Reached, reach};
 
 /// Most directories that a task returns for each of its items.
 pub(crate) const UNVISITED_MAX: usize = 16 << 10;
@@ -18,11 +18,14 @@ pub(crate) const UNVISITED_MAX: usize = 16 << 10;
 const RANGE_ENTRIES_MAX: u64 = 50_000;
 /// Rows that wait to be sorted, bytes; more wait in temporary files.
 const MEMORY_BYTES: usize = 64 << 20;
-pub(crate) const MESSAGES_MAX: usize = 10;
 
 pub(crate) fn scan(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let job = &task.job;
-    let folder = folder(job)?;
+    let Some(folder) = &job.folder else {
+        let reason = "no folder for the parts";
+        return Err(Error::new("scan", "".as_ref(), ErrorKind::BadOption, reason).into());
+    };
+    let folder = folder.to_path()?;
     let name = task.part_name();
     let part = folder.join(&name);
     if let Some(outcome) = published(&part)? {
@@ -56,125 +59,84 @@ pub(crate) fn scan(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError>
     Ok(publish(&attempt, &part)?.unwrap_or(outcome))
 }
 
-fn folder(job: &Job) -> megadir::Result<PathBuf> {
-    match &job.folder {
-        Some(folder) => folder.to_path(),
-        None => Err(Error::new("scan", "".as_ref(), ErrorKind::BadOption, "no folder for the parts")),
-    }
-}
-
 fn described(root: &Root) -> megadir_inventory::Root {
     let Root { path, file_system, granule_ns, .. } = root;
     let (path, file_system) = (path.0.clone(), file_system.clone());
     megadir_inventory::Root { path, file_system, granule_ns: *granule_ns, newest_ns: None }
 }
 
-fn walk_options(root: &Dir, job: &Job) -> megadir::Result<WalkOptions> {
-    let stat_backend = attribute_policy::stat_backend(root, Facts::WANT, job.fresh())?;
-    Ok(WalkOptions { examine: Some((stat_backend, Facts::WANT)), tell_ends: true, ..WalkOptions::new(1) })
-}
-
-fn limits(job: &Job) -> PartialLimits {
-    let entries_per_range = job.budget.entries.div_ceil(2).min(RANGE_ENTRIES_MAX);
-    PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range }
-}
-
 fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outcome, TaskError> {
-    let mut spending = Spending::begin(task.job.budget, stop);
-    let mut roots = Roots::new(&task.job);
-    let mut outcome = Outcome::default();
-    let mut items: Vec<Item> = task.items.iter().rev().cloned().collect();
-    let (mut visited, mut repeated) = (0_u64, 0);
-    while let Some(item) = items.pop() {
-        if spending.is_stopped() {
-            return Err(TaskError::Stopped);
-        }
-        if visited > 0 && spending.is_spent() {
-            outcome.unvisited.push(item);
-            continue;
-        }
-        visited += 1;
-        let root = roots.open(item.root)?;
+    let mut repeated = 0;
+    let mut outcome = visit_items(task, stop, |item, root, spending, outcome| {
+        let (root, is_below) = (root?, !item.path.0.is_empty());
         let device = task.job.roots[item.root as usize].device;
         let mut tree = scan.tree(item.root, root, device, item.range.is_some())?;
-        let mut failed = |error: &Error| {
-            if outcome.messages.len() < MESSAGES_MAX {
-                outcome.messages.push(error.to_string());
-            }
-        };
-        match reach(root, &item) {
+        let mut unvisited = Vec::new();
+        match reach(root, item) {
             Ok(Reached::Directory(directory)) => {
-                let visited = Visited { item: &item, directory, job: &task.job };
-                let mut failed_here = |error: &Error, is_top| {
-                    repeated += u64::from(is_top && !item.path.0.is_empty());
-                    failed(error);
+                let mut failed = |error: &Error, is_top| {
+                    repeated += u64::from(is_top && is_below);
+                    outcome.note(error);
                 };
-                items.extend(visited.scan(&mut tree, &mut spending, &mut failed_here)?);
+                unvisited = scan_directory(directory, item, &task.job, &mut tree, spending, &mut failed)?;
             }
             Ok(Reached::Vanished) => {}
             Ok(Reached::OtherMount) => {
                 tree.add(WalkItem::OtherMount(PathBuf::new()))?;
             }
             Err(error) => {
-                repeated += u64::from(!item.path.0.is_empty());
-                failed(&error);
+                repeated += u64::from(is_below);
+                outcome.note(&error);
                 tree.failed(&item.tree_path(), &error)?;
             }
         }
         let ended = tree.end()?;
         scan.end(&ended, root);
-    }
-    outcome.entries = spending.entries;
+        Ok(unvisited)
+    })?;
     outcome.part = Some(Part { repeated, ..Part::default() });
     Ok(outcome)
 }
 
-struct Visited<'i> {
-    item: &'i Item,
+/// `failed` gets each error, and `true` if it is one of the directory itself.
+fn scan_directory(
     directory: Dir,
-    job: &'i Job,
-}
-
-impl Visited<'_> {
-    /// Returns the directories that were not visited; the first comes last. `failed` gets each error, and `true` if it is one of the directory itself.
-    fn scan(
-        self,
-        tree: &mut PartTree<'_>,
-        spending: &mut Spending<'_>,
-        failed: &mut dyn FnMut(&Error, bool),
-    ) -> Result<Vec<Item>, TaskError> {
-        let Self { item, directory, job } = self;
-        if item.path.0.is_empty() && item.range.is_none() {
-            if job.fresh().is_some() {
-                directory.refresh()?;
-            }
-            tree.root(&directory.attributes(Facts::WANT)?)?;
+    item: &Item,
+    job: &Job,
+    tree: &mut PartTree<'_>,
+    spending: &mut Spending<'_>,
+    failed: &mut dyn FnMut(&Error, bool),
+) -> Next {
+    if item.path.0.is_empty() && item.range.is_none() {
+        if job.fresh().is_some() {
+            directory.refresh()?;
         }
-        let path = directory.path().to_owned();
-        let walk = match start(directory, item, job) {
-            Ok(walk) => walk,
-            Err(error) => {
-                failed(&error, true);
-                tree.failed(&item.tree_path(), &error)?;
-                return Ok(Vec::new());
-            }
-        };
-        visit_all(walk, item.root, spending, |next| {
-            if let WalkItem::Error(error) = &next {
-                failed(error, error.path() == path);
-            }
-            Ok(tree.add(next)?)
-        })
+        tree.root(&directory.attributes(Facts::WANT)?)?;
     }
+    let path = directory.path().to_owned();
+    let walk = match start(directory, item, job) {
+        Ok(walk) => walk,
+        Err(error) => {
+            failed(&error, true);
+            tree.failed(&item.tree_path(), &error)?;
+            return Ok(Vec::new());
+        }
+    };
+    visit_all(walk, item.root, spending, |next| {
+        if let WalkItem::Error(error) = &next {
+            failed(error, error.path() == path);
+        }
+        Ok(tree.add(next)?)
+    })
 }
 
-/// `take` returns the number of entries. Returns the directories that were not visited; the first comes last.
+/// `take` returns the number of entries. Returns the directories that were not visited.
 pub(crate) fn visit_all(
     mut walk: PartialWalk,
     root: u32,
     spending: &mut Spending<'_>,
     mut take: impl FnMut(WalkItem<'_>) -> Result<u64, TaskError>,
-) -> Result<Vec<Item>, TaskError> {
+) -> Next {
     while let Some(next) = walk.next_item() {
         spending.entries += take(next)?;
         if spending.is_stopped() {
@@ -188,6 +150,10 @@ pub(crate) fn visit_all(
 }
 
 pub(crate) fn start(directory: Dir, item: &Item, job: &Job) -> megadir::Result<PartialWalk> {
-    let options = walk_options(&directory, job)?;
-    PartialWalk::new(directory, item.position_range(), &options, limits(job))
+    let stat_backend = attribute_policy::stat_backend(&directory, Facts::WANT, job.fresh())?;
+    let examine = Some((stat_backend, Facts::WANT));
+    let options = WalkOptions { examine, tell_ends: true, ..WalkOptions::new(1) };
+    let entries_per_range = job.budget.entries.div_ceil(2).min(RANGE_ENTRIES_MAX);
+    let limits = PartialLimits { unvisited_max: UNVISITED_MAX, entries_per_range };
+    PartialWalk::new(directory, item.position_range(), &options, limits)
 }

@@ -1,5 +1,4 @@
-//! Hands out the directories of a job as tasks, and feeds back those that were not visited. Pure: no clock, no files, no
-//! processes. The lines of a journal restore it.
+//! Hands out the directories of a job as tasks, and feeds back those that were not visited. Pure: no clock, no files.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +10,8 @@ use crate::usage::Totals;
 
 /// A task that fails as often is not tried again.
 const ATTEMPTS_MAX: u32 = 5;
-/// Most directories of a task.
 const ITEMS_MAX: usize = 256;
-/// While there are fewer directories than processes, tasks get this share of the budget, so that they soon return directories
-/// for the others.
+/// While there are fewer directories than processes, tasks get this share of the budget, and soon return directories.
 const SCARCE_SHARE: f64 = 0.05;
 const MESSAGES_MAX: usize = 1000;
 
@@ -50,7 +47,6 @@ struct Running {
 /// Task to start, and a line for the journal, to be written before the task is started.
 #[derive(Debug)]
 pub struct Assigned {
-    /// The task.
     pub task: Task,
     /// Line without its end; `None` if the journal has it.
     pub line: Option<String>,
@@ -59,15 +55,10 @@ pub struct Assigned {
 /// Progress of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of entries visited.
     pub entries: u64,
-    /// Number of failures.
     pub failures: u64,
-    /// Number of finished tasks.
     pub done: u64,
-    /// Number of running tasks.
     pub running: u64,
-    /// Number of directories that wait.
     pub waiting: u64,
 }
 
@@ -81,7 +72,6 @@ enum Line {
 }
 
 impl Schedule {
-    /// Begins a job.
     pub fn new(job: Job) -> Self {
         let mut schedule = Self {
             queue: Vec::new(),
@@ -105,15 +95,12 @@ impl Schedule {
         schedule
     }
 
-    /// First line of the journal.
     pub fn first_line(&self) -> String {
         text(&Line::Job { job: self.job.clone() })
     }
 
-    /// Continues a job from the lines of its journal. A last line that was not written completely is to be left out. Tasks that
-    /// were running are started again.
-    ///
-    /// Errors: [`ErrorKind::Malformed`] if the lines are not those of one job.
+    /// Continues a job from the complete lines of its journal. Tasks that were running are started again. Errors:
+    /// [`ErrorKind::Malformed`] if the lines are not those of one job.
     pub fn replay<'l>(lines: impl IntoIterator<Item = &'l str>) -> Result<Self> {
         let mut schedule: Option<Self> = None;
         for (number, line) in (1..).zip(lines) {
@@ -159,7 +146,6 @@ impl Schedule {
         numbered
     }
 
-    /// The job.
     pub fn job(&self) -> &Job {
         &self.job
     }
@@ -193,8 +179,7 @@ impl Schedule {
         Task { number, job: self.job.clone(), items }
     }
 
-    /// A running task once more, such as for a process that is idle while another one seems to hang; `None` if it is not
-    /// running.
+    /// A running task once more, such as for an idle process while another one seems to hang; `None` if it is not running.
     pub fn again(&self, number: u64) -> Option<Task> {
         let running = self.running.get(&number)?;
         Some(self.task(number, &running.items))
@@ -238,12 +223,10 @@ impl Schedule {
         running.attempts < ATTEMPTS_MAX
     }
 
-    /// `true` if nothing is left to do.
     pub fn is_done(&self) -> bool {
         self.queue.is_empty() && self.later.is_empty() && self.running.is_empty()
     }
 
-    /// Returns the progress.
     pub fn progress(&self) -> Progress {
         Progress {
             entries: self.entries,
@@ -274,7 +257,6 @@ impl Schedule {
         self.totals.mounts_not_entered
     }
 
-    /// First failures, as text.
     pub fn messages(&self) -> &[String] {
         &self.messages
     }

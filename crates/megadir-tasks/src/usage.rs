@@ -6,47 +6,35 @@ use std::sync::atomic::AtomicBool;
 use megadir::{Attributes, Batch, DirPath, FileType, WalkItem};
 use megadir_inventory::Facts;
 
-use crate::budget::Spending;
-use crate::job::{Bytes, Item, Linked, Outcome, Sum, Task, TaskError, Used};
-use crate::reach::{Reached, Roots, reach};
-use crate::scan::{MESSAGES_MAX, start, visit_all};
+use crate::budget::visit_items;
+use crate::job::{Bytes, Linked, Outcome, Sum, Task, TaskError, Used};
+use crate::reach::{Reached, reach};
+use crate::scan::{start, visit_all};
 
 pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
-    let mut spending = Spending::begin(task.job.budget, stop);
-    let mut roots = Roots::new(&task.job);
-    let (mut outcome, mut totals) = (Outcome::default(), Totals::default());
-    let mut items: Vec<Item> = task.items.iter().rev().cloned().collect();
-    let mut visited = 0_u64;
-    while let Some(item) = items.pop() {
-        if visited > 0 && spending.is_spent() {
-            outcome.unvisited.push(item);
-            continue;
-        }
-        visited += 1;
-        let reached = reach(roots.open(item.root)?, &item);
-        let walk = match reached {
-            Ok(Reached::Directory(directory)) => start(directory, &item, &task.job),
-            Ok(Reached::Vanished) => continue,
+    let mut totals = Totals::default();
+    let mut outcome = visit_items(task, stop, |item, root, spending, outcome| {
+        let walk = match reach(root?, item) {
+            Ok(Reached::Directory(directory)) => start(directory, item, &task.job),
+            Ok(Reached::Vanished) => return Ok(Vec::new()),
             Ok(Reached::OtherMount) => {
                 totals.mounts_not_entered += 1;
-                continue;
+                return Ok(Vec::new());
             }
             Err(error) => Err(error),
         };
         let mut failed = |error: &megadir::Error| {
             outcome.failures += 1;
-            if outcome.messages.len() < MESSAGES_MAX {
-                outcome.messages.push(error.to_string());
-            }
+            outcome.note(error);
         };
         let walk = match walk {
             Ok(walk) => walk,
             Err(error) => {
                 failed(&error);
-                continue;
+                return Ok(Vec::new());
             }
         };
-        let unvisited = visit_all(walk, item.root, &mut spending, |next| {
+        visit_all(walk, item.root, spending, |next| {
             match next {
                 WalkItem::Batch { directory, batch, attributes } => {
                     let depth = task.job.depth;
@@ -57,10 +45,8 @@ pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError
                 WalkItem::End { .. } => {}
             }
             Ok(0)
-        })?;
-        items.extend(unvisited);
-    }
-    outcome.entries = spending.entries;
+        })
+    })?;
     outcome.used = Some(totals.into_used());
     Ok(outcome)
 }
@@ -98,7 +84,8 @@ impl Totals {
             match (facts.links, facts.device.zip(facts.inode)) {
                 // A directory's links are its subdirectories.
                 (Some(2..), Some(id)) if facts.kind != FileType::Directory => {
-                    let path = Bytes(join(&path, entry.name));
+                    let separator: &[u8] = if path.is_empty() { b"" } else { b"/" };
+                    let path = Bytes([&path[..], separator, entry.name].concat());
                     self.link(Linked { id, root, path, allocated, apparent });
                 }
                 _ => {
@@ -138,7 +125,6 @@ impl Totals {
         Used { sums: sorted(self.sums), linked, unexamined, mounts_not_entered }
     }
 
-    /// Files with several links count where their first name by path is.
     pub(crate) fn sums(&self, depth: u32) -> Vec<Sum> {
         let mut sums = self.sums.clone();
         for linked in self.linked.values() {
@@ -159,11 +145,6 @@ fn sorted(sums: HashMap<(u32, Vec<u8>), Sum>) -> Vec<Sum> {
     let mut sums: Vec<Sum> = sums.into_values().collect();
     sums.sort_unstable_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
     sums
-}
-
-fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
-    let separator: &[u8] = if directory.is_empty() { b"" } else { b"/" };
-    [directory, separator, name].concat()
 }
 
 /// The root, and the directories above the end of the path, down to `depth` levels.

@@ -31,8 +31,8 @@ pub const CHANGING_CALLS: &[&str] = &[
 const KILL: i32 = 9;
 const CALLS_MAX: u32 = 100_000;
 
-/// Kills the command before its first, then its second, ... of each of `calls`, in steps of `step`, until it
-/// succeeds. `look` gets the call's name after each kill. Returns the number of kills.
+/// Kills the command before every `step`-th of each of `calls`, until it succeeds; returns the number of kills. `look` gets
+/// the call's name and number after each kill.
 pub fn before_each_call(
     calls: &[&str],
     step: usize,
@@ -59,7 +59,6 @@ pub fn was_killed(status: ExitStatus) -> bool {
     status.signal() == Some(KILL)
 }
 
-/// Kills before the n-th call of one kind, if there are that many.
 pub fn before_call(command: &Command, call: &str, number: u32) -> ExitStatus {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={call}"));

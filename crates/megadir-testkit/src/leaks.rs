@@ -2,9 +2,8 @@
 //! directory and threads with megadir's names count.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use crate::PATIENCE;
+use crate::patiently;
 
 #[cfg(target_os = "linux")]
 pub fn descriptors_below(directory: &Path) -> usize {
@@ -39,9 +38,9 @@ pub fn library_threads() -> usize {
 
 /// Waits until the count is 0 (a joined thread stays visible for a moment); returns the last count.
 pub fn settled(count: impl Fn() -> usize) -> usize {
-    let deadline = Instant::now() + PATIENCE;
-    while count() > 0 && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    count()
+    patiently(|| match count() {
+        0 => Ok(0),
+        left => Err(left),
+    })
+    .unwrap_or_else(|left| left)
 }

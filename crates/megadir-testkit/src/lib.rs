@@ -1,9 +1,21 @@
-//! Trees, a faulty backend and conformance suites for testing megadir; a development dependency only. Each
-//! assertion holds for every backend, present and future.
+//! Trees, a faulty backend and conformance suites for testing megadir; a development dependency only.
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+use std::time::{Duration, Instant};
+
 /// Long enough for a very busy machine.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Repeats an attempt until it succeeds or [`PATIENCE`] ends; returns its last result.
+pub fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match attempt() {
+            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
+            ended => return ended,
+        }
+    }
+}
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod conformance;

@@ -107,10 +107,7 @@ impl Mount {
         if !rustix::process::geteuid().is_root() {
             return Err(format!("{} is mounted by root only", recipe.name));
         }
-        let scratch = tempfile::Builder::new()
-            .prefix("megadir-mount-")
-            .tempdir_in(parent)
-            .map_err(|e| e.to_string())?;
+        let scratch = scratch("megadir-mount-", parent)?;
         let mut mount = Self { recipe: *recipe, scratch, disk: None, mounted: false };
         std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
         if !recipe.mkfs.is_empty() {
@@ -209,6 +206,10 @@ pub fn unmount(path: &Path) -> Result<(), String> {
     }
 }
 
+pub(crate) fn scratch(prefix: &str, parent: &Path) -> Result<TempDir, String> {
+    tempfile::Builder::new().prefix(prefix).tempdir_in(parent).map_err(|error| error.to_string())
+}
+
 fn available_bytes() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
@@ -273,7 +274,6 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        // Blocked callers wake when the connection ends.
         let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH);
         self.connection = None;
     }

@@ -4,14 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use megadir_lab::program::find;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::PATIENCE;
-use crate::mount::{run, tell};
+use crate::mount::{run, scratch, tell};
+use crate::patiently;
 
 /// Some servers refuse 127.0.0.1.
 pub(crate) const ADDRESS: &str = "10.99.0.1";
@@ -43,7 +42,6 @@ impl Drop for Namespace {
     }
 }
 
-/// Addresses of the hosts.
 pub const HOSTS: [&str; 2] = ["10.99.1.1", "10.99.1.2"];
 
 /// Two hosts with names and network addresses of their own, joined by a cable, and the file systems of this machine.
@@ -56,11 +54,8 @@ pub struct TwoHosts {
 impl TwoHosts {
     pub fn make() -> Result<Self, String> {
         missing(&["ip", "nsenter", "unshare"], "iproute2, util-linux")?;
-        let scratch = tempfile::Builder::new().prefix("megadir-hosts-").tempdir();
-        let hosts = Self {
-            scratch: scratch.map_err(|error| error.to_string())?,
-            hosts: [Namespace::make()?, Namespace::make()?],
-        };
+        let scratch = scratch("megadir-hosts-", &std::env::temp_dir())?;
+        let hosts = Self { scratch, hosts: [Namespace::make()?, Namespace::make()?] };
         let [first, second] = &hosts.hosts;
         let cable =
             ["link", "add", "cable", "netns", &first.0, "type", "veth", "peer", "name", "cable", "netns"];
@@ -85,7 +80,6 @@ impl TwoHosts {
         self.scratch.path().join("shell")
     }
 
-    /// Command on the first host.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.hosts[0].command("unshare");
         command.args(["--uts", "sh", "-c", "hostname host-a; exec \"$@\"", "-", program]);
@@ -102,14 +96,10 @@ pub(crate) fn end(file: &Path) -> Result<(), String> {
     let process = number.trim().parse().ok().and_then(Pid::from_raw);
     let Some(process) = process else { return Err(format!("{}: no process", file.display())) };
     kill_process(process, Signal::TERM).map_err(|error| format!("process {number}: {error}"))?;
-    let deadline = Instant::now() + PATIENCE;
-    while is_running(number.trim()) {
-        if Instant::now() > deadline {
-            return Err(format!("process {number} does not end"));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+    patiently(|| match is_running(number.trim()) {
+        true => Err(format!("process {number} does not end")),
+        false => Ok(()),
+    })
 }
 
 /// A zombie stays visible until its parent waits.
@@ -118,7 +108,6 @@ fn is_running(number: &str) -> bool {
     state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-/// Error if this process may not start servers, or a program is missing.
 pub(crate) fn missing(programs: &[&str], packages: &str) -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("servers are started by root only".to_owned());

@@ -3,13 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::PATIENCE;
-use crate::mount::{Mount, TMPFS, run, tell};
+use crate::mount::{Mount, TMPFS, run, scratch, tell};
 use crate::namespace::{ADDRESS, Namespace, end, missing, write};
+use crate::patiently;
 
 #[derive(Debug)]
 pub struct NetworkMount {
@@ -17,16 +16,13 @@ pub struct NetworkMount {
     /// In memory: on a disk, removal may take minutes.
     kept: Mount,
     servers: Vec<Stop>,
-    /// Command line of the first client.
     client: Vec<String>,
     mounted: Vec<PathBuf>,
-    /// Removed last.
     namespace: Namespace,
 }
 
 #[derive(Debug)]
 enum Stop {
-    /// Returns once the server has ended.
     Command(Vec<String>),
     /// Has the ID of the process to signal.
     Process(PathBuf),
@@ -38,7 +34,6 @@ impl NetworkMount {
         Self::moosefs_with(&[])
     }
 
-    /// Clients know at once what another one has changed.
     pub fn moosefs_without_caches() -> Result<Self, String> {
         Self::moosefs_with(&["-o", "mfsattrcacheto=0,mfsentrycacheto=0,mfsdirentrycacheto=0"])
     }
@@ -87,7 +82,6 @@ impl NetworkMount {
         Self::glusterfs_with(&[])
     }
 
-    /// Clients know at once what another one has changed.
     pub fn glusterfs_without_caches() -> Result<Self, String> {
         Self::glusterfs_with(&["--attribute-timeout=0", "--entry-timeout=0", "--negative-timeout=0"])
     }
@@ -154,8 +148,7 @@ impl NetworkMount {
 
     fn prepare(programs: &[&str], packages: &str) -> Result<Self, String> {
         missing(&[programs, &["ip", "nsenter"]].concat(), &format!("{packages}, iproute2, util-linux"))?;
-        let scratch = tempfile::Builder::new().prefix("megadir-network-").tempdir();
-        let scratch = scratch.map_err(|error| error.to_string())?;
+        let scratch = scratch("megadir-network-", &std::env::temp_dir())?;
         let kept = Mount::make(&TMPFS)?;
         let namespace = Namespace::make()?;
         let (servers, client, mounted) = (Vec::new(), Vec::new(), Vec::new());
@@ -187,24 +180,16 @@ impl NetworkMount {
         });
         let words: Vec<String> = words.collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let deadline = Instant::now() + PATIENCE;
-        let (file, mut is_mounted) = (path.join("first"), false);
-        loop {
-            let tried = match is_mounted {
-                true => std::fs::write(&file, "content").map_err(|error| error.to_string()),
-                false => self.inside(&words).map(|()| {
-                    is_mounted = true;
-                    self.mounted.push(path.to_owned());
-                }),
-            };
-            match tried {
-                Ok(()) if file.exists() => break,
-                Ok(()) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(100)),
-                Ok(()) => return Err(format!("{}: a file does not appear", words[0])),
-                Err(why) if Instant::now() > deadline => return Err(format!("{}: {why}", words[0])),
-                Err(_) => std::thread::sleep(Duration::from_millis(100)),
-            }
-        }
+        let cannot = |why: String| format!("{}: {why}", words[0]);
+        patiently(|| self.inside(&words)).map_err(cannot)?;
+        self.mounted.push(path.to_owned());
+        let file = path.join("first");
+        let appears = || match std::fs::write(&file, "content") {
+            Ok(()) if file.exists() => Ok(()),
+            Ok(()) => Err("a file does not appear".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        patiently(appears).map_err(cannot)?;
         std::fs::remove_file(file).map_err(|error| error.to_string())
     }
 }

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::PATIENCE;
-use crate::mount::{run, tell};
+use crate::mount::{run, scratch, tell};
 use crate::namespace::{ADDRESS, Namespace, end, missing, write};
+use crate::patiently;
 
 const KEY_BYTES: usize = 1024;
 
@@ -21,14 +20,12 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// One node with four places.
     pub fn start() -> Result<Self, String> {
         missing(
             &["munged", "slurmctld", "slurmd", "srun", "sinfo", "ip", "nsenter"],
             "slurm-wlm, munge, iproute2",
         )?;
-        let scratch = tempfile::Builder::new().prefix("megadir-slurm-").tempdir();
-        let scratch = scratch.map_err(|error| error.to_string())?;
+        let scratch = scratch("megadir-slurm-", &std::env::temp_dir())?;
         let mut slurm = Self { scratch, servers: Vec::new(), namespace: Namespace::make()? };
         let below = |name: &str| slurm.scratch.path().join(name).display().to_string();
         let [state, spool, key, socket] = ["state", "spool", "key", "socket"].map(below);
@@ -61,20 +58,13 @@ impl Slurm {
             run(&mut slurm.command(program))?;
             slurm.servers.push(pid.into());
         }
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let states = slurm.command("sinfo").args(["-h", "-o", "%t"]).output();
-            if states.is_ok_and(|states| states.stdout.starts_with(b"idle")) {
-                return Ok(slurm);
-            }
-            if Instant::now() > deadline {
-                return Err("the node of Slurm does not become idle".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        patiently(|| match slurm.command("sinfo").args(["-h", "-o", "%t"]).output() {
+            Ok(states) if states.stdout.starts_with(b"idle") => Ok(()),
+            _ => Err("the node of Slurm does not become idle".to_owned()),
+        })?;
+        Ok(slurm)
     }
 
-    /// Command that speaks with this Slurm.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.namespace.command(program);
         command.env("SLURM_CONF", self.scratch.path().join("slurm.conf"));

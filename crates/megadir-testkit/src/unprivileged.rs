@@ -29,8 +29,8 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// In a thread of an ordinary user who may run one more. The limit holds for all threads of this process but root's, so use it in
-/// a test program of its own. The error is the reason if it is impossible.
+/// In a thread of an ordinary user who may run one more. For a test program of its own: the limit holds for all
+/// threads of this process but root's. The error says why it is impossible.
 pub fn with_one_thread_more<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, String> {
     if !geteuid().is_root() {
         return Err("only root can become a user without other threads".to_owned());

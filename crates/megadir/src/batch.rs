@@ -5,8 +5,7 @@ use crate::decode::{self, Records};
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
 
-/// Entries of a directory without `.` and `..`, decoded in place from the reader's buffer, a few nanoseconds
-/// each.
+/// Entries of a directory without `.` and `..`, decoded in place from the reader's buffer, a few nanoseconds each.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
@@ -87,7 +86,6 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Copy of a batch, with the attributes of its entries if they were read.
 #[derive(Debug, Default)]
 pub(crate) struct OwnedBatch {
     pub(crate) bytes: Vec<u8>,
@@ -97,7 +95,6 @@ pub(crate) struct OwnedBatch {
 }
 
 impl OwnedBatch {
-    /// Copies the entries; their attributes are not read yet.
     pub(crate) fn copy(&mut self, batch: Batch<'_>) {
         self.bytes.clear();
         self.bytes.extend_from_slice(batch.bytes);
@@ -196,7 +193,6 @@ impl BatchBuilder {
         self.bytes.is_empty()
     }
 
-    /// Returns the added entries, or without any the error that ended the listing, or the end.
     pub(crate) fn finish(&self, failed: &mut Option<Error>) -> Result<Option<Batch<'_>>> {
         match self.is_empty() {
             true => failed.take().map_or(Ok(None), Err),

@@ -12,11 +12,9 @@ use rustix::fs::{Advice, fadvise, fstat, major, minor};
 /// The kernel cuts off advice on more than the device's own read-ahead, 128 KiB by default.
 const ADVICE_BYTES: u64 = 128 << 10;
 
-/// Opens the block device that a directory is on, for reading.
-///
-/// Errors: [`io::ErrorKind::PermissionDenied`] for most users; [`io::ErrorKind::NotFound`] on file systems
-/// without a device and in containers without its file; [`io::ErrorKind::InvalidInput`] if another device has
-/// the path.
+/// Opens the block device that a directory is on, for reading. Errors: [`io::ErrorKind::PermissionDenied`] for most users;
+/// [`io::ErrorKind::NotFound`] on file systems without a device and in containers without its file;
+/// [`io::ErrorKind::InvalidInput`] if another device has the path.
 pub fn block_device(directory: impl AsFd) -> io::Result<File> {
     let number = fstat(directory)?.st_dev;
     let told = std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;

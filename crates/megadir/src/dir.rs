@@ -46,8 +46,7 @@ const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 
 #[cfg(unix)]
 impl Dir {
-    /// Opens a directory by path. Follows symbolic links. Errors: not found, not a directory, or permission
-    /// denied.
+    /// Opens a directory by path. Follows symbolic links. Errors: not found, not a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let opened = retry_on_intr(|| rustix::fs::open(path, OPEN, Mode::empty()));
@@ -97,13 +96,6 @@ impl Dir {
         Self { path: DirPath::from(&*path.into()), descriptor }
     }
 
-    #[cfg(target_os = "linux")]
-    pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
-        let cloned = descriptor.try_clone_to_owned();
-        let descriptor = cloned.map_err(|error| Error::io("open", path, error))?;
-        Ok(Self { path: path.into(), descriptor })
-    }
-
     /// A directory that may not be searched (`r--`) cannot be reopened: the reader then shares this
     /// descriptor, so only one at a time may use it.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
@@ -122,7 +114,6 @@ impl Dir {
         }
     }
 
-    /// As [`Dir::reopen_for_reader`], as a separate [`Dir`].
     #[cfg(target_os = "linux")]
     pub(crate) fn again_for_reader(&self) -> Result<Self> {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen_for_reader()? })
@@ -133,8 +124,7 @@ impl Dir {
         FileSystem::of(self.descriptor.as_fd())
     }
 
-    /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: as
-    /// fstat(2).
+    /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: as fstat(2).
     pub fn size_bytes(&self) -> Result<u64> {
         rustix::fs::fstat(&self.descriptor)
             .map(|status| status.st_size as u64)
@@ -151,22 +141,15 @@ impl Dir {
     pub fn id(&self) -> Result<DirId> {
         let status = rustix::fs::fstat(&self.descriptor)
             .map_err(|error| Error::io("stat", &self.path, error.into()))?;
+        #[cfg(target_os = "linux")]
+        let mount = crate::mount_id::mount_id(self);
+        #[cfg(not(target_os = "linux"))]
+        let mount = None;
         #[expect(clippy::useless_conversion, reason = "device numbers are 32 bits wide on other systems")]
-        Ok(DirId { device: status.st_dev.into(), inode: status.st_ino, mount: self.mount() })
-    }
-
-    #[cfg(target_os = "linux")]
-    fn mount(&self) -> Option<u64> {
-        crate::mount_id::mount_id(self)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn mount(&self) -> Option<u64> {
-        None
+        Ok(DirId { device: status.st_dev.into(), inode: status.st_ino, mount })
     }
 }
 
-/// [`FileType::Unknown`] if the entry no longer exists.
 #[cfg(unix)]
 pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<FileType> {
     use rustix::fs::AtFlags;

@@ -15,7 +15,6 @@ use crate::file_type::FileType;
 const COMMON_BYTES: usize = 64;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
-/// The reparse point redirects to another path: a symbolic link or a junction.
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +79,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// By these two fields alone.
+    #[cfg(windows)]
+    pub(crate) fn kind_of((attributes, reparse_tag): (u32, u32)) -> FileType {
+        Self { attributes, reparse_tag, ..Self::default() }.kind()
+    }
+
     /// Type of the entry. A redirecting reparse point is a symbolic link; others (deduplicated, compressed or
     /// cloud files) have their underlying type.
     pub fn kind(&self) -> FileType {

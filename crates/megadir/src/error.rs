@@ -50,8 +50,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Wraps an error of the operating system. `operation` is a word or two, such as `open`; `path` may be
-    /// empty.
+    /// Wraps an error of the operating system. `operation` is a word or two, such as `open`; `path` may be empty.
     pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,

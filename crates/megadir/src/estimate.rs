@@ -54,7 +54,6 @@ const AVERAGED_MIN: u64 = 64;
 const T: f64 = 2.040;
 
 /// Estimates the number of entries of a directory.
-///
 /// Errors: [`ErrorKind::Unavailable`] with the reason if the file system offers no cheap evidence.
 pub fn estimate(directory: &Dir) -> Result<Estimate> {
     let mut sampler = Sampler::new(directory)?;
@@ -87,6 +86,7 @@ struct Sampler<'a> {
     buffer: Vec<u8>,
 }
 
+#[derive(Default)]
 struct Sample {
     entries: u64,
     name_bytes: u64,
@@ -120,14 +120,7 @@ impl<'a> Sampler<'a> {
         let filled = linux_getdents::read(self.descriptor.as_fd(), &mut self.buffer, path)?;
         let bytes = &self.buffer[..filled];
         linux_getdents::check(bytes, path)?;
-        let mut sample = Sample {
-            entries: 0,
-            name_bytes: 0,
-            ext4_bytes: 0,
-            last_offset: 0,
-            offsets: Vec::new(),
-            ended: filled == 0,
-        };
+        let mut sample = Sample { ended: filled == 0, ..Sample::default() };
         for record in Records::new(bytes) {
             sample.last_offset = record.offset;
             if !record.is_dot() {

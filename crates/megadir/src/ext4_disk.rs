@@ -11,9 +11,7 @@ use crate::file_type::FileType;
 pub const SUPERBLOCK_OFFSET: u64 = 1024;
 pub const SUPERBLOCK_BYTES: usize = 1024;
 
-/// An inode that ends with its checksum's lower half.
 const INODE_BYTES_MIN: usize = 128;
-/// The fields up to the time of creation.
 const EXTRA_BYTES_MIN: usize = 24;
 
 pub(crate) mod features {
@@ -32,7 +30,6 @@ pub(crate) mod features {
 
 pub(crate) mod flags {
     pub(crate) const ENCRYPTED: u32 = 0x800;
-    /// The directory has a hash index.
     pub(crate) const INDEX: u32 = 0x1000;
     pub(crate) const CASEFOLD: u32 = 0x4000_0000;
     pub(super) const EXTENTS: u32 = 0x8_0000;
@@ -89,7 +86,6 @@ pub(crate) struct SuperblockFeatures {
 }
 
 impl SuperblockFeatures {
-    /// Decodes the superblock: [`SUPERBLOCK_BYTES`] from [`SUPERBLOCK_OFFSET`] on.
     pub(crate) fn decode(bytes: &[u8; SUPERBLOCK_BYTES]) -> Option<Self> {
         let mask = |at| u32_at(bytes, at);
         (u16_at(bytes, 0x38) == 0xef53).then(|| Self {
@@ -414,7 +410,6 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |found| u32::from_le_bytes(*found))
 }
 
-/// Replaces the number by 0.
 #[inline]
 fn take_u16(bytes: &mut [u8], at: usize) -> u32 {
     let field = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut());

@@ -9,10 +9,9 @@ use megadir_sys::windows::io_priority;
 
 use crate::error::{Error, Result};
 
-/// Sets the idle I/O class for the calling thread and threads it starts later, as `ionice -c 3` does.
-/// Effective with BFQ and, since Linux 5.14, mq-deadline, but not with the scheduler `none`. On Windows the
-/// whole process gets the lowest I/O priority. Errors: as ioprio_set(2); a container's seccomp filter may
-/// refuse the call.
+/// Sets the idle I/O class for the calling thread and threads it starts later, as `ionice -c 3` does. Effective with BFQ and,
+/// since Linux 5.14, mq-deadline, but not with the scheduler `none`. On Windows the whole process gets the lowest I/O priority.
+/// Errors: as ioprio_set(2); a container's seccomp filter may refuse the call.
 pub fn make_idle() -> Result<()> {
     let made = io_priority::make_idle();
     made.map_err(|error| Error::io("set the I/O priority to idle", Path::new(""), error))

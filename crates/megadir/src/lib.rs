@@ -1,5 +1,4 @@
-//! Lists, summarises and removes directories with millions of entries, in batches, by the fastest method of each
-//! file system.
+//! Lists, summarises and removes directories with millions of entries, in batches, by the fastest method of each file system.
 //!
 //! ```
 //! let mut listing = megadir::Listing::with_threads(".", 2)?;

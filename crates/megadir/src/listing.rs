@@ -8,30 +8,16 @@ use crate::dir::Dir;
 use crate::error::Result;
 use crate::policy::{self, Choice};
 
-/// Listing of one directory by the backend that suits it.
+/// Listing of one directory by the backend that suits it; the [crate] has an example.
 ///
 /// Memory is bounded by the backend's buffers. Entries come in directory order, which looks arbitrary.
-///
-/// ```
-/// # fn main() -> megadir::Result<()> {
-/// let mut listing = megadir::Listing::open("/usr")?;
-/// while let Some(batch) = listing.next_batch()? {
-///     for entry in batch {
-///         println!("{} {}", entry.kind.letter(), String::from_utf8_lossy(entry.name));
-///     }
-/// }
-/// println!("read by {}", listing.choice());
-/// # Ok(())
-/// # }
-/// ```
 pub struct Listing {
     choice: Choice,
     reader: Box<dyn Reader>,
 }
 
 impl Listing {
-    /// Opens a directory for listing in the caller's thread. Errors: not found, not a directory, or
-    /// permission denied.
+    /// Opens a directory for listing in the caller's thread. Errors: not found, not a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::with_threads(path, 1)
     }
@@ -52,8 +38,7 @@ impl Listing {
         Ok(Self { choice, reader })
     }
 
-    /// Returns the next batch of entries, which may be empty, or `None` at the end. Any error ends the
-    /// listing.
+    /// Returns the next batch of entries, which may be empty, or `None` at the end. Any error ends the listing.
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.reader.next_batch()
     }

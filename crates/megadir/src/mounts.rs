@@ -15,22 +15,18 @@ pub(crate) struct Mounts {
 pub(crate) struct Mount {
     pub(crate) id: u64,
     pub(crate) maps_users: bool,
-    /// Type of the file system, such as `ext4`.
     pub(crate) driver: Box<[u8]>,
-    /// Options of the file system, separated by commas.
     pub(crate) options: Box<[u8]>,
 }
 
 /// Line of the table. Spaces and the like are escaped in its fields.
 pub(crate) struct Line<'t> {
     id: u64,
-    /// Directory of the file system that is mounted.
     pub(crate) root: &'t [u8],
     pub(crate) point: &'t [u8],
     own_options: &'t [u8],
     pub(crate) driver: &'t [u8],
     pub(crate) source: &'t [u8],
-    /// Options of the file system.
     pub(crate) options: &'t [u8],
 }
 

@@ -9,9 +9,7 @@ pub fn from_os(name: &OsStr) -> &[u8] {
     name.as_encoded_bytes()
 }
 
-/// Converts bytes to a name.
-///
-/// Errors: on Windows, bytes that are not WTF-8.
+/// Converts bytes to a name. Errors: on Windows, bytes that are not WTF-8.
 pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     #[cfg(unix)]
     {
@@ -113,8 +111,7 @@ pub fn push_wide(name: &mut Vec<u8>, wide: impl IntoIterator<Item = u16>) {
     }
 }
 
-/// Converts a WTF-8 name to UTF-16; `None` if it is not WTF-8, for example a surrogate pair encoded as two
-/// surrogates.
+/// Converts a WTF-8 name to UTF-16; `None` if it is not WTF-8, for example a surrogate pair encoded as two surrogates.
 ///
 /// ```
 /// assert_eq!(megadir::names::to_wide(b"a\xed\xa0\x80"), Some(vec![0x61, 0xd800]));
@@ -127,8 +124,8 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
         let length = match first {
             0xed if rest.get(1).is_some_and(|second| *second >= 0xa0) => {
                 let unit = surrogate(rest)?;
-                let is_pair = unit >= 0xdc00 && wide.last().is_some_and(is_leading);
-                if is_pair {
+                let follows_leading = wide.last().is_some_and(|last| (0xd800..0xdc00).contains(last));
+                if unit >= 0xdc00 && follows_leading {
                     return None;
                 }
                 wide.push(unit);
@@ -145,10 +142,6 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
         rest = behind;
     }
     Some(wide)
-}
-
-fn is_leading(unit: &u16) -> bool {
-    (0xd800..0xdc00).contains(unit)
 }
 
 fn surrogate(bytes: &[u8]) -> Option<u16> {

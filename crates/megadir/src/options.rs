@@ -41,8 +41,7 @@ pub struct ReadOptions {
 pub enum ReadAhead {
     /// Reads nothing ahead.
     Never,
-    /// For directories of at least 4 MiB that are mostly uncached and fit into a quarter of the available
-    /// memory.
+    /// For directories of at least 4 MiB that are mostly uncached and fit into a quarter of the available memory.
     #[default]
     Auto,
     /// For all directories with more entries than one buffer; fails where it is impossible.
@@ -78,7 +77,6 @@ impl ReadOptions {
         Self { threads, threads_max: threads, shares, ..self }
     }
 
-    /// Number of shares for no more than `threads_max` threads.
     #[cfg(target_os = "linux")]
     pub(crate) fn shares_of(&self, threads: usize) -> usize {
         (self.shares * threads / self.threads_max).max(1)
@@ -165,7 +163,8 @@ impl<F: Fn()> Drop for OnPanic<F> {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::ReadOptions;
 

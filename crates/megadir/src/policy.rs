@@ -48,7 +48,6 @@ const WINDOWS: usize = 64 << 10;
 const WINDOWS_REASON: &str = "each call returns a buffer of entries with attributes and file IDs; \
                               chosen from published results, not yet measured on Windows";
 
-/// A directory that one thread reads whole.
 const WHOLE: Row = Row {
     file_system: None,
     split_from_bytes: None,
@@ -58,8 +57,7 @@ const WHOLE: Row = Row {
     reason: "",
 };
 
-/// The table. Sizes from which splitting pays were measured by the `listing` study, positions by
-/// `tests/positions.rs`.
+/// The table. Sizes from which splitting pays were measured by the `listing` study, positions by `tests/positions.rs`.
 pub static ROWS: &[Row] = &[
     Row {
         file_system: Some(FileSystem::Ext4),
@@ -182,17 +180,13 @@ pub(crate) fn uncached_threads(per_processor: usize, processors: usize) -> usize
     (per_processor * processors.max(1)).min(THREADS_PICKED_MAX)
 }
 
-/// Chooses backend and options for a directory, with at most `threads` threads.
-///
-/// Errors: as [`Dir::size_bytes`].
+/// Chooses backend and options for a directory, with at most `threads` threads. Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     choose_between(directory, threads, threads)
 }
 
 /// Chooses backend and options for a directory, with one thread per processor, or [`threads`] if reading the first batch waits
-/// for the device.
-///
-/// Errors: as [`choose`].
+/// for the device. Errors: as [`choose`].
 pub fn choose_freely(directory: &Dir) -> Result<Choice> {
     let threads_max = threads(directory.file_system(), processors());
     choose_between(directory, processors(), threads_max)

@@ -23,7 +23,6 @@ const AGES: [(&str, u64); 6] =
     [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400)];
 
 /// Parses a count such as `250`, `10k`, `1.5M` or `2G`. Underscores are ignored.
-///
 /// Errors: one line that names the accepted forms.
 ///
 /// ```
@@ -33,15 +32,12 @@ pub fn count(text: &str) -> Result<u64, String> {
     scaled(text, &DECIMAL, "a count: write 250, 10k, 1.5M or 2G")
 }
 
-/// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6).
-///
-/// Errors: one line that names the accepted forms.
+/// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6). Errors: one line that names the accepted forms.
 pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY, "a size: write 4096, 128KiB, 1MiB or 5MB")
 }
 
 /// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
-///
 /// Errors: one line that names the accepted forms.
 pub fn age_s(text: &str) -> Result<u64, String> {
     let time = "a length of time: write 90s, 15m, 12h, 30d, 2w or 1y";

@@ -1,8 +1,7 @@
 //! Reads the blocks of a directory ahead, so that listing an uncached directory waits for its device once.
 //!
-//! ext4 lists in the order of its index, which is random on the device, and reads one block at a time
-//! (`ext4_htree_fill_tree`). Its blocks are pages of the device's cache, so advice on the device reads them;
-//! XFS and btrfs have caches of their own.
+//! ext4 lists in the order of its index, which is random on the device, and reads one block at a time (`ext4_htree_fill_tree`).
+//! Its blocks are pages of the device's cache, so advice on the device reads them; XFS and btrfs have caches of their own.
 
 use std::fs::File;
 use std::io;

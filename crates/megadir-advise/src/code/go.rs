@@ -33,7 +33,7 @@ fn depth_for(depths: &Depths) -> String {
     }
     code += "\tswitch {\n";
     for (files, depth) in &depths.below {
-        code += &format!("\tcase files < {}:\n\t\treturn {depth}\n", words::digits(*files, "_"));
+        code += &format!("\tcase files < {}:\n\t\treturn {depth}\n", words::digits(*files));
     }
     code + &format!("\tdefault:\n\t\treturn {}\n\t}}\n}}\n", depths.last)
 }
@@ -52,9 +52,8 @@ fn head(rule: &Rule) -> String {
 fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("depth < {least} || depth > {most}");
     let reasons = rule.reasons(of_depth, reason);
-    let one = format!("\tif {} {{", reasons.join(" || "));
-    let condition =
-        if words::fits(&one) { one + "\n" } else { format!("\tif {} {{\n", reasons.join(" ||\n\t\t")) };
+    let several = format!("\tif {} {{\n", reasons.join(" ||\n\t\t"));
+    let condition = words::fitting(format!("\tif {} {{", reasons.join(" || ")), several);
     format!(
         "{condition}\t\treturn \"\", fmt.Errorf(\"layout {} does not accept %q\", name)\n\t}}\n",
         rule.name

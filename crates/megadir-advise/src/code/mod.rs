@@ -70,42 +70,43 @@ impl std::error::Error for NoCode {}
 
 /// Writes a layout as code: a function `path_for` (`pathFor` in Go) from a name to its path, which refuses the
 /// same names as the layout.
-///
 /// If the depth grows, it is a second parameter, and a second function `depth_for` (`depthFor`) returns the
 /// depth for a number of files.
-///
 /// ```
 /// use megadir_advise::code::{Language, snippet};
 /// let code = snippet(&"prefix:2/2".parse()?, Language::Python)?;
 /// assert!(code.contains("return path if isinstance(name, bytes) else os.fsdecode(path)"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
 /// Errors: the layout refuses every name.
 pub fn snippet(layout: &Layout, language: Language) -> Result<String, NoCode> {
-    let rule = Rule::new(layout)?;
-    Ok(match language {
-        Language::Python => python::write(&rule),
-        Language::Rust => rust::write(&rule),
-        Language::Go => go::write(&rule),
-        Language::Shell => shell::write(&rule),
-    })
+    Ok(written(&Rule::new(layout)?, language))
+}
+
+fn written(rule: &Rule, language: Language) -> String {
+    match language {
+        Language::Python => python::write(rule),
+        Language::Rust => rust::write(rule),
+        Language::Go => go::write(rule),
+        Language::Shell => shell::write(rule),
+    }
 }
 
 /// Writes functions for the time in which files are moved from one layout to another: [`snippet`] of the new one, the
 /// same for the old one, `open_file` (`openFile`), which finds a file at either path, and `create_file` (`createFile`),
 /// which uses the new one.
-///
 /// Errors: as [`snippet`], for each layout; [`NoCode::Growing`].
 pub fn transition(old: &Layout, new: &Layout, language: Language) -> Result<String, NoCode> {
     if old.growth().is_some() || new.growth().is_some() {
         return Err(NoCode::Growing);
     }
     let (old, new) = (Rule::new(old)?, Rule::new(new)?);
-    Ok(match language {
-        Language::Python => transition::python(&old, &new),
-        Language::Rust => transition::rust(&old, &new),
-        Language::Go => transition::go(&old, &new),
-        Language::Shell => transition::shell(&old, &new),
-    })
+    let codes = (written(&old, language), written(&new, language));
+    let (both, text) = match language {
+        Language::Python => (transition::python(&codes.0, &codes.1), include_str!("transition.py")),
+        Language::Rust => (transition::rust(&codes.0, &codes.1), include_str!("transition.rs.txt")),
+        Language::Go => (transition::go(&codes.0, &codes.1), include_str!("transition.go")),
+        Language::Shell => (transition::shell(&codes.0, &codes.1), include_str!("transition.sh")),
+    };
+    Ok(both + &text.replace("OLD", &old.title).replace("NEW", &new.title))
 }

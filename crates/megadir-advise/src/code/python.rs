@@ -23,7 +23,7 @@ fn depth_for(depths: &Depths) -> String {
     let mut code = "def depth_for(files: int) -> int:\n".to_owned();
     code += "    \"\"\"Number of directories above a file, for a total number of files.\"\"\"\n";
     for (files, depth) in &depths.below {
-        let files = words::digits(*files, "_");
+        let files = words::digits(*files);
         code += &format!("    if files < {files}:\n        return {depth}\n");
     }
     code + &format!("    return {}\n", depths.last)
@@ -42,12 +42,8 @@ fn head(rule: &Rule) -> String {
 fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("not {least} <= depth <= {most}");
     let reasons = rule.reasons(of_depth, reason);
-    let one = format!("    if {}:", reasons.join(" or "));
-    let condition = if words::fits(&one) {
-        one + "\n"
-    } else {
-        format!("    if (\n        {}\n    ):\n", reasons.join("\n        or "))
-    };
+    let several = format!("    if (\n        {}\n    ):\n", reasons.join("\n        or "));
+    let condition = words::fitting(format!("    if {}:", reasons.join(" or ")), several);
     format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 

@@ -1,5 +1,4 @@
-//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest. A test compares
-//! it with `megadir::layout::Placer`.
+//! Rule of a layout in terms that every language has: comparisons, slices, a digest. A test compares it with `Placer`.
 
 use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
@@ -26,6 +25,8 @@ pub(super) struct Slice {
     pub(super) to: Option<usize>,
 }
 
+/// `LikeDirectory`: possible name of a directory beside the file: the label at offset `after`, in either case, and
+/// one of these numbers of bytes.
 pub(super) enum Refusal {
     Length(usize, usize),
     Dots,
@@ -35,12 +36,7 @@ pub(super) enum Refusal {
     NotHex,
     Part(&'static str, Vec<Slice>),
     Rest(Slice),
-    /// Possible name of a directory beside it: the label at offset `after`, in either case, and one of these
-    /// numbers of bytes.
-    LikeDirectory {
-        after: usize,
-        widths: Vec<usize>,
-    },
+    LikeDirectory { after: usize, widths: Vec<usize> },
 }
 
 pub(super) enum Directories {
@@ -100,7 +96,6 @@ impl Rule {
         }
     }
 
-    /// A line about the depth if it grows.
     pub(super) fn about_depth(&self, comment: &str) -> String {
         let about = |Depths { least, most, .. }: &Depths| {
             format!(
@@ -254,10 +249,8 @@ fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     let mut below = Vec::new();
     for depth in least..most {
         let bits: usize = widths[..depth].iter().map(|width| 4 * width).sum();
-        let files = u32::try_from(bits)
-            .ok()
-            .filter(|bits| *bits < 64)
-            .map(|bits| u128::from(growth.under_files) << bits);
+        let shift = u32::try_from(bits).ok().filter(|bits| *bits < 64);
+        let files = shift.map(|bits| u128::from(growth.under_files) << bits);
         let Some(files) = files.and_then(|files| u64::try_from(files).ok()) else {
             return Some(Depths { least, most, below, last: depth });
         };
@@ -269,8 +262,7 @@ fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
 /// A plain name if possible.
 fn example(layout: &Layout) -> Option<Example> {
     let plain = ["abcdef", "1234", "12", "7", "00012345"].map(str::to_owned);
-    // At most one of two texts begins with the label, and one of two lengths is a directory's, if there is a
-    // choice.
+    // At most one of two texts begins with the label, and one of two lengths is a directory's, if there is a choice.
     let long = (1..=NAME_BYTES_MAX).flat_map(|bytes| {
         ["abcdefghij", "0123456789"].map(|digits| digits.chars().cycle().take(bytes).collect::<String>())
     });

@@ -35,7 +35,7 @@ fn depth_for(depths: &Depths) -> String {
     }
     code += "pub fn depth_for(files: u64) -> usize {\n    match files {\n";
     for (files, depth) in &depths.below {
-        code += &format!("        _ if files < {} => {depth},\n", words::digits(*files, "_"));
+        code += &format!("        _ if files < {} => {depth},\n", words::digits(*files));
     }
     code + &format!("        _ => {},\n    }}\n}}\n", depths.last)
 }
@@ -58,12 +58,8 @@ fn head(rule: &Rule) -> String {
 fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("!({least}..={most}).contains(&depth)");
     let reasons = rule.reasons(of_depth, reason);
-    let one = format!("    if {} {{", reasons.join(" || "));
-    let condition = if words::fits(&one) {
-        one + "\n"
-    } else {
-        format!("    if {}\n    {{\n", reasons.join("\n        || "))
-    };
+    let several = format!("    if {}\n    {{\n", reasons.join("\n        || "));
+    let condition = words::fitting(format!("    if {} {{", reasons.join(" || ")), several);
     condition + "        return None;\n    }\n"
 }
 

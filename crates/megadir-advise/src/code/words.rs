@@ -1,11 +1,11 @@
 //! Layouts in plain words.
 
 use megadir::layout::{Layout, Source};
+use megadir_record::axes::grouped;
 
 use crate::code::rule::{Depths, Rule};
 
 /// Describes in one to three sentences how a name's path is computed, with an example.
-///
 /// ```
 /// use megadir_advise::code::words;
 /// assert_eq!(
@@ -113,7 +113,7 @@ fn levels(count: usize) -> String {
 fn grows(depths: &Depths) -> String {
     let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
         let what = if at == 0 { " files" } else { "" };
-        format!("{} below {}{what}", levels(*depth), digits(*files, " "))
+        format!("{} below {}{what}", levels(*depth), grouped(*files))
     });
     let below: Vec<String> = below.collect();
     if below.is_empty() {
@@ -134,26 +134,15 @@ pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> St
     if one.len() <= LINE {
         return one + "\n";
     }
-    let lines: String = items.iter().map(|item| format!("{indent}{}{item},\n", step(indent))).collect();
+    let lines: String = items.iter().map(|item| format!("{indent}{indent}{item},\n")).collect();
     format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
 }
 
-pub(super) fn step(indent: &str) -> &'static str {
-    if indent.starts_with('\t') { "\t" } else { "    " }
+/// The line `one`, or `several` if it is too long.
+pub(super) fn fitting(one: String, several: String) -> String {
+    if one.len() <= LINE { one + "\n" } else { several }
 }
 
-pub(super) fn fits(line: &str) -> bool {
-    line.len() <= LINE
-}
-
-pub(super) fn digits(number: u64, between: &str) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped += between;
-        }
-        grouped.push(digit);
-    }
-    grouped
+pub(super) fn digits(number: u64) -> String {
+    grouped(number).replace(' ', "_")
 }

@@ -229,7 +229,6 @@ impl Sizing {
     }
 }
 
-/// Reason why nothing can be measured.
 pub(super) enum TooSmall {
     Time(String),
     Room(String),

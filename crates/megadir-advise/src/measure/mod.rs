@@ -60,21 +60,39 @@ pub fn measure(
     trials: &mut dyn Listener,
     listener: &mut dyn Listener,
 ) -> Result<Outcome, RunError> {
+    match attempt(request, trials, listener) {
+        Ok(run) => Ok(Outcome::Measured(Box::new(run))),
+        Err(Stopped::Not(why)) => Ok(Outcome::Not { why }),
+        Err(Stopped::Interrupted) => Ok(Outcome::Interrupted),
+        Err(Stopped::Failed(error)) => Err(error),
+    }
+}
+
+enum Stopped {
+    Not(String),
+    Interrupted,
+    Failed(RunError),
+}
+
+impl From<String> for Stopped {
+    fn from(why: String) -> Self {
+        Self::Not(why)
+    }
+}
+
+fn attempt(
+    request: &Request<'_>,
+    trials: &mut dyn Listener,
+    listener: &mut dyn Listener,
+) -> Result<Run, Stopped> {
     let begun = Instant::now();
     if request.time < TIME_MIN {
-        let why = format!("{:.0} s is too short for a measurement", request.time.as_secs_f64());
-        return Ok(Outcome::Not { why });
+        return Err(format!("{:.0} s is too short for a measurement", request.time.as_secs_f64()).into());
     }
     let design = Design::of(request);
-    let sizing = match sized(request, &design, begun, trials)? {
-        Ok(sizing) => sizing,
-        Err(outcome) => return Ok(outcome),
-    };
-    match carry_out(request, &design, sizing, begun, listener)? {
-        Ran::Not { why } => Ok(Outcome::Not { why }),
-        Ran::Interrupted => Ok(Outcome::Interrupted),
-        Ran::Ended { bytes, pace } => Ok(judge(request, &design, &bytes, &pace)),
-    }
+    let sizing = sized(request, &design, begun, trials)?;
+    let (bytes, pace) = carry_out(request, &design, sizing, begun, listener)?;
+    judge(request, &design, &bytes, &pace)
 }
 
 fn sized(
@@ -82,55 +100,40 @@ fn sized(
     design: &Design,
     begun: Instant,
     listener: &mut dyn Listener,
-) -> Result<Result<Sizing, Outcome>, RunError> {
-    let not = |why: String| Ok(Err(Outcome::Not { why }));
-    let first = match Sizing::of_trial(request, design) {
-        Ok(sizing) => sizing,
-        Err(why) => return not(why),
-    };
-    let (trial, one) = match carry_out(request, design, first, begun, listener)? {
-        Ran::Ended { bytes, pace } => (bytes, pace),
-        Ran::Not { why } => return not(why),
-        Ran::Interrupted => return Ok(Err(Outcome::Interrupted)),
-    };
+) -> Result<Sizing, Stopped> {
+    let first = Sizing::of_trial(request, design)?;
+    let (trial, one) = carry_out(request, design, first, begun, listener)?;
     let mut cost = Cost::of_one(first, &one);
     let mut preparing_s = one.preparing_s;
     if let Some(second) = first.of_second_trial(request, design, &cost) {
-        match carry_out(request, design, second, begun, listener)? {
-            Ran::Ended { pace, .. } if pace.rounds > 0 => {
+        match carry_out(request, design, second, begun, listener) {
+            Ok((_, pace)) if pace.rounds > 0 => {
                 cost = Cost::of_two((first, &one), (second, &pace));
                 preparing_s = pace.preparing_s;
             }
-            Ran::Ended { .. } | Ran::Not { .. } => {}
-            Ran::Interrupted => return Ok(Err(Outcome::Interrupted)),
+            Ok(_) | Err(Stopped::Not(_)) => {}
+            Err(stopped) => return Err(stopped),
         }
     }
     let spent = begun.elapsed() + Duration::from_secs_f64(preparing_s);
     match Sizing::of_cost(request, design, &cost, request.time.saturating_sub(spent)) {
-        Ok(sizing) => Ok(Ok(sizing)),
-        Err(TooSmall::Room(why)) => not(why),
+        Ok(sizing) => Ok(sizing),
+        Err(TooSmall::Room(why)) => Err(Stopped::Not(why)),
         Err(TooSmall::Time(why)) => {
             let trial = megadir_record::jsonl::read(&trial[..]);
-            not(match trial.as_ref().ok().and_then(|trial| overload(&trial.notes)) {
+            Err(Stopped::Not(match trial.as_ref().ok().and_then(|trial| overload(&trial.notes)) {
                 Some(figure) => format!("{why}, or a quieter machine ({figure})"),
                 None => why,
-            })
+            }))
         }
     }
 }
 
 /// First note of a run about other work on the machine, without its last full stop.
-#[must_use]
 pub fn overload(notes: &[Note]) -> Option<&str> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
     let first = notes.iter().find(|note| KINDS.contains(&note.kind.as_str()));
     first.map(|note| note.text.trim_end_matches('.'))
-}
-
-enum Ran {
-    Ended { bytes: Vec<u8>, pace: Pace },
-    Not { why: String },
-    Interrupted,
 }
 
 fn carry_out(
@@ -139,11 +142,8 @@ fn carry_out(
     sizing: Sizing,
     begun: Instant,
     listener: &mut dyn Listener,
-) -> Result<Ran, RunError> {
-    let planned = match design.plan(request, sizing) {
-        Ok(planned) => planned,
-        Err(error) => return Ok(Ran::Not { why: error.to_string() }),
-    };
+) -> Result<(Vec<u8>, Pace), Stopped> {
+    let planned = design.plan(request, sizing)?;
     let memory = Memory::default();
     let mut recorder = Recorder::new(memory.clone());
     let clock = Clock::new(begun, request.time);
@@ -168,14 +168,14 @@ fn carry_out(
     });
     let interrupted = request.stop.load(Ordering::Relaxed);
     match ended {
-        Ok(_) | Err(RunError::Interrupted) if interrupted => Ok(Ran::Interrupted),
-        Ok(_) => Ok(Ran::Ended { bytes: memory.take(), pace: watch.pace() }),
+        Ok(_) | Err(RunError::Interrupted) if interrupted => Err(Stopped::Interrupted),
+        Ok(_) => Ok((memory.take(), watch.pace())),
         Err(RunError::Interrupted) => {
-            Ok(Ran::Not { why: "the time was over before the first round was complete".into() })
+            Err(Stopped::Not("the time was over before the first round was complete".into()))
         }
-        Err(RunError::Directory { source, .. }) => Ok(Ran::Not { why: cannot_write(&source) }),
-        Err(error @ (RunError::Clean { .. } | RunError::Uncleaned { .. })) => Err(error),
-        Err(error) => Ok(Ran::Not { why: error.to_string() }),
+        Err(RunError::Directory { source, .. }) => Err(Stopped::Not(cannot_write(&source))),
+        Err(error @ (RunError::Clean { .. } | RunError::Uncleaned { .. })) => Err(Stopped::Failed(error)),
+        Err(error) => Err(Stopped::Not(error.to_string())),
     }
 }
 
@@ -214,19 +214,15 @@ impl Durable for Memory {
 
 const GROUPS: [(&str, Phase); 3] = [("write", Phase::Write), ("read", Phase::Read), ("walk", Phase::Walk)];
 
-fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: &Pace) -> Outcome {
-    let not = |why: String| Outcome::Not { why };
+fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: &Pace) -> Result<Run, Stopped> {
     let record = match read_partly(bytes) {
         Ok((record, None)) => record,
-        Ok((_, Some(error))) | Err(error) => return not(format!("the record cannot be read: {error}")),
+        Ok((_, Some(error))) | Err(error) => return Err(format!("the record cannot be read: {error}").into()),
     };
     if pace.rounds == 0 {
-        return not("the time was over during the first round".into());
+        return Err(Stopped::Not("the time was over during the first round".into()));
     }
-    let report = match Report::of(record) {
-        Ok(report) => report,
-        Err(error) => return not(format!("the record cannot be judged: {error}")),
-    };
+    let report = Report::of(record).map_err(|error| format!("the record cannot be judged: {error}"))?;
     let mut remarks = design.remarks.clone();
     let of = report.summary.progress.rounds_planned;
     if pace.cut && pace.rounds < of {
@@ -237,7 +233,7 @@ fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: &Pace) -> O
     if measured.files < DECIDING_FILES_MIN {
         remarks.push("too few files to decide: use more --time or free space".into());
     }
-    Outcome::Measured(Box::new(Run { report, measured, remarks }))
+    Ok(Run { report, measured, remarks })
 }
 
 fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
@@ -251,16 +247,14 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
         let Some(GroupReading::Pairs(pairs)) = group.map(|group| &group.reading) else { continue };
         contrasts.extend(pairs.rows.iter().filter_map(|row| contrast(row, phase, files(row))));
     }
-    let widths = summary.resolution.iter().map(|resolution| resolution.half_width_percent);
+    let widths: Option<Vec<f64>> = summary.resolution.iter().map(|one| one.half_width_percent).collect();
     Measured {
         files: contrasts.iter().map(|contrast| contrast.files).max().unwrap_or(0),
         writers: request.question.writers,
         rounds: summary.progress.rounds_used,
         given: request.time,
         round_s: pace.round_s(),
-        resolution_percent: widths
-            .collect::<Option<Vec<f64>>>()
-            .and_then(|widths| widths.into_iter().reduce(f64::max)),
+        resolution_percent: widths.and_then(|widths| widths.into_iter().reduce(f64::max)),
         distrusted: summary.resolution.iter().any(|resolution| resolution.difference == Difference::Real),
         contrasts,
     }

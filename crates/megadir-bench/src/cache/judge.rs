@@ -28,8 +28,7 @@ pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails unless the names were cold; `given` and `again` are the bytes read while `asked` names were looked
-/// up after a drop, and once more.
+/// Fails unless the names were cold; `given` and `again` are bytes read by looking up `asked` names after a drop, and once more.
 pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> {
     let least = PAGE_BYTES.max(NAME_BYTES * asked as u64);
     if given < least {

@@ -40,8 +40,7 @@ pub(crate) use system::is_memory;
 #[cfg(windows)]
 use windows as system;
 
-/// Every cache state, with the reason if it is unavailable on `directory`. In a virtual machine cold states
-/// are named `guest-...`: the host's cache stays warm.
+/// Every cache state, with the reason if it is unavailable. In a virtual machine cold ones are `guest-...`: the host stays warm.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let unavailable = system::refusals(directory);
     let guest = if host::is_virtual() { "guest-" } else { "" };
@@ -123,8 +122,7 @@ impl Caches {
         }
     }
 
-    /// Tries every cache state of the plan on every non-empty data set; returns the arms whose state is
-    /// unavailable or unverifiable.
+    /// Tries every cache state of the plan on every non-empty data set; returns the arms whose state is impossible or unverifiable.
     pub(crate) fn dry_run(
         &mut self,
         plan: &Plan,

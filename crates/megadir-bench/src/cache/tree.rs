@@ -1,5 +1,4 @@
-//! Walks a data set once, in bounded memory: relative to open directories, following no links, crossing no
-//! mounts.
+//! Walks a data set once, in bounded memory: relative to open directories, following no links, crossing no mounts.
 
 use std::io;
 
@@ -14,6 +13,7 @@ use crate::os::{self, At, Borrowed};
 /// Each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
 const SAMPLE_MAX: usize = 64;
+const STAGE: &str = "pass over the data set";
 
 pub(super) struct Found<'a> {
     pub(super) parent: Borrowed<'a>,
@@ -47,47 +47,29 @@ fn each_below(
     control: RunControl<'_>,
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
-    let mut seen = 0_u64;
-    let mut ended = None;
-    let listed = os::each_entry(directory, &mut |name, kind| {
-        let mut one = || {
-            seen += 1;
-            control.check_every(256, seen)?;
-            if kind == FileType::Unknown {
-                return Ok(());
-            }
-            visit(&Found { parent: directory, name, below, kind })?;
-            if kind != FileType::Directory || depth == 0 {
-                return Ok(());
-            }
-            let child = match os::open_on_this_mount(directory, name) {
-                Ok(child) => child,
-                Err(error) => match error.kind() {
-                    io::ErrorKind::NotFound | io::ErrorKind::CrossesDevices => return Ok(()),
-                    _ => return Err(failed(error)),
-                },
-            };
-            let length = below.len();
-            below.extend_from_slice(name);
-            below.push(b'/');
-            let inside = each_below(child.at(), below, depth - 1, control, visit);
-            below.truncate(length);
-            inside
+    os::each_entry_of_run(directory, (STAGE, control), &mut |name, kind| {
+        if kind == FileType::Unknown {
+            return Ok(());
+        }
+        visit(&Found { parent: directory, name, below, kind })?;
+        if kind != FileType::Directory || depth == 0 {
+            return Ok(());
+        }
+        let child = match os::open_on_this_mount(directory, name) {
+            Ok(child) => child,
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::CrossesDevices => return Ok(()),
+                _ => return Err(WorkError::at(STAGE)(error)),
+            },
         };
-        one().map_err(|error| {
-            ended = Some(error);
-            io::ErrorKind::Interrupted.into()
-        })
-    });
-    match ended {
-        Some(error) => return Err(error),
-        None => listed.map_err(failed)?,
-    }
+        let length = below.len();
+        below.extend_from_slice(name);
+        below.push(b'/');
+        let inside = each_below(child.at(), below, depth - 1, control, visit);
+        below.truncate(length);
+        inside
+    })?;
     Ok(control.check()?)
-}
-
-fn failed(source: io::Error) -> WorkError {
-    WorkError::Stage { stage: "pass over the data set", source }
 }
 
 pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, WorkError> {
@@ -116,7 +98,7 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), WorkError> {
-        if os::if_there(os::status(found.parent, found.name)).map_err(failed)?.is_some() {
+        if os::if_there(os::status(found.parent, found.name)).map_err(WorkError::at(STAGE))?.is_some() {
             self.draw(found);
         }
         Ok(())

@@ -1,5 +1,4 @@
-//! Files of a data set: name, path, size and content of the n-th, computed from seed and n alone, without
-//! allocation.
+//! Files of a data set: name, path, size and content of the n-th, computed from seed and n alone, without allocation.
 
 use megadir::layout::{Layout, Refused};
 use megadir_record::{Made, NameScheme, Spread};
@@ -56,8 +55,7 @@ impl Files {
         Ok(files)
     }
 
-    /// One of several workers with sets of the same distributions; paths are relative to
-    /// [`Files::worker_directory`].
+    /// One of several workers with sets of the same distributions; paths are relative to its [`Files::worker_directory`].
     #[must_use]
     pub(crate) fn of_worker(&self, worker: u32) -> Self {
         let seed = SplitMix64::new(self.seed ^ (u64::from(worker) + 1).rotate_left(32)).next_u64();
@@ -104,8 +102,7 @@ impl Files {
         }
     }
 
-    /// Writes a file's path, relative to the top. [`Files::new`] rules failures out, except for names that
-    /// differ in more than their length.
+    /// Writes a file's path, relative to the top. After [`Files::new`] only names that differ in more than length can fail.
     pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
         self.places.place(self.names(), index, buffer)
     }
@@ -119,8 +116,7 @@ impl Files {
         Content::new(self.made.content, self.seed, index, self.size_bytes(index))
     }
 
-    /// `None` if finding the directories requires all names. For hexadecimal names these are all directories
-    /// of the layout, used or not.
+    /// `None` if finding them requires all names. For hexadecimal names: all directories of the layout, used or not.
     pub fn directories(&self) -> Option<Directories<'_>> {
         Directories::of(&self.places, self.made.names, self.entries)
     }

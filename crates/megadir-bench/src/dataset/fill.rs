@@ -35,8 +35,7 @@ pub fn fill(
         }
         _ => {}
     }
-    let dir = os::open_directory(path).map_err(open)?;
-    fill_at(dir.at(), files, progress, stop)
+    fill_at(os::open_directory(path).map_err(open)?.at(), files, progress, stop)
 }
 
 fn fill_at(
@@ -66,7 +65,8 @@ pub(crate) struct Filling<'a> {
     tree: Tree<'a>,
     buffer: PlaceBuffer,
     piece: Vec<u8>,
-    next: u64,
+    /// Number of the next file.
+    pub(crate) next: u64,
     pub(crate) filled: Filled,
 }
 
@@ -74,14 +74,6 @@ impl<'a> Filling<'a> {
     pub(crate) fn new(dir: Borrowed<'a>, files: &'a Files) -> Self {
         let (tree, buffer, piece) = (Tree::new(dir), PlaceBuffer::new(), piece(files));
         Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
-    }
-
-    pub(crate) fn starting_at(dir: Borrowed<'a>, files: &'a Files, first: u64) -> Self {
-        Self { next: first, ..Self::new(dir, files) }
-    }
-
-    pub(crate) fn done(&self) -> u64 {
-        self.next
     }
 
     pub(crate) fn to(
@@ -162,7 +154,6 @@ pub(super) enum Found {
     Whole,
     CutShort,
     Other,
-    /// This many leading bytes of the path name something that is not a directory of the tree.
     InTheWay(usize),
 }
 
@@ -300,8 +291,8 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// Ours at most if it has no other hard link, is not guarded and belongs to the current user. It is completed
-/// only if its bytes begin the intended content.
+/// Ours at most if it has one hard link, is not guarded and is the current user's. Completed only if its bytes
+/// begin the intended content.
 fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == os::own_user()
 }

@@ -1,5 +1,4 @@
-//! Data sets: names, paths, sizes and contents of files computed from a seed and an index ([`Files`]), and
-//! directories filled with them. Nothing is stored per file.
+//! Data sets: names, paths, sizes and contents computed from a seed and an index ([`Files`]), and directories filled with them.
 
 mod content;
 mod dry_run;
@@ -19,20 +18,18 @@ use megadir_stats::permutation::SplitMix64;
 
 use crate::control::words;
 
-pub use crate::dataset::places::LEVELS_MAX;
-pub use crate::dataset::places::{Place, PlaceBuffer};
-pub use crate::dataset::syntax::{Chosen, names_of};
 pub use content::Content;
 pub use dry_run::rehearse;
 pub use files::Files;
 pub(crate) use fill::Filling;
 pub use fill::fill;
 pub use names::{NAME_BYTES_MAX, Names};
-pub use places::Directories;
+pub use places::{Directories, LEVELS_MAX, Place, PlaceBuffer};
 pub use profile::{Look, LookError, look_at};
 pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
 pub use syntax::{
-    CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
+    CONTENTS, Chosen, SIZE_LAWS, names_of, parse_content, parse_sizes, parse_spread, write_content,
+    write_sizes, write_spread,
 };
 
 const TAKEN_NAMES_MAX: usize = 5;

@@ -65,8 +65,7 @@ impl Names {
         }
     }
 
-    /// `number` is the file's number in its directory. Names by length differ only there, so they can be
-    /// short.
+    /// `number` is the file's number in its directory. Names by length differ only there, so they can be short.
     pub(super) fn write_in<'a>(
         &self,
         number: u64,

@@ -30,10 +30,10 @@ impl Places {
             }
             Spread::PerDirectory { files } => Ok(Self::PerDirectory(*files)),
             Spread::Shape { levels } => match Shape::new(levels) {
-                Ok(shape) if shape.files() == entries => Ok(Self::Shape(shape)),
+                Ok(shape) if shape.files == entries => Ok(Self::Shape(shape)),
                 Ok(shape) => contradiction(format!(
                     "the shape has {} files, but {entries} were requested",
-                    shape.files()
+                    shape.files
                 )),
                 Err(reason) => contradiction(reason),
             },
@@ -184,8 +184,7 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
     }
 }
 
-/// The longest path of a file, bytes: for shapes, 48 directories of `d` and 20 digits; layouts have shorter
-/// paths.
+/// The longest path of a file, bytes: for shapes, 48 directories of `d` and 20 digits; layouts have shorter paths.
 pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
 #[derive(Clone)]
 pub struct PlaceBuffer {
@@ -318,10 +317,6 @@ impl Shape {
             shape.levels.push(first);
         }
         Ok(shape)
-    }
-
-    pub(super) fn files(&self) -> u64 {
-        self.files
     }
 
     pub(super) fn directories(&self) -> u64 {

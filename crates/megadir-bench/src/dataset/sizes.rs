@@ -1,5 +1,4 @@
-//! Size of the n-th file, computed from the seed. Log-normal: Crow and Shimizu, *Lognormal Distributions*,
-//! chapter 1.
+//! Size of the n-th file, computed from the seed. Log-normal: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
 
 use megadir_record::SizeLaw;
 use megadir_stats::permutation::SplitMix64;

@@ -25,8 +25,7 @@ pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
 
 const SIGMA: f64 = 1.0;
 
-/// Parses e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: the mistake and the allowed
-/// values, in one line.
+/// Parses e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: the mistake and the allowed values, in one line.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let sizes = match text.split_once(':') {
         None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {

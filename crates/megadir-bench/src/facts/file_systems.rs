@@ -2,14 +2,12 @@
 
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::Dir;
-use megadir_record::CacheState;
+use megadir_record::{CacheState, FsId, LabFileSystem};
 use rustix::fs::FileType;
 
-use super::LabFacts;
-use super::backend_facts_below;
+use super::{LabFacts, backend_facts_below};
 use crate::cache::{cache_facts, is_memory};
 use crate::control::RunControl;
 use crate::host;
@@ -20,16 +18,13 @@ use crate::request::{Backing, CacheFact, FileSystemFact, FoundFileSystem};
 /// Left free on the file system of the images, bytes: the lab refuses to use it.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Makes and mounts a small image of each file system below `directory`; a device is only asked for its size.
-/// The calling thread enters a mount namespace and stays in it ([`Lab::open`]). Fails only if all file
-/// systems fail.
+/// Makes and mounts a small image of each file system below `directory`; a device is only asked for its size. The calling
+/// thread enters a mount namespace and stays in it ([`Lab::open`]). Fails only if all file systems fail.
 pub fn file_system_facts(
     directory: &Path,
     asked: &[(Spec, Option<&Path>)],
-    stop: &AtomicBool,
-    heartbeat: &AtomicU64,
+    control: RunControl<'_>,
 ) -> Result<LabFacts, LabError> {
-    let control = RunControl { stop, heartbeat };
     let specs: Vec<Spec> = asked.iter().map(|(spec, _)| spec.clone()).collect();
     let lab = Lab::open(directory, control)?;
     let probed = lab::probe(&lab, &specs, control, look);
@@ -45,42 +40,35 @@ pub fn file_system_facts(
             None if fact.spec.entry.in_memory() => Backing::Memory { bytes_max: memory_bytes / 2 },
             None => Backing::Image,
         };
-        let found = match (fact.proven, looked) {
-            (Some(proven), Some(Ok(looked))) => Ok(FoundFileSystem {
-                label: proven.label,
-                kind: spec.entry.kind.to_owned(),
-                driver: proven.driver,
-                mount_options: spec.mount_options().join(","),
-                tool: proven.tool,
-                backing,
-                backends: looked.backends,
-                methods: looked.methods,
-                caches: match &never_cold {
-                    Some(reason) if device.is_none() => without_cold(looked.caches, reason),
-                    _ => looked.caches,
-                },
-            }),
-            (_, Some(Err(reason))) => Err(reason),
-            (_, _) => Err(fact.unavailable.unwrap_or_else(|| "it could not be examined".into())),
-        };
+        let looked = looked
+            .unwrap_or_else(|| Err(fact.unavailable.unwrap_or_else(|| "it could not be examined".into())));
+        let found = looked.map(|found| FoundFileSystem {
+            caches: match &never_cold {
+                Some(reason) if device.is_none() => without_cold(found.caches, reason),
+                _ => found.caches,
+            },
+            backing,
+            ..found
+        });
         file_systems.push(FileSystemFact { name: spec.to_string(), spec: Some(spec.clone()), found });
     }
     Ok(LabFacts { file_systems, room_bytes: room_bytes(directory)? })
 }
 
-struct Looked {
-    backends: Vec<crate::request::BackendFact>,
-    methods: Vec<crate::method::MethodFact>,
-    caches: Vec<CacheFact>,
-}
-
-fn look(mounted: &Mounted) -> Result<Looked, String> {
+fn look(mounted: &Mounted) -> Result<FoundFileSystem, String> {
     let directory = Dir::open(mounted.path()).map_err(|error| error.to_string())?;
     let cache = |fact: CacheFact| match fact.state {
         CacheState::FsCold => CacheFact { unavailable: mounted.keeps_content().err(), ..fact },
         CacheState::Warm | CacheState::Unseen | CacheState::DataCold | CacheState::VfsCold => fact,
     };
-    Ok(Looked {
+    let LabFileSystem { label, kind, driver, tool, .. } = mounted.describe(FsId(0));
+    Ok(FoundFileSystem {
+        label,
+        kind,
+        driver,
+        mount_options: mounted.spec().mount_options().join(","),
+        tool,
+        backing: Backing::Image,
         backends: backend_facts_below(&directory),
         methods: method_facts(&directory),
         caches: cache_facts(&directory).into_iter().map(cache).collect(),

@@ -15,8 +15,6 @@ use crate::request::{BackendFact, Backing, FileSystemFact, FoundFileSystem};
 
 #[cfg(target_os = "linux")]
 pub use file_systems::file_system_facts;
-#[cfg(not(target_os = "linux"))]
-pub use unsupported::file_system_facts;
 
 #[derive(Debug)]
 pub struct LabFacts {
@@ -30,9 +28,8 @@ pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
     facts(directory, |backend| backend.probe(directory).err().map(|error| error.reason()))
 }
 
-/// Capabilities of every backend on directories that will be made below `directory`. ext4 indexes a directory
-/// when it outgrows a block, so threaded backends are not probed on the small parent; the run probes the real
-/// directories.
+/// Capabilities of every backend on directories that will be made below `directory`. ext4 indexes a directory when it outgrows
+/// a block, so threaded backends are not probed on the small parent; the run probes the real directories.
 pub fn backend_facts_below(directory: &Dir) -> Vec<BackendFact> {
     let splits = policy::row(directory.file_system()).split_from_bytes.is_some();
     facts(directory, |backend| {
@@ -83,28 +80,15 @@ fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod unsupported {
-    //! Systems without a lab.
-
-    use std::path::Path;
-    use std::sync::atomic::{AtomicBool, AtomicU64};
-
-    use super::LabFacts;
-    use crate::lab::{LINUX_ONLY, LabError, Spec};
-    use crate::request::FileSystemFact;
-
-    pub fn file_system_facts(
-        _directory: &Path,
-        asked: &[(Spec, Option<&Path>)],
-        _stop: &AtomicBool,
-        _beat: &AtomicU64,
-    ) -> Result<LabFacts, LabError> {
-        let gone = || Err(LINUX_ONLY.to_owned());
-        let fact = |(spec, _): &(Spec, Option<&Path>)| FileSystemFact {
-            name: spec.to_string(),
-            spec: Some(spec.clone()),
-            found: gone(),
-        };
-        Ok(LabFacts { file_systems: asked.iter().map(fact).collect(), room_bytes: 0 })
-    }
+pub fn file_system_facts(
+    _directory: &Path,
+    asked: &[(crate::lab::Spec, Option<&Path>)],
+    _control: crate::control::RunControl<'_>,
+) -> Result<LabFacts, crate::lab::LabError> {
+    let fact = |(spec, _): &(crate::lab::Spec, Option<&Path>)| FileSystemFact {
+        name: spec.to_string(),
+        spec: Some(spec.clone()),
+        found: Err(crate::lab::LINUX_ONLY.to_owned()),
+    };
+    Ok(LabFacts { file_systems: asked.iter().map(fact).collect(), room_bytes: 0 })
 }

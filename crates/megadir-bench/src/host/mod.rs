@@ -1,5 +1,4 @@
-//! Description of the machine for readers of a record. An unreadable value is `None` or `unknown`, never
-//! guessed.
+//! Description of the machine for readers of a record. An unreadable value is `None` or `unknown`, never guessed.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -55,8 +54,7 @@ pub(crate) const TICK_NS: u64 = 10_000_000;
 const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 
-/// Checks before the run whether the machine is quiet enough. Each threshold is where the effect starts to
-/// matter for blocks of a few milliseconds.
+/// Checks whether the machine is quiet enough. Thresholds are where an effect starts to matter for blocks of a few milliseconds.
 pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     let before = stolen_ticks();
@@ -84,46 +82,42 @@ pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
 
 fn standing(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
+    let mut note = |kind: NoteKind, text: String| notes.push(kind.note(text));
     if let Some(version) = &machine.wine {
-        notes.push(
-            NoteKind::Wine
-                .note(format!("this ran under Wine {version}, so the results do not hold for Windows")),
+        note(
+            NoteKind::Wine,
+            format!("this ran under Wine {version}, so the results do not hold for Windows"),
         );
     }
     let pressure = &machine.pressure;
     let processors = f64::from(machine.processors);
     if let Some(load) = pressure.load_1m.filter(|load| *load > 0.25 * processors) {
-        notes.push(
-            NoteKind::Load
-                .note(format!("the load was {load:.2} on {processors} processors over the last minute")),
-        );
+        let text = format!("the load was {load:.2} on {processors} processors over the last minute");
+        note(NoteKind::Load, text);
     }
     if let Some(percent) = pressure.others_busy_percent.filter(|percent| *percent > OTHERS_PERCENT_MAX) {
-        notes.push(NoteKind::Load.note(format!(
+        let text = format!(
             "other processes used {percent:.0} % of the time of {processors} processors during 200 ms before the run"
-        )));
+        );
+        note(NoteKind::Load, text);
     }
     let stalls =
         [("the processor", pressure.cpu_some_10s_percent), ("input or output", pressure.io_some_10s_percent)];
     for (what, percent) in stalls {
         if let Some(percent) = percent.filter(|percent| *percent > 2.0) {
-            notes.push(
-                NoteKind::Pressure
-                    .note(format!("some task waited for {what} in {percent:.1} % of the last 10 s")),
-            );
+            let text = format!("some task waited for {what} in {percent:.1} % of the last 10 s");
+            note(NoteKind::Pressure, text);
         }
     }
     if let Some(governor) = machine.governor.as_deref().filter(|governor| *governor != "performance") {
-        notes.push(NoteKind::Governor.note(format!("the processor's frequency is governed by `{governor}`")));
+        note(NoteKind::Governor, format!("the processor's frequency is governed by `{governor}`"));
     }
     if let Some(plan) = machine.power_plan.as_deref().filter(|plan| !FULL_SPEED.contains(plan)) {
-        notes.push(NoteKind::Governor.note(format!("the power plan is `{plan}`")));
+        note(NoteKind::Governor, format!("the power plan is `{plan}`"));
     }
     if let Some(dirty) = pressure.dirty_bytes.filter(|dirty| *dirty > 64 << 20) {
-        notes.push(
-            NoteKind::DirtyPages
-                .note(format!("{} MiB of dirty pages were waiting to be written", dirty >> 20)),
-        );
+        let text = format!("{} MiB of dirty pages were waiting to be written", dirty >> 20);
+        note(NoteKind::DirtyPages, text);
     }
     notes
 }

@@ -9,7 +9,7 @@ use megadir_sys::windows::disk::Disk;
 use megadir_sys::windows::service::{Services, State};
 use megadir_sys::windows::system::{self, ProcessorTimes};
 use megadir_sys::windows::{facts, volume_settings};
-use windows_registry::{Key, LOCAL_MACHINE};
+use windows_registry::LOCAL_MACHINE;
 
 use super::Program;
 use super::words::{self, Runs};
@@ -83,12 +83,6 @@ fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
     let all = after.all.checked_sub(before.all).filter(|all| *all > 0)?;
     let idle = after.idle.checked_sub(before.idle)?.min(all);
     Some(100.0 * (all - idle) as f64 / all as f64)
-}
-
-#[expect(dead_code, reason = "for file systems in memory, which cannot be created here")]
-pub(crate) fn available_bytes() -> Option<u64> {
-    let limit = system::job_limits().memory_bytes;
-    Some(system::memory()?.available_bytes.min(limit.unwrap_or(u64::MAX)))
 }
 
 pub(crate) fn is_virtual() -> bool {
@@ -209,17 +203,13 @@ fn setting(name: &str) -> Option<String> {
     number(FILE_SYSTEM, name).map(|value| format!("{name} = {value:#x}"))
 }
 
-fn key(path: &str) -> Option<Key> {
-    LOCAL_MACHINE.open(path).ok()
-}
-
 fn text(path: &str, name: &str) -> Option<String> {
-    let text = key(path)?.get_string(name).ok()?;
+    let text = LOCAL_MACHINE.open(path).ok()?.get_string(name).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn number(path: &str, name: &str) -> Option<u32> {
-    key(path)?.get_u32(name).ok()
+    LOCAL_MACHINE.open(path).ok()?.get_u32(name).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Builder for the arms of a plan: one for each distinct piece of work. An arm that several groups need runs
-//! once a round and belongs to all of them.
+//! Builder for the arms of a plan: one for each distinct piece of work, which may belong to several groups.
 
 use megadir_record::{
     Arm, ArmId, Axes, CacheState, Data, DataId, DataSource, Group, GroupRule, Made, Note, Operation, Pair,
@@ -51,8 +50,7 @@ impl<'a> Arms<'a> {
         join(&mut self.planned, id, group);
     }
 
-    /// Data set of `entries` created files, added if necessary. `None` on the user's own directory, which has
-    /// a single size.
+    /// Data set of `entries` created files, added if necessary. `None` on the user's own directory, which has a single size.
     pub(crate) fn data_of(&mut self, entries: u64) -> Option<DataId> {
         let made = self.data[0].source.made()?.clone();
         if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
@@ -67,7 +65,6 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Data sets from the smallest to the largest.
     pub(crate) fn ascending(&self) -> Vec<(u64, DataId)> {
         let mut sets: Vec<(u64, DataId)> = self.data.iter().map(|data| (data.entries, data.id)).collect();
         sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
@@ -109,7 +106,8 @@ impl<'a> Arms<'a> {
         }
     }
 
-    pub(crate) fn pairs(&mut self, name: &str, title: &str, pairs: Vec<Pair>) {
+    pub(crate) fn pairs(&mut self, name: &str, title: &str, pairs: impl IntoIterator<Item = Pair>) {
+        let pairs = pairs.into_iter().collect();
         add_pairs(&mut self.planned, &mut self.groups, (name, title), pairs);
     }
 
@@ -181,7 +179,6 @@ fn join(arms: &mut [Arm], id: ArmId, group: &str) {
     }
 }
 
-/// Adds a group of pairs, if there are any.
 pub(crate) fn add_pairs(
     arms: &mut [Arm],
     groups: &mut Vec<Group>,

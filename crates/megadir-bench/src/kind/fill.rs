@@ -29,7 +29,6 @@ pub struct FillSpec {
     pub title: String,
     pub buckets: u32,
     pub sync: SyncPolicy,
-    /// Workers that fill the directory together.
     #[serde(skip, default = "one")]
     pub workers: Workers,
 }
@@ -107,7 +106,6 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
     let pairs = larger.iter().flat_map(|&(entries, create, remove)| {
         [pair("creating", entries, create, created), pair("removing", entries, remove, removed)]
     });
-    let pairs = pairs.collect();
     arms.pairs("population", "Is creating or removing a file slower among many files?", pairs);
 }
 

@@ -88,12 +88,10 @@ pub(crate) fn layouts(
     let pair = |variant: &Variant, at: &str, arm, to| Pair::new(&variant.name, &flat.name, at, (arm, to));
     let written =
         others.iter().map(|(variant, arm)| pair(variant, "writing all files", arm.create, base.create));
-    let written = written.collect();
     arms.pairs("write", "Does the layout affect writing?", written);
     for (place, order) in spec.read_orders.iter().enumerate() {
         let at = format!("reading all files{}", order_words(*order));
         let read = others.iter().map(|(variant, arm)| pair(variant, &at, arm.read[place], base.read[place]));
-        let read = read.collect();
         let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
         arms.pairs(&group, &format!("Does the layout affect reading{}?", order_words(*order)), read);
     }
@@ -102,7 +100,6 @@ pub(crate) fn layouts(
     let walked = others.iter().filter_map(|(variant, arm)| {
         Some(pair(variant, "listing and looking at all files", arm.walk?, base.walk?))
     });
-    let walked = walked.collect();
     arms.pairs("walk", "Does the layout affect walking all files?", walked);
     for arm in all.iter().filter_map(|(_, arm)| arm.make_directories) {
         arms.join(arm, "write");

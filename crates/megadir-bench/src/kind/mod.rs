@@ -1,6 +1,5 @@
-//! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), traits, blocks
-//! (`run.rs`). A new kind is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know
-//! no rounds, clocks or records.
+//! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), traits, blocks (`run.rs`). A new kind
+//! is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know no rounds, clocks or records.
 
 pub(crate) mod arms;
 pub(crate) mod command;
@@ -55,21 +54,15 @@ pub(crate) use stat_all::Expected;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// Listing: `[baseline]` and groups.
     List(ListSpec),
-    /// Name look-ups: `[lookup]`.
     Lookup(LookupSpec),
-    /// Attributes of all files: `[attributes]`.
     StatAll(StatAllSpec),
-    /// Attributes of some files by name: `[ask]`.
     StatSome(StatSomeSpec),
     Fill(FillSpec),
-    /// Filling until a file is refused: `[refusal]`.
     FillUntilFull(FillUntilFullSpec),
     Layout(LayoutSpec),
     SmallFiles(SmallFilesSpec),
     Remove(RemoveSpec),
-    /// Running any program: `[command]`.
     Command(CommandSpec),
 }
 
@@ -159,8 +152,7 @@ pub(crate) trait Workload {
     /// Work that times single operations uses the stopwatch, which is empty at the start.
     fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError>;
 
-    /// Resources of the last block, if the caller cannot measure them: the work paused, or ran in other
-    /// processes.
+    /// Resources of the last block, if the caller cannot measure them: the work paused, or ran in other processes.
     fn usage(&mut self) -> Option<BlockUsage> {
         None
     }
@@ -194,7 +186,6 @@ impl BlockUsage {
     }
 }
 
-/// As processes and ranks report it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Usage")]
 pub(crate) struct UsageFields {
@@ -216,7 +207,6 @@ pub(crate) struct BlockKey {
 }
 
 impl BlockKey {
-    /// For trials.
     pub(crate) const FIRST: Self =
         Self { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false, salt: 0 };
 
@@ -247,7 +237,6 @@ pub(crate) fn workload<'a>(
     })
 }
 
-/// Work of this process.
 fn own_workload<'a>(
     plan: &Plan,
     planned: &Arm,
@@ -300,7 +289,6 @@ pub(crate) fn name_source(
     }
 }
 
-/// `entries` is the number of the work's data set.
 pub(crate) fn traits(work: &Work, entries: u64) -> Traits {
     match work {
         Work::List { threads, stages, .. } => list::traits(*threads, stages, entries),
@@ -332,8 +320,7 @@ pub(crate) fn repeat(
     Ok(counted.unwrap_or_default())
 }
 
-/// Hash of an entry's name; a directory's hashes are added, in any order. 2.2 ns for 32 bytes on a virtual
-/// Xeon, where reading an entry takes about 170 ns.
+/// Hash of a name; those of a directory are added, in any order. 2.2 ns for 32 bytes; reading an entry takes about 170 ns.
 #[inline]
 pub(crate) fn name_hash(name: &[u8]) -> u64 {
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -374,14 +361,12 @@ pub(crate) mod cost {
     pub(crate) const ASK_NS: u64 = 1_200;
 }
 
-/// Properties of a piece of work that the plan and the run need before its workload exists. Each kind's file states its
-/// own, so that plan and run know no kind.
+/// Properties of a piece of work that are needed before its workload exists. Each kind states its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
     /// Duration of a block in a warm cache, nanoseconds: an order of magnitude.
     pub(crate) block_ns: u64,
-    /// Operations of a block after a drop of caches, because a repeated one would be warm; `None` if the work
-    /// has a fixed number.
+    /// Operations of a block after a drop of caches, as a repeated one would be warm; `None` if the work has a fixed number.
     pub(crate) cold_operations: Option<u64>,
     /// Number of names that the work draws from the directory; `None` if it needs no names.
     pub(crate) names: Option<usize>,

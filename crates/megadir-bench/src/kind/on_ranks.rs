@@ -153,7 +153,7 @@ fn run(
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     stopwatch.set_rate(rate_per_s);
     // Also if the directory cannot be opened: the others wait there.
-    ranks.barrier().map_err(failed)?;
+    ranks.world.barrier().map_err(failed)?;
     let directory = directory?;
     let block = WorkBlock { directory: &directory, key, operations, control };
     let (before, start_ns) = (process_usage(), monotonic_ns());
@@ -191,12 +191,12 @@ pub fn serve_rank(
             }
             Instruction::Run { .. } => {
                 // The others wait there.
-                ranks.barrier()?;
+                ranks.world.barrier()?;
                 failed(io::Error::other("the block was not set up")).into()
             }
             Instruction::Teardown { .. } => Said::Ready,
             Instruction::End { code } => {
-                ranks.leave()?;
+                ranks.world.finish()?;
                 return Ok(code);
             }
         };
@@ -208,7 +208,6 @@ pub fn serve_rank(
 /// Whole blocks of a rank other than 0.
 #[derive(Default)]
 struct Blocks {
-    /// Names of the last directory.
     drawn: Option<(Drawn, NameSource)>,
 }
 

@@ -110,8 +110,7 @@ pub(crate) fn small_files(
     let mut all = Vec::new();
     for &count in &spec.workers {
         for host in hosts(spec, states) {
-            // Every cache state has an A/A comparison on its own files: caches below the guest still hold
-            // files that were read a moment ago.
+            // Each cache state has an A/A comparison on its own files: caches below the guest hold files that were just read.
             let cold = host.state.is_some_and(|had| had.state.is_cold());
             let is_baseline = count == fewest && (host.place == 0 || cold);
             let role = if is_baseline { Role::Baseline } else { Role::Arm };

@@ -152,8 +152,7 @@ impl Workload for Ask<'_> {
         for _ in 0..operations {
             let drawn = Permutation::new(self.source.entries(), random.next_u64());
             for index in (0..self.files).filter_map(|rank| drawn.get(rank)) {
-                let name = self.source.name(Presence::Present, index, self.seed);
-                system::push(&mut self.names, &name)?;
+                system::push(&mut self.names, &self.source.name(Presence::Present, index, self.seed))?;
             }
         }
         Ok(())
@@ -271,7 +270,6 @@ mod windows {
             Ok(Self { prefix: ground.len(), path: ground })
         }
 
-        /// `true` if all attributes of the first name were reported; `None` without a name.
         #[inline]
         pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
             let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };

@@ -26,9 +26,7 @@ pub use megadir_lab::{Backing, Changes, Entry, FILE_SYSTEMS, LABEL, LabError, Sp
 #[cfg(target_os = "linux")]
 pub use megadir_lab::{Cold, Mounted};
 #[cfg(target_os = "linux")]
-pub use open::Lab;
-#[cfg(target_os = "linux")]
-pub use open::{facts, probe, survey};
+pub use open::{Lab, facts, probe, survey};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use unsupported::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]

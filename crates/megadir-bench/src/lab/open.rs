@@ -5,7 +5,6 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Weak};
 
 use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, make_image, missing, mount, tool};
@@ -27,9 +26,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Enters a mount namespace, in which the calling thread stays, and removes leftovers of killed runs.
-    /// Errors: [`LabError::Privileges`] if the caller may not mount, [`LabError::Failed`] if the directory is
-    /// unusable.
+    /// Enters a mount namespace, in which the calling thread stays, and removes leftovers of killed runs. Errors:
+    /// [`LabError::Privileges`] if the caller may not mount, [`LabError::Failed`] if the directory is unusable.
     pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
         mount::enter_namespace()?;
         let doing = || format!("use '{}'", directory.display());
@@ -59,8 +57,7 @@ impl Lab {
         }
         let disk = self.disk(spec, backing, workspace, control)?;
         let name = format!("fs{}", self.made.replace(self.made.get() + 1));
-        let point = workspace.data_directory(&name).map_err(LabError::failed("create a mount point"))?;
-        drop(point);
+        workspace.data_directory(&name).map(drop).map_err(LabError::failed("create a mount point"))?;
         Mounted::make(spec, backing, disk, (workspace, workspace.path()), &name, control)
     }
 
@@ -89,8 +86,7 @@ impl Lab {
         }
     }
 
-    /// Checks that [`Lab::open`] and [`Lab::make`] could make these file systems in this order; writes
-    /// nothing.
+    /// Checks that [`Lab::open`] and [`Lab::make`] could make these file systems in this order; writes nothing.
     pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
         if !mount::may_mount() {
             return Err(LabError::Privileges);
@@ -113,8 +109,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Removes the lab's directory; unmount its file systems first. If something is still mounted in it, the
-    /// next run removes it.
+    /// Removes the lab's directory; unmount its file systems first. If one is still mounted, the next run removes it.
     pub fn close(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.remove(control)
     }
@@ -137,8 +132,8 @@ impl Drop for Lab {
 /// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Calls `look` on a small mounted image of each file system; an unavailable one has the reason in its
-/// [`Fact`]. Fails only if interrupted or if unmounting fails.
+/// Calls `look` on a small mounted image of each file system; otherwise its [`Fact`] has the reason. Fails if interrupted, or
+/// if unmounting fails.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
@@ -183,13 +178,7 @@ pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabEr
 }
 
 /// Mounts images below `directory` if the caller may, otherwise looks for drivers and programs.
-pub fn survey(
-    directory: &Path,
-    specs: &[Spec],
-    stop: &AtomicBool,
-    heartbeat: &AtomicU64,
-) -> Result<Survey, LabError> {
-    let control = RunControl { stop, heartbeat };
+pub fn survey(directory: &Path, specs: &[Spec], control: RunControl<'_>) -> Result<Survey, LabError> {
     let lab = match Lab::open(directory, control) {
         Ok(lab) => lab,
         Err(LabError::Privileges) => {

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir_record::{FsId, LabFileSystem};
 
@@ -89,11 +88,6 @@ impl Mounted {
     }
 }
 
-pub fn survey(
-    _directory: &Path,
-    _specs: &[Spec],
-    _stop: &AtomicBool,
-    _beat: &AtomicU64,
-) -> Result<Survey, LabError> {
+pub fn survey(_directory: &Path, _specs: &[Spec], _control: RunControl<'_>) -> Result<Survey, LabError> {
     refused()
 }

@@ -1,6 +1,5 @@
-//! The measurement loop for single operations. Each is timed by one read of a cycle counter after it: its end
-//! is the start of the next. Ticks go into a log-linear histogram; the loop makes no allocation and no system
-//! call.
+//! The measurement loop for single operations. Each is timed by one read of a cycle counter after it: its end is the start of
+//! the next. Ticks go into a log-linear histogram; the loop makes no allocation and no system call.
 //!
 //! | loop | measured time of an operation |
 //! |---|---|
@@ -15,8 +14,7 @@ use std::time::Duration;
 
 use megadir_sys::clock::{cycles, invariant_counter, monotonic_ns};
 
-pub use crate::measure::self_check::{NullCost, null_loop, null_loop_untimed};
-pub use self_check::self_check;
+pub use self_check::{NullCost, null_loop, null_loop_untimed, self_check};
 pub use stopwatch::Stopwatch;
 
 pub trait Ticks: Copy {

@@ -31,7 +31,7 @@ pub fn self_check<E>(
 ) -> Result<SelfCheck, E> {
     let mut stopwatch = Stopwatch::new(calibration);
     let delays = delays(&mut stopwatch);
-    let pairs = pairs(&mut stopwatch, operation, between, seed)?;
+    let (operations, untimed_ns, timed_ns, accounted) = pairs(&mut stopwatch, operation, between, seed)?;
     Ok(SelfCheck {
         cycle_counter: calibration.ns_per_tick.is_some(),
         ns_per_tick: stopwatch.ns_per_tick(),
@@ -40,10 +40,10 @@ pub fn self_check<E>(
             None => timer_ns(Clock),
         },
         null_loop_ns: null_loop(calibration, NULL_OPERATIONS).ns_per_operation,
-        operations: pairs.operations,
-        untimed_ns: pairs.untimed_ns,
-        timed_ns: pairs.timed_ns,
-        accounted: pairs.accounted,
+        operations,
+        untimed_ns,
+        timed_ns,
+        accounted,
         delays,
     })
 }
@@ -56,12 +56,8 @@ fn timer_ns<T: Ticks>(ticks: T) -> f64 {
     (monotonic_ns() - start) as f64 / READS as f64
 }
 
-struct Pairs {
-    operations: u64,
-    untimed_ns: Vec<u64>,
-    timed_ns: Vec<u64>,
-    accounted: f64,
-}
+/// Operations of a block, its times without and with timing, and the accounted part of the latter.
+type Pairs = (u64, Vec<u64>, Vec<u64>, f64);
 
 fn pairs<E>(
     stopwatch: &mut Stopwatch,
@@ -97,7 +93,7 @@ fn pairs<E>(
     }
     let wall_ns: u64 = timed_ns.iter().sum();
     let told_ns = stopwatch.told_ticks() as f64 * stopwatch.ns_per_tick();
-    Ok(Pairs { operations, untimed_ns, timed_ns, accounted: told_ns / wall_ns.max(1) as f64 })
+    Ok((operations, untimed_ns, timed_ns, told_ns / wall_ns.max(1) as f64))
 }
 
 #[inline]

@@ -35,12 +35,10 @@ impl Stopwatch {
         self.rate_per_s = rate_per_s;
     }
 
-    #[must_use]
     pub fn rate_per_s(&self) -> Option<u64> {
         self.rate_per_s
     }
 
-    #[must_use]
     pub fn calibration(&self) -> Calibration {
         self.calibration
     }
@@ -152,8 +150,7 @@ impl Stopwatch {
         Ok(sum)
     }
 
-    /// Counts the part of `worked_ns` outside operations as gaps. At a rate, times include waiting, so the
-    /// gaps stay the idle time.
+    /// Counts the part of `worked_ns` outside operations as gaps. At a rate, times include waiting: gaps stay the idle time.
     pub fn close(&mut self, worked_ns: u64) {
         if self.rate_per_s.is_some() {
             return;
@@ -189,7 +186,6 @@ impl Stopwatch {
         true
     }
 
-    #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         Some(Latency {
             sub_buckets: SUB_BUCKETS as u32,
@@ -203,17 +199,14 @@ impl Stopwatch {
         })
     }
 
-    #[must_use]
     pub fn told_ticks(&self) -> u128 {
         self.histogram.sum() + u128::from(self.gap_ticks)
     }
 
-    #[must_use]
     pub fn histogram(&self) -> &Histogram {
         &self.histogram
     }
 
-    #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         self.calibration.ns_per_tick.unwrap_or(1.0)
     }
@@ -259,12 +252,10 @@ mod tests {
             let elapsed_ns = (monotonic_ns() - start) as f64;
             let latency = stopwatch.latency().unwrap();
             assert_eq!((latency.operations(), latency.since), (1000, Since::Start));
-            // Ten of a thousand take 0.2 ms. Other operations may be interrupted, but none of the ten can be
-            // shorter.
+            // Ten of a thousand take 0.2 ms. Other operations may be interrupted, but none of the ten can be shorter.
             assert!(quantile_ns(&stopwatch, 0.9901) >= 199_000.0, "{}", quantile_ns(&stopwatch, 0.9901));
             assert!(quantile_ns(&stopwatch, 0.5) < 100_000.0);
-            // Ten stalls of 0.2 ms are 2 ms: at least one call, and no two calls closer together than the
-            // interval.
+            // Ten stalls of 0.2 ms are 2 ms: at least one call, and no two calls closer together than the interval.
             let turns_max = 1.01 * elapsed_ns / LOOK_NS;
             assert!(turns >= 1 && f64::from(turns) <= turns_max, "{turns} {turns_max}");
         }

@@ -137,10 +137,6 @@ pub(crate) fn status(at: Borrowed<'_>, path: impl Arg) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
-    Ok(status_from(&rustix::fs::fstat(open.at())?))
-}
-
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     Ok(use_from(&rustix::fs::fstat(open.at())?))
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 
 use megadir::{Dir, FileType};
 
-use crate::control::{RunControl, Stopped, WRITING_BACK, marked};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
@@ -40,8 +40,7 @@ pub(crate) struct Status {
     pub(crate) links: u64,
     pub(crate) identity: (u64, u64),
     pub(crate) owner: Option<u32>,
-    /// Must not be written whatever the permissions: read-only on Windows, or a reparse point, opened here
-    /// without its filter.
+    /// Must not be written whatever the permissions: read-only on Windows, or a reparse point, opened here without its filter.
     pub(crate) guarded: bool,
 }
 
@@ -74,27 +73,28 @@ pub(crate) fn each_entry(
     Ok(())
 }
 
-/// Like [`each_entry`], with regular checks whether the run is to end. The inner result is the listing's.
+/// Like [`each_entry`], with regular checks whether the run is to end; `stage` is that of errors of the listing.
 pub(crate) fn each_entry_of_run(
     directory: Borrowed<'_>,
-    control: RunControl<'_>,
-    each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,
-) -> Result<io::Result<()>, Stopped> {
-    let (mut seen, mut stopped) = (0_u32, None);
+    (stage, control): (&'static str, RunControl<'_>),
+    each: &mut impl FnMut(&[u8], FileType) -> Result<(), WorkError>,
+) -> Result<(), WorkError> {
+    let (mut seen, mut ended) = (0_u64, None);
     let listed = each_entry(directory, &mut |name, kind| {
-        seen = seen.wrapping_add(1);
-        if seen % 256 == 1
-            && let Err(error) = control.check()
-        {
-            stopped = Some(error);
-            return Err(ErrorKind::Interrupted.into());
-        }
-        each(name, kind)
+        let checked = control.check_every(256, seen).map_err(WorkError::from);
+        seen += 1;
+        checked.and_then(|()| each(name, kind)).map_err(|error| {
+            ended = Some(error);
+            ErrorKind::Interrupted.into()
+        })
     });
-    stopped.map_or(Ok(listed), Err)
+    ended.map_or_else(|| listed.map_err(WorkError::at(stage)), Err)
 }
 
-/// `None` if what was asked for does not exist.
+pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
+    use_of(open).map(|(status, _)| status)
+}
+
 pub(crate) fn if_there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
     match asked {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -11,10 +11,9 @@ use std::time::{Duration, SystemTime};
 
 use megadir::FileType;
 use megadir::directory_information::Found;
-use megadir_sys::windows::change;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::{Purpose, below};
-use megadir_sys::windows::{owner, volume, volume_settings};
+use megadir_sys::windows::{change, owner, volume, volume_settings};
 
 use super::{Access, Space, Status};
 
@@ -57,8 +56,7 @@ pub(crate) fn name(path: &CStr) -> &[u8] {
     path.to_bytes()
 }
 
-/// Passes on a path in UTF-16 with `\` between names. Refuses `\`, which is no separator here, and `:`, which
-/// would open a stream of a file.
+/// Passes on a path in UTF-16 with `\` between names. Refuses `\`, no separator here, and `:`, which opens a stream of a file.
 #[inline]
 fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
     if path.iter().any(|byte| matches!(byte, b'\\' | b':' | 0)) {
@@ -122,7 +120,6 @@ pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl AsRef<[u8]>) -> io
     open_below(at, name)
 }
 
-/// With its own read position.
 pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
     below(at, &[], Purpose::List)
 }
@@ -175,16 +172,12 @@ pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<(
 }
 
 pub(crate) fn status(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Status> {
-    status_of(&open(at, path.as_ref(), Purpose::Ask)?)
+    use_of_entry(at, path).map(|(status, _)| status)
 }
 
 #[inline]
 pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Facts> {
     wide(path.as_ref(), |path| facts::of_name(at, path))
-}
-
-pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
-    use_of(open).map(|(status, _)| status)
 }
 
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
@@ -271,8 +264,7 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     })
 }
 
-/// Opens the volume itself, which requires an administrator. Volumes that cannot be flushed return
-/// `Unsupported`.
+/// Opens the volume itself, which requires an administrator. Volumes that cannot be flushed return `Unsupported`.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     let unsupported = |reason: &str| io::Error::new(io::ErrorKind::Unsupported, reason);
     if facts::is_remote(at) {

@@ -1,8 +1,6 @@
-//! Aged directories as an axis: every arm that reads pre-made files gets a twin on a directory that once held
-//! more files. Pure.
+//! Aged directories as an axis: every arm that reads pre-made files gets a twin on a directory that once held more files. Pure.
 //!
-//! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks
-//! of many.
+//! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks of many.
 
 use megadir_record::{AGED_GROUP, Arm, ArmId, Axes, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
@@ -15,8 +13,8 @@ fn looks(work: &Work) -> bool {
     !matches!(work, Work::Files(_)) && work.leaves_all()
 }
 
-/// Adds the twins and their group. Errors: [`PlanError::Value`] if the study's arms make files themselves, if
-/// the directory is the user's own, or if there would be too many files.
+/// Adds the twins and their group. Errors: [`PlanError::Value`] if arms make files themselves, if the directory is the
+/// user's own, or if there would be too many files.
 pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let refuse =
         |value: &str, allowed: String| Err(PlanError::value("the age of directories", value, allowed));

@@ -45,7 +45,6 @@ pub fn estimate(plan: &Plan) -> Estimate {
     Estimate { inodes, space_bytes, ..whole }
 }
 
-/// Sum over file systems.
 pub(crate) fn estimate_on(plan: &Plan, file_systems: impl IntoIterator<Item = FsId>) -> Estimate {
     let each = file_systems.into_iter().map(|on| of_data(plan, &|data| data.on == Some(on)));
     each.fold(Estimate::default(), |sum, part| Estimate {
@@ -60,8 +59,7 @@ pub(crate) fn estimate_on(plan: &Plan, file_systems: impl IntoIterator<Item = Fs
 }
 
 impl Estimate {
-    /// Inodes and bytes of a file system on which everything that the arms make can stay: it may take three
-    /// quarters of the inodes and half of the space.
+    /// Inodes and bytes of a file system that keeps all that arms make: up to three quarters of the inodes, half of the space.
     pub(crate) fn with_kept(&self) -> (u64, u64) {
         let inodes = self.inodes.saturating_add(self.kept_inodes.saturating_mul(2));
         (inodes, self.space_bytes.saturating_add(self.kept_space_bytes.saturating_mul(5) / 2))

@@ -190,12 +190,10 @@ fn is_told_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
 }
 
 const SHARED_PARTS: u64 = 10;
-/// Enough for a file system's overhead, bytes: btrfs with 1 GiB, one sixth of it files, wrote six times as
-/// slowly as with 10 GiB.
+/// Enough for a file system's overhead, bytes: btrfs, one sixth of it files, wrote six times as slowly in 1 GiB as in 10 GiB.
 const ROOMY_BYTES: u64 = 8 << 30;
 
-/// Returns the file systems that do not fit, with the reason. Files that arms make stay until the end if
-/// there is space for images of that size.
+/// Returns the file systems that do not fit, with the reason. Images have room for the files of all rounds if there is space.
 fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
     let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, [of.id])).collect();
     let bytes = |place: usize, keeps: bool| {
@@ -295,8 +293,7 @@ fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> 
     all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
 }
 
-/// Larger devices are not reformatted before each life, bytes: writing the inode tables would take longer
-/// than the measurement.
+/// Larger devices are not reformatted before each life, bytes: writing the inode tables would take longer than the measurement.
 const DEVICE_BYTES_MAX: u64 = 64 << 30;
 
 /// Selects the file systems to reformat before each life; notes the ones that cannot be reformatted.

@@ -231,7 +231,7 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
     for data in &plan.data {
         let sets = trees(plan, data).map_err(|error| PlanError::Data { reason: error.to_string() })?;
         let Some(made) = data.source.made() else { continue };
-        let flat = sets.iter().all(|(below, files)| below.is_none() && files.is_flat());
+        let flat = are_flat(&sets);
         for planned in plan.arms.iter().filter(|planned| planned.data == data.id) {
             let name = &planned.name;
             let refuse = |reason: String| Err(PlanError::Data { reason });
@@ -319,11 +319,10 @@ pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Fil
 pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
     match data.source.made() {
         None => true,
-        Some(made) => {
-            let flat = |trees: Vec<(Option<String>, Files)>| {
-                trees.iter().all(|(below, files)| below.is_none() && files.is_flat())
-            };
-            made.when == When::BeforeRun && trees(plan, data).is_ok_and(flat)
-        }
+        Some(made) => made.when == When::BeforeRun && trees(plan, data).is_ok_and(|trees| are_flat(&trees)),
     }
+}
+
+fn are_flat(trees: &[(Option<String>, Files)]) -> bool {
+    trees.iter().all(|(below, files)| below.is_none() && files.is_flat())
 }

@@ -15,9 +15,7 @@ const ROUNDS_FEWEST: u32 = 6;
 const ROUNDS_FACTOR: u32 = 10;
 
 pub(super) fn stopping(request: &Request<'_>, rounds_of_study: u32) -> (u32, Stop) {
-    let Some(until) = request.until else {
-        return (request.rounds.unwrap_or(rounds_of_study), Stop::Rounds);
-    };
+    let Some(until) = request.until else { return (request.rounds.unwrap_or(rounds_of_study), Stop::Rounds) };
     let most = || rounds_of_study.saturating_mul(ROUNDS_FACTOR).clamp(ROUNDS_MIN, ROUNDS_MAX);
     let rounds = request.rounds.unwrap_or_else(most);
     let rounds_min = ROUNDS_MIN.min(rounds);

@@ -387,15 +387,13 @@ fn directories_inodes_and_blocks_of_data_sets_are_counted() {
     let (inodes, bytes) = needs(flat.clone(), 1_000_000);
     assert_eq!(inodes, 1_000_000);
     assert!((4_690_000_000..4_710_000_000).contains(&bytes), "{bytes}");
-    // S2 at its size: 65 792 directories more, and each of 65 536 leaves has 153 names of 88 bytes, which take
-    // 4 blocks.
+    // S2 at its size: 65 792 directories more, and each of 65 536 leaves has 153 names of 88 bytes, which take 4 blocks.
     let deep = Made { spread: Spread::Layout { layout: "prefix:2/2".into() }, ..flat.clone() };
     let (inodes, bytes) = needs(deep, 10_000_000);
     assert_eq!(inodes, 10_065_792);
     let leaves = 65_536 * 4 * 4096 + 256 * 4096 + inodes * 512;
     assert!((bytes - leaves).abs_diff(10_000_000 * 4096) < 1 << 20, "{bytes}");
-    // S5: 350 000 files of 50 kB on average in directories of 200. Each file wastes half a block, and sizes
-    // scatter.
+    // S5: 350 000 files of 50 kB on average in directories of 200. Each file wastes half a block, and sizes scatter.
     let sizes = SizeLaw::LogNormal { sigma: 1.0 };
     let spread = Spread::PerDirectory { files: 200 };
     let (inodes, bytes) = needs(Made { size_bytes: 50_000, sizes, spread, ..flat }, 350_000);

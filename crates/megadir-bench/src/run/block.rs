@@ -52,10 +52,10 @@ pub(crate) fn one(
     let arm = &plan.arms[block.arm.0 as usize];
     let distinct = arm.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct, salt: 0 };
-    works.intact.make_ready(arm.data, round_dirs.data_dirs())?;
+    works.intact.make_ready(arm.data, &mut round_dirs.data_dirs)?;
     let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
     let before = Before { plan, planned: arm, key, operations, control };
-    let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
+    let readied = works.caches.prepare(&mut **work, stopwatch, &before, &mut round_dirs.data_dirs);
     let directory = round_dirs.of(block.arm);
     let work_block = before.block_in(directory);
     stopwatch.clear();
@@ -74,10 +74,7 @@ pub(crate) fn one(
             let entries = check.transpose()?.unwrap_or(0);
             (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
         }
-        (Err(WorkError::Program(cause)), _) => {
-            let counted = Counted::default();
-            (counted, Some(Refused { entries: 0, cause }))
-        }
+        (Err(WorkError::Program(cause)), _) => (Counted::default(), Some(Refused { entries: 0, cause })),
         (Err(error), _) => return Err(error),
     };
     work.teardown(&work_block)?;

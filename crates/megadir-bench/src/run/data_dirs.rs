@@ -1,11 +1,10 @@
 //! The directories of data sets while arms work on them.
 //!
-//! Data that arms make start empty in every round. After use they are set aside and removed at the end of the
-//! run (or at once, with a note, if space is short): at every create ext4 skips, one by one, the inodes
-//! deleted in the last 60 s, or 300 s if not on disk yet (`recently_deleted`). After 190 000 removals a
-//! create took 160 µs instead of 6 µs. If arms themselves remove files, each life begins on a remounted or
-//! reformatted file system, because ext4 without a journal reads deletion times from disk. Files for a later
-//! arm are written back first, so that no arm pays for another.
+//! Data that arms make start empty in every round. After use they are set aside and removed at the end of the run (or at once,
+//! with a note, if space is short): at every create ext4 skips, one by one, the inodes deleted in the last 60 s, or 300 s if
+//! not on disk yet (`recently_deleted`). After 190 000 removals a create took 160 µs instead of 6 µs. If arms themselves remove
+//! files, each life begins on a remounted or reformatted file system, because ext4 without a journal reads deletion times from
+//! disk. Files for a later arm are written back first, so that no arm pays for another.
 
 use megadir::Dir;
 use megadir_record::{Arm, ArmId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, Work};
@@ -27,8 +26,7 @@ pub(crate) struct DataDirs<'a> {
 }
 
 impl DataDirs<'_> {
-    /// Remounts the data set's file system, so that memory has nothing of earlier lives. If the driver also
-    /// reads that from disk, reformats it first.
+    /// Remounts the data set's file system, so that memory has nothing of earlier lives; reformats it if the disk has it too.
     pub(crate) fn begin_life(&mut self, data: DataId) -> Result<(), WorkError> {
         if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
             self.mount_again(data, MountedAs::Another)?;
@@ -81,7 +79,7 @@ impl Directories for DataDirs<'_> {
 
 pub(crate) struct RoundDirs<'a> {
     plan: &'a Plan,
-    data_dirs: DataDirs<'a>,
+    pub(crate) data_dirs: DataDirs<'a>,
     keeps: bool,
     aside: u64,
     known: Vec<DataId>,
@@ -90,10 +88,6 @@ pub(crate) struct RoundDirs<'a> {
 impl<'a> RoundDirs<'a> {
     pub(crate) fn new(data_dirs: DataDirs<'a>, keeps: bool) -> Self {
         Self { plan: data_dirs.plan, data_dirs, keeps, aside: 0, known: Vec::new() }
-    }
-
-    pub(crate) fn data_dirs(&mut self) -> &mut DataDirs<'a> {
-        &mut self.data_dirs
     }
 
     pub(crate) fn of(&self, arm: ArmId) -> &Dir {

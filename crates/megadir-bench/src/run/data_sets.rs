@@ -1,8 +1,7 @@
 //! Fills and ages the data sets of a plan, and measures their space.
 //!
-//! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An
-//! aged directory gets further files, written back and then removed; their numbers are far beyond the names
-//! that look-ups treat as absent.
+//! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An aged directory gets
+//! further files, written back and then removed; their numbers are far beyond the names that look-ups treat as absent.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -174,7 +173,7 @@ impl<'a> DataSetDir<'a> {
 /// Inodes are `None` if one file system does not count them.
 fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
-    for volume in volumes.all() {
+    for volume in &volumes.all {
         let space = os::space(volume.directory.at()).map_err(RunError::unusable(&volume.path))?;
         let counted = (space.inodes > 0).then_some(space.all_free_inodes);
         inodes = inodes.zip(counted).map(|(sum, more)| sum.saturating_add(more));
@@ -222,7 +221,7 @@ impl<'a> Set<'a> {
     }
 
     fn files_left(&self) -> f64 {
-        (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
+        (self.entries - self.filling.next) as f64 / self.entries.max(1) as f64
     }
 
     fn make_directories(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
@@ -242,7 +241,7 @@ impl<'a> Set<'a> {
         control: RunControl<'_>,
         listeners: &mut Listeners<'_, '_>,
     ) -> Result<(), RunError> {
-        let (mut told, start) = (Ok(()), self.filling.done());
+        let (mut told, start) = (Ok(()), self.filling.next);
         let mut progress = |progress: FillProgress| {
             control.heartbeat.fetch_add(1, Ordering::Relaxed);
             if told.is_ok() {
@@ -251,20 +250,20 @@ impl<'a> Set<'a> {
             }
         };
         let start_ns = monotonic_ns();
-        let end = self.entries.min(self.filling.done() + TURN);
+        let end = self.entries.min(self.filling.next + TURN);
         let mut stopped = false;
         match &mut self.aging {
             None => self.filling.to(end, &mut progress, control.stop)?,
             // One by one, so that permanent files lie among removed ones, as in directories in use.
             Some(aging) => {
-                while self.filling.done() < end && !stopped {
-                    self.filling.to(self.filling.done() + 1, &mut progress, control.stop)?;
-                    stopped = aging.make(self.filling.done(), self.entries, control)?;
+                while self.filling.next < end && !stopped {
+                    self.filling.to(self.filling.next + 1, &mut progress, control.stop)?;
+                    stopped = aging.make(self.filling.next, self.entries, control)?;
                 }
             }
         }
         self.files_ns += monotonic_ns() - start_ns;
-        made.done += self.filling.done() - start;
+        made.done += self.filling.next - start;
         told?;
         if stopped || self.filling.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
     }
@@ -295,7 +294,8 @@ fn failed(error: impl std::fmt::Display) -> RunError {
 impl<'a> Aging<'a> {
     pub(crate) fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
         let files = of.made().aged_files;
-        let filling = Filling::starting_at(directory, of, FIRST);
+        let mut filling = Filling::new(directory, of);
+        filling.next = FIRST;
         (files > 0).then_some(Self {
             directory,
             of,
@@ -307,8 +307,7 @@ impl<'a> Aging<'a> {
         })
     }
 
-    /// Makes the further files that belong to the first `own` of `entries` files; `true` if the run is to
-    /// end.
+    /// Makes the further files that belong to the first `own` of `entries` files; `true` if the run is to end.
     pub(crate) fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
         let part = u128::from(self.files) * u128::from(own) / u128::from(entries.max(1));
         let mut heartbeat = |_| {
@@ -416,14 +415,12 @@ pub(crate) fn each_below(
         return Err(failed(std::io::Error::other(reason)));
     }
     let mut directories = Vec::new();
-    // A new open file description: btrfs lists a directory as of its opening, and descriptors share a position.
-    let listed = os::each_entry_of_run(directory, control, &mut |name, kind| {
-        if each(directory, name, kind)? {
+    os::each_entry_of_run(directory, (stage, control), &mut |name, kind| {
+        if each(directory, name, kind).map_err(failed)? {
             directories.push(name.to_vec());
         }
         Ok(())
     })?;
-    listed.map_err(failed)?;
     for name in directories {
         let below = os::open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
         each_below(below.at(), depth + 1, (stage, control), each)?;

@@ -1,5 +1,4 @@
-//! Data sets that programs work on: each is looked at after every round, and made again if a program changed
-//! it.
+//! Data sets that programs work on: each is looked at after every round, and made again if a program changed it.
 
 use megadir_record::{Arm, ArmId, DataId, Note, Plan, Work};
 

@@ -157,7 +157,6 @@ fn record(
     // Cycle counters of different hosts have different ticks.
     let calibration =
         prepared.ranks.map_or_else(|| Calibration::over(CALIBRATION), |_| Calibration { ns_per_tick: None });
-    // The fastest call that reaches a file system.
     let ask = |_| match os::ask_itself(prepared.directory.at()) {
         Ok(()) => Ok(1),
         Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),

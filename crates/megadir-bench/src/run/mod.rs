@@ -1,6 +1,5 @@
-//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event. [`crate::next()`]
-//! makes all decisions. If the run fails or is interrupted, the record still gets its last line and the run's
-//! own directory is removed.
+//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event. [`crate::next()`] makes all
+//! decisions. If the run fails or is interrupted, the record still gets its last line and the run's own directory is removed.
 
 mod block;
 mod data_dirs;
@@ -59,7 +58,6 @@ pub struct RunRequest<'a> {
 
 pub(crate) struct Prepared<'a> {
     pub(crate) plan: Plan,
-    /// From 0.
     pub(crate) epoch: u32,
     pub(crate) notes: Vec<Note>,
     pub(crate) command: Vec<String>,

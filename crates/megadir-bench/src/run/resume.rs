@@ -58,7 +58,7 @@ fn one(
     let key =
         BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false, salt: 0 };
     let failed = |error| RunError::of_arm(&of_plan.name, error);
-    works.intact.make_ready(of_plan.data, round_dirs.data_dirs()).map_err(failed)?;
+    works.intact.make_ready(of_plan.data, &mut round_dirs.data_dirs).map_err(failed)?;
     let work = &mut works.works[arm.0 as usize];
     let block = WorkBlock { directory: round_dirs.of(arm), key, operations, control: works.control };
     works.stopwatch.clear();

@@ -87,7 +87,7 @@ pub(crate) fn measure(
         }
         round_dirs.leave(&order, block.place as usize)?;
         if last {
-            let notes = works.intact.after_round(&order, block.round, round_dirs.data_dirs());
+            let notes = works.intact.after_round(&order, block.round, &mut round_dirs.data_dirs);
             notes.map_err(failed)?.into_iter().try_for_each(|note| listeners.note(note))?;
         }
         if last && plan.rules.order.depends() {

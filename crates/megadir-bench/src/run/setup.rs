@@ -1,8 +1,7 @@
-//! Setup: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are
-//! possible on them.
+//! Setup: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are possible on them.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
@@ -64,7 +63,7 @@ pub(crate) fn prepare<'a>(
     let (mut data, mut usages, mut built) = (Vec::new(), Vec::new(), None);
     if makes(&plan) {
         if plan.file_systems.is_empty() || plan.compares_directories() {
-            for volume in volumes.all() {
+            for volume in &volumes.all {
                 notes.extend(leftovers(&volume.path, heartbeat));
             }
         }
@@ -103,17 +102,10 @@ pub(crate) fn prepare<'a>(
 }
 
 /// Checks everything that would prevent a run ([`run`](super::run)) from starting; writes nothing.
-pub fn check(
-    plan: &Plan,
-    path: &Path,
-    erase_device: bool,
-    stop: &AtomicBool,
-    heartbeat: &AtomicU64,
-) -> Result<(), RunError> {
-    let control = RunControl { stop, heartbeat };
+pub fn check(plan: &Plan, path: &Path, erase_device: bool, control: RunControl<'_>) -> Result<(), RunError> {
     if plan.compares_directories() {
         let mut volumes = Volumes::directories(plan)?;
-        for volume in volumes.all() {
+        for volume in &volumes.all {
             os::may_make_in(&volume.path).map_err(RunError::unusable(&volume.path))?;
         }
         return fit(&mut volumes, plan.clone(), &mut Vec::new()).map(drop);
@@ -166,14 +158,14 @@ fn makes(plan: &Plan) -> bool {
 /// omitted, if others remain; a too small volume of the user is an error.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
     let (mut plan, mut gone) = (plan, Vec::new());
-    for volume in volumes.all() {
+    for volume in &volumes.all {
         let fits = predict(&mut plan, volume).and_then(|()| match makes(&plan) {
             true => check_room(&plan, volumes, volume),
             false => Ok(Vec::new()),
         });
         match (fits, volume.on) {
             (Ok(noted), _) => notes.extend(noted),
-            (Err(error), Some(on)) if volumes.all().len() > 1 && !plan.compares_directories() => {
+            (Err(error), Some(on)) if volumes.all.len() > 1 && !plan.compares_directories() => {
                 gone.push((on, error.to_string()));
             }
             (Err(error), _) => return Err(error),
@@ -263,9 +255,7 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volumes, volume);
     let mut notes = Vec::new();
-    let Ok(space) = os::space(directory.at()) else {
-        return Ok(notes);
-    };
+    let Ok(space) = os::space(directory.at()) else { return Ok(notes) };
     let room = |what, needed, free| Err(RunError::Room { path: path.clone(), what, needed, free });
     if space.free_bytes < needed.space_bytes {
         return room("space", needed.space_bytes, space.free_bytes);
@@ -298,7 +288,7 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
 
 /// The files must fit three quarters of the free inodes and half of the free space.
 pub(crate) fn keeps_all_rounds(plan: &Plan, volumes: &Volumes) -> bool {
-    volumes.all().iter().all(|volume| keeps_all(plan, volumes, volume))
+    volumes.all.iter().all(|volume| keeps_all(plan, volumes, volume))
 }
 
 fn keeps_all(plan: &Plan, volumes: &Volumes, volume: &Volume) -> bool {

@@ -17,8 +17,7 @@ use crate::run::intact::{changed, look, remake};
 
 const SHELL_STARTS: usize = 21;
 
-/// Runs every program, except arms of `gone`, and writes the expected results into the plan. Returns the
-/// impossible arms.
+/// Runs every program, except arms of `gone`, and writes the expected results into the plan. Returns the impossible arms.
 pub(crate) fn try_programs(
     prepared: &mut Prepared<'_>,
     gone: &[(ArmId, String)],

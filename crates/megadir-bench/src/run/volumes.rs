@@ -1,5 +1,4 @@
-//! Volumes of a run: the given directory, several directories of the user, or the file systems made for the
-//! run. Each has a directory of the run's own.
+//! Volumes of a run: the given directory, directories of the user, or file systems made for it. Each has a directory of its own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,8 +16,7 @@ use crate::os::{At, write_back};
 use crate::plan::{estimate_on, without};
 use crate::workspace::{Leftovers, Workspace};
 
-/// Device pages that a mounted file system holds. More mean that the unmounted device's pages were not
-/// dropped.
+/// Device pages that a mounted file system holds. More mean that the unmounted device's pages were not dropped.
 const DEVICE_PAGES_MAX: u64 = 16;
 /// Stands for directories of an unmounted file system: nothing can be created or removed in it.
 const NOWHERE: &str = "/proc";
@@ -32,7 +30,7 @@ pub(crate) enum MountedAs {
 
 #[derive(Debug)]
 pub(crate) struct Volumes {
-    all: Vec<Volume>,
+    pub(crate) all: Vec<Volume>,
     /// Closed after its file systems.
     lab: Option<Lab>,
 }
@@ -130,12 +128,7 @@ impl Volumes {
         Ok(plan)
     }
 
-    pub(crate) fn all(&self) -> &[Volume] {
-        &self.all
-    }
-
-    /// File systems whose data a volume has to take: its own, and the file systems of other directories on
-    /// the same one.
+    /// File systems whose data a volume has to take: its own, and the file systems of other directories on the same one.
     pub(crate) fn sharing(&self, volume: &Volume) -> impl Iterator<Item = FsId> {
         let number = volume.number;
         let shares =
@@ -169,8 +162,7 @@ impl Volumes {
         })
     }
 
-    /// Remounts the file system of a data set, or a new one in its place, and reopens the directories on it.
-    /// Nothing else may be open there.
+    /// Remounts the file system of a data set, or a new one, and reopens the directories on it. Nothing else may be open there.
     pub(crate) fn remount(
         &mut self,
         plan: &Plan,

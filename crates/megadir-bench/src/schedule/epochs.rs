@@ -6,8 +6,7 @@ use megadir_stats::permutation::SplitMix64;
 
 use crate::schedule::{Step, next};
 
-/// Plan of one epoch (from 0): a seed of its own and its share of the rounds. A plan with one epoch is
-/// unchanged.
+/// Plan of one epoch (from 0): a seed of its own and its share of the rounds. A plan with one epoch is unchanged.
 pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     if plan.rules.epochs <= 1 {
         return plan.clone();

@@ -1,5 +1,4 @@
-//! The next step of a run: a pure function of the plan and the samples so far, so that a run can be replayed
-//! from its record.
+//! The next step of a run: a pure function of the plan and the samples so far, so that a run can be replayed from its record.
 //!
 //! ```text
 //! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided round again
@@ -42,7 +41,6 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub steady: bool,
-    /// Void rounds that were measured again.
     pub redone: u32,
     /// Rounds that stayed void: the limit of repeats was reached.
     pub lost: u32,
@@ -215,9 +213,7 @@ fn operations(plan: &Plan, samples: &[Sample], phase: Phase, planned: ArmId) -> 
 
 fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.arm == planned;
-    let Some(last) = samples.iter().rfind(of_cell) else {
-        return 1;
-    };
+    let Some(last) = samples.iter().rfind(of_cell) else { return 1 };
     let mut operations = last.operations.max(1);
     let one_ns = (last.elapsed_ns / operations).max(1);
     while operations < OPERATIONS_MAX && operations.saturating_mul(one_ns) < BLOCK_NS_MIN {
@@ -230,8 +226,8 @@ fn warms_up(planned: &Arm) -> bool {
     !planned.cache.is_cold()
 }
 
-/// Cold arms run together, randomly before or after the warm ones, so that dropped caches are warmed once a
-/// round. Arms that depend on each other keep their order.
+/// Cold arms run together, randomly before or after the warm ones, so that dropped caches are warmed once a round. Dependent arms
+/// keep their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> {
     let taking_part = |planned: &&Arm| phase == Phase::Measure || warms_up(planned);
     let all: Vec<&Arm> = plan.arms.iter().filter(taking_part).collect();

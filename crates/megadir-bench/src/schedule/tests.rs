@@ -131,8 +131,7 @@ fn warming_up_goes_on_while_there_is_a_trend_and_ends_at_its_limit() {
             .unwrap()
             + 1
     };
-    // Falls by 20 % a round for ten rounds, then stays constant: the warm-up ends once the trend is a small
-    // part of the series.
+    // Falls by 20 % a round for ten rounds, then stays constant: the warm-up ends once the trend is a small part of the series.
     let falling =
         |block: &Block| (STEADY_NS as f64 * (1.0 + 4.0 * 0.8_f64.powi(block.round.min(10) as i32))) as u64;
     let (samples, outcome) = replay(&plan, falling, |_| false);

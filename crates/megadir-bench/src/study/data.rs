@@ -68,8 +68,7 @@ fn parsed<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse(&text).map(Some).map_err(D::Error::custom)
+    parse(&String::deserialize(deserializer)?).map(Some).map_err(D::Error::custom)
 }
 
 #[cfg(test)]

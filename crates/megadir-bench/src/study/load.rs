@@ -1,5 +1,4 @@
-//! Reads studies: built-in ones by name, any study from its text, with errors that name the line. Checks the
-//! grammar, not the capabilities of backends.
+//! Reads studies: built-in ones by name, any from its text, with errors that name the line. Backends are not checked.
 
 use megadir::nearest::choices;
 use megadir_record::{Claims, Made, Published};
@@ -169,8 +168,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     }
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
     let study = read.study().map_err(contradiction)?;
-    let on_windows = study.clone().on_windows();
-    on_windows.kind.contradiction().map_or(Ok(study), |reason| Err(contradiction(reason)))
+    study.clone().on_windows().kind.contradiction().map_or(Ok(study), |reason| Err(contradiction(reason)))
 }
 
 fn position(text: &str, offset: usize) -> (usize, usize) {

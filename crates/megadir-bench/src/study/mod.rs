@@ -11,8 +11,7 @@ use serde::Deserialize;
 pub use crate::kind::Kind;
 pub use crate::kind::command::{CommandArm, CommandGroup, CommandLine, CommandSpec, TIMEOUT_S};
 use crate::kind::list::{ListSpec, WindowsSpec};
-pub use load::plain;
-pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
+pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text, plain};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
@@ -74,7 +73,6 @@ pub struct SizeSpec {
 }
 
 impl Sizes {
-    #[must_use]
     pub fn of(&self, preset: Preset) -> &SizeSpec {
         match preset {
             Preset::Quick => &self.quick,

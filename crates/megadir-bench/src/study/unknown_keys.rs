@@ -1,5 +1,4 @@
-//! Misspelt keys in `[claims]` and `[[published]]`, whose types are the record's and accept further keys, because
-//! records of later programs may have some.
+//! Misspelt keys in `[claims]` and `[[published]]`: the record's types accept further keys, for records of later programs.
 
 use megadir::nearest::choices;
 use megadir_record::claims::{

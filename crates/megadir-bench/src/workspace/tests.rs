@@ -1,5 +1,4 @@
-//! A run killed at any moment leaves nothing behind and touches nothing else. Each system has tests for its
-//! critical moments.
+//! A run killed at any moment leaves nothing behind and touches nothing else. Each system has tests for its critical moments.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -19,8 +18,7 @@ const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
 /// Wine starts processes slowly.
 const KILLS: usize = if cfg!(windows) { 12 } else { 60 };
 
-/// The process to be killed: creates and removes workspaces forever. Does nothing unless started for that
-/// purpose.
+/// The process to be killed: creates and removes workspaces forever. Does nothing unless started for that purpose.
 #[test]
 fn child_that_is_killed() {
     let Some(parent) = std::env::var_os(CHILD) else { return };

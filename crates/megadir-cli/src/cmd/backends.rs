@@ -21,8 +21,7 @@ pub(crate) struct Args {
     directory: PathBuf,
     /// Print one JSON object per method
     ///
-    /// Fields: v (format version, 1), backend or stat_backend, about, available, picked, reason (null if
-    /// available).
+    /// Fields: v (format version, 1), backend or stat_backend, about, available, picked, reason (null if available).
     #[arg(long)]
     json: bool,
 }
@@ -38,19 +37,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
     let listed = policy::choose_freely(&directory)?;
     let examined = attribute_policy::choose_freely(&directory, StatMask::ALL)?;
-    let refused = |probed: megadir::Result<()>| probed.err().map(|error| error.reason());
-    let backends = BACKENDS.iter().map(|backend| Way {
-        name: backend.name(),
-        about: backend.about(),
-        picked: listed.backend.name() == backend.name(),
-        refused: refused(backend.probe(&directory)),
-    });
-    let stat_backends = STAT_BACKENDS.iter().map(|stat_backend| Way {
-        name: stat_backend.name(),
-        about: stat_backend.about(),
-        picked: examined.stat_backend.name() == stat_backend.name(),
-        refused: refused(stat_backend.probe(&directory)),
-    });
+    let way = |name: &'static str, about, picked: &str, probed: megadir::Result<()>| Way {
+        name,
+        about,
+        picked: picked == name,
+        refused: probed.err().map(|error| error.reason()),
+    };
+    let picked = (listed.backend.name(), examined.stat_backend.name());
+    let backends = BACKENDS.iter().map(|one| way(one.name(), one.about(), picked.0, one.probe(&directory)));
+    let stat_backends =
+        STAT_BACKENDS.iter().map(|one| way(one.name(), one.about(), picked.1, one.probe(&directory)));
     let mut text = Vec::new();
     if args.json {
         backends.for_each(|way| json_line(&mut text, "backend", &way));
@@ -61,12 +57,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         let mut screen = String::new();
         lines(&mut screen, width, backends);
         screen.push('\n');
-        screen::wrapped(
-            &mut screen,
-            width,
-            ("", "  "),
-            &format!("'megadir list' reads {path} with {listed}"),
-        );
+        let sentence = format!("'megadir list' reads {path} with {listed}");
+        screen::wrapped(&mut screen, width, ("", "  "), &sentence);
         screen.push('\n');
         lines(&mut screen, width, stat_backends);
         screen.push('\n');
@@ -74,8 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         screen::wrapped(&mut screen, width, ("", "  "), &sentence);
         text = screen.into_bytes();
     }
-    output::print(&String::from_utf8_lossy(&text))?;
-    Ok(exit::DONE)
+    output::print(&String::from_utf8_lossy(&text))
 }
 
 fn lines(text: &mut String, line_width: usize, ways: impl Iterator<Item = Way>) {

@@ -44,8 +44,7 @@ pub(in crate::cmd) struct Asked {
     /// and '[...]' match one byte, so a letter such as ü needs '??'.
     #[arg(short = 'g', long = "match", value_name = "GLOB", help_heading = "Selection")]
     name_globs: Vec<OsString>,
-    /// Only entries whose path below the named directory matches this glob, e.g. 'cache/**/*.tmp'; repeat for
-    /// alternatives
+    /// Only entries whose path below the named directory matches this glob, e.g. 'cache/**/*.tmp'; repeat for alternatives
     ///
     /// The glob must match the whole path. '*' and '?' do not match '/'; '**' matches any number of directories.
     #[arg(long = "path-match", value_name = "GLOB", help_heading = "Selection")]
@@ -68,8 +67,7 @@ pub(in crate::cmd) struct Asked {
     #[arg(long, value_name = "AGE", value_parser = values::age_s, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     newer_than: Option<u64>,
-    /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation)
-    /// [default: mtime]
+    /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation) [default: mtime]
     ///
     /// Most mounts record accesses at most once a day (relatime) or never (noatime).
     #[arg(long, value_name = "TIME", value_parser = time, action = ArgAction::Set, help_heading = "Selection")]
@@ -90,11 +88,8 @@ pub(in crate::cmd) struct Asked {
 
 impl Asked {
     pub(in crate::cmd) fn any(&self) -> bool {
-        self.any_on_attributes() || self.limits_sight() || self.any_on_names() || !self.types.is_empty()
-    }
-
-    fn any_on_names(&self) -> bool {
-        !self.name_globs.is_empty() || !self.path_globs.is_empty()
+        let on_names = !self.name_globs.is_empty() || !self.path_globs.is_empty();
+        self.any_on_attributes() || self.limits_sight() || on_names || !self.types.is_empty()
     }
 
     pub(in crate::cmd) fn limits_sight(&self) -> bool {
@@ -167,8 +162,7 @@ impl Asked {
         words.join(" ")
     }
 
-    /// `named` are the directories that the command reads, as typed. `uses_by`: another option compares
-    /// times.
+    /// `named` are the directories that the command reads, as typed. `uses_by`: another option compares times.
     pub(in crate::cmd) fn conditions<'p>(
         &self,
         named: impl IntoIterator<Item = &'p Path>,

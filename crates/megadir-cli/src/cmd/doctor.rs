@@ -1,5 +1,4 @@
-//! `megadir doctor`: what a bug report needs of program and machine, redacted as in records for sharing: no host or user names
-//! and no paths.
+//! `megadir doctor`: what a bug report needs of program and machine, redacted as records for sharing: no host or user names and no paths.
 
 use std::path::PathBuf;
 
@@ -12,7 +11,7 @@ use super::limits::amount::grouped;
 use super::version::Version;
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
-use crate::ui::output::print;
+use crate::ui::output::{json_line, print};
 
 /// Describe program, machine and file system for a bug report
 ///
@@ -68,23 +67,18 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         CliError::nothing_ran(format!("open {}: {}", quoted(&args.directory), reason(&error)))
     })?;
     redact::machine(&mut machine);
+    let (root, open_files) = rights();
     let findings = Findings {
         v: 1,
         program: Version::of_this_program(),
         machine,
-        root: is_root(),
-        open_files: open_files(),
+        root,
+        open_files,
         backends: BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         stat_backends: STAT_BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         reads: policy::choose_freely(&directory)?.to_string(),
     };
-    if args.json {
-        let line = serde_json::to_string(&findings);
-        print(&format!("{}\n", line.map_err(|error| CliError::nothing_ran(error.to_string()))?))?;
-    } else {
-        print(&text(&findings))?;
-    }
-    Ok(exit::DONE)
+    print(&if args.json { json_line(&findings)? } else { text(&findings) })
 }
 
 fn text(found: &Findings) -> String {
@@ -157,22 +151,14 @@ fn file_system(line: &mut impl FnMut(&str, &str), file_system: &FileSystem) {
     }
 }
 
+/// Root or not, and the most files that may be open.
 #[cfg(unix)]
-fn is_root() -> Option<bool> {
-    Some(rustix::process::geteuid().is_root())
+fn rights() -> (Option<bool>, Option<u64>) {
+    use rustix::process::{Resource, geteuid, getrlimit};
+    (Some(geteuid().is_root()), getrlimit(Resource::Nofile).current)
 }
 
 #[cfg(not(unix))]
-fn is_root() -> Option<bool> {
-    None
-}
-
-#[cfg(unix)]
-fn open_files() -> Option<u64> {
-    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
-}
-
-#[cfg(not(unix))]
-fn open_files() -> Option<u64> {
-    None
+fn rights() -> (Option<bool>, Option<u64>) {
+    (None, None)
 }

@@ -1,7 +1,5 @@
-//! Engines: how the work of a command is spread over processes. With `mpi`, an MPI launcher started them.
-//!
-//! A launcher starts the same command several times. Without `--engine mpi` each copy would do all of the
-//! work, so commands that write are refused. Only rank 0 prints.
+//! Engines: how the work of a command is spread over processes. With `mpi`, an MPI launcher started them. Without `--engine mpi` each copy would
+//! do all of the work, so commands that write are refused. Only rank 0 prints.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -10,7 +8,6 @@ use std::time::Duration;
 use megadir_bench::RankWorkers;
 use megadir_mpi::{LIBRARY_VARIABLE, Launcher, Proof, World};
 
-use super::Command;
 use crate::exit::{self, CliError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -36,8 +33,8 @@ fn launcher() -> Option<Launcher> {
     Launcher::recognise(|name| std::env::var_os(name))
 }
 
-pub(crate) fn refuse_copies(command: &Command) -> Result<(), CliError> {
-    match launcher().filter(|launcher| launcher.size > 1 && command.writes()) {
+pub(crate) fn refuse_copies(writes: bool) -> Result<(), CliError> {
+    match launcher().filter(|launcher| launcher.size > 1 && writes) {
         Some(Launcher { name, size, .. }) => Err(CliError::usage(format!(
             "{name} started {size} copies of this command, and each would do all of its work; start it once, or add \
              --engine mpi (scan, usage, changes, remove, bench run)"

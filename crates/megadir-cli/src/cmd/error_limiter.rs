@@ -27,6 +27,13 @@ impl ErrorLimiter {
         Self { all, reasons: Vec::new(), others: 0 }
     }
 
+    /// Prints a message about entries, unless there were too many for this reason.
+    pub(super) fn print(&mut self, why: &str, entries: u64, message: impl FnOnce() -> String) {
+        if self.take(why, entries) {
+            eprintln!("megadir: {}", message());
+        }
+    }
+
     pub(super) fn take(&mut self, why: &str, entries: u64) -> bool {
         if self.all {
             return true;

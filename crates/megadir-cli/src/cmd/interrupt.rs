@@ -1,7 +1,6 @@
-//! Interrupts: the first Ctrl-C, SIGTERM or SIGHUP asks the work to stop, the second ends the program, and a
-//! hang is not waited for. The main thread takes signals and the work runs in its own, because Linux delivers
-//! signals to the main thread if possible, where they would be lost if that hung on an unresponsive file
-//! system (`complete_signal`).
+//! Interrupts: the first Ctrl-C, SIGTERM or SIGHUP asks the work to stop, the second ends the program, and a hang is not waited for. The
+//! main thread takes signals and the work runs in its own, because Linux delivers signals to the main thread if possible, where they would
+//! be lost if that hung on an unresponsive file system (`complete_signal`).
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -37,6 +36,10 @@ impl Interrupt {
 
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn control(&self) -> megadir_bench::RunControl<'_> {
+        megadir_bench::RunControl { stop: &self.stop, heartbeat: &self.beat }
     }
 
     pub(crate) fn flow(&self) -> ControlFlow<()> {

@@ -76,16 +76,10 @@ fn check(
         } else {
             "does not fit"
         };
-        if complaints.borrow_mut().take(what, 1) {
-            let path = names::to_os(path).map(|path| args.directory.join(path)).unwrap_or_default();
-            eprintln!("megadir: {}: {what}", quoted(&path));
-        }
+        let path = || names::to_os(path).map(|path| args.directory.join(path)).unwrap_or_default();
+        complaints.borrow_mut().print(what, 1, || format!("{}: {what}", quoted(&path())));
     };
-    let on_failure = |error: Error| {
-        if complaints.borrow_mut().take(&kind(&error), 1) {
-            eprintln!("megadir: {}", describe(&error));
-        }
-    };
+    let on_failure = |error: Error| complaints.borrow_mut().print(&kind(&error), 1, || describe(&error));
     let progress = reshard::Progress::new();
     let shown = Progress::new("files checked");
     let look = || {
@@ -101,8 +95,7 @@ fn check(
     complaints.borrow().print_rest();
     print(&answer(args, found, Some(named), Some(&fit)))?;
     if interrupt.asked() {
-        eprintln!("megadir: interrupted; the count is incomplete");
-        return Ok(exit::INTERRUPTED);
+        return Err(CliError::interrupted("interrupted; the count is incomplete"));
     }
     Ok(if fit.misfits + fit.directories + fit.failures == 0 { exit::DONE } else { exit::SOME_FAILED })
 }
@@ -125,11 +118,8 @@ fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Opt
             format!("{named}: {} of {} fit", grouped(fit.fit), plural(fit.fit + fit.misfits, "file", "files"))
         }
         (None, Some(found)) => {
-            format!(
-                "{named}: {} of {} fit",
-                grouped(found.fit),
-                plural(found.sampled, "sampled file", "sampled files")
-            )
+            let sampled = plural(found.sampled, "sampled file", "sampled files");
+            format!("{named}: {} of {sampled} fit", grouped(found.fit))
         }
         (None, None) => named.to_string(),
     };

@@ -19,10 +19,9 @@ use crate::ui::output::print;
 
 /// Fill a directory with reproducible files
 ///
-/// Names and contents follow from a seed. The directory is created if it does not exist, as are the
-/// subdirectories of --layout. Running the same command again creates only missing files and completes
-/// truncated ones. Anything else with one of the names is left alone (exit code 1). An empty file of that name
-/// counts as truncated, unless it has other hard links or belongs to another user.
+/// Names and contents follow from a seed. The directory is created if it does not exist, as are the subdirectories of --layout. Running the
+/// same command again creates only missing files and completes truncated ones. Anything else with one of the names is left alone (exit code
+/// 1). An empty file of that name counts as truncated, unless it has other hard links or belongs to another user.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory to fill
@@ -93,10 +92,8 @@ fn layout_help() -> String {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.entries > megadir_bench::plan::ENTRIES_MAX * 100 {
-        return Err(CliError::usage(format!(
-            "--entries {}: more files than any directory holds",
-            args.entries
-        )));
+        let entries = args.entries;
+        return Err(CliError::usage(format!("--entries {entries}: more files than any directory holds")));
     }
     let names = match args.names {
         None => names_of(&args.layout).unwrap_or(NameScheme::Md5),
@@ -125,8 +122,7 @@ fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliE
         |progress: &mut Progressed<'_>| rehearse(&args.directory, files, progress, &interrupt.stop);
     let found = shown(args, interrupt, rehearse)?;
     if found.filled.stopped {
-        eprintln!("megadir: interrupted; nothing was written");
-        return Ok(exit::INTERRUPTED);
+        return Err(CliError::interrupted("interrupted; nothing was written"));
     }
     print(&rehearsal(args, files, &found)?)?;
     Ok(left_alone(&found.filled))
@@ -183,8 +179,7 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
         eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
     }
     if filled.stopped {
-        eprintln!("megadir: interrupted; run the same command to continue");
-        return Ok(exit::INTERRUPTED);
+        return Err(CliError::interrupted("interrupted; run the same command to continue"));
     }
     Ok(left_alone(&filled))
 }
@@ -194,9 +189,8 @@ fn left_alone(filled: &Filled) -> u8 {
         return exit::DONE;
     }
     for name in &filled.taken_names {
-        let mut text = Vec::new();
-        escape::terminal(&mut text, name);
-        eprintln!("megadir: left alone: '{}' is not a file of this data set", String::from_utf8_lossy(&text));
+        let name = escape::terminal_text(name);
+        eprintln!("megadir: left alone: '{name}' is not a file of this data set");
     }
     let more = filled.taken - filled.taken_named;
     if more > 0 {
@@ -237,7 +231,7 @@ fn explain(error: FillError, directory: &Path) -> CliError {
         FillError::NoRoom { made, .. } | FillError::Make { made, .. } if made > 0 => {
             CliError::some_failed(format!("{error}; the files created so far are kept"))
         }
-        _ => CliError::nothing_ran(error.to_string()),
+        _ => CliError::nothing_ran(error),
     }
 }
 
@@ -251,6 +245,6 @@ fn files_error(error: &FilesError) -> CliError {
             };
             CliError::usage(format!("{error}{hint}"))
         }
-        FilesError::Layout { .. } | FilesError::Contradiction(_) => CliError::usage(error.to_string()),
+        FilesError::Layout { .. } | FilesError::Contradiction(_) => CliError::usage(error),
     }
 }

@@ -1,5 +1,4 @@
-//! Commands that change many entries (`remove`, `reshard`): the same options of confirmation and output with the
-//! same help, the question, failures for JSON, and the size that a directory keeps.
+//! Commands that change many entries (`remove`, `reshard`): common options, the question, failures for JSON, and the size that a directory keeps.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
@@ -16,8 +15,7 @@ use crate::ui::sizes;
 pub(in crate::cmd) struct ChangeOptions {
     /// Do not ask for confirmation
     ///
-    /// Without it, changing more than 1000 entries, or an unknown number, needs a confirmation, and fails if
-    /// there is no terminal.
+    /// Without it, changing more than 1000 entries, or an unknown number, needs a confirmation, and fails if there is no terminal.
     #[arg(short = 'y', long, help_heading = "Confirmation and output")]
     pub(in crate::cmd) yes: bool,
     /// Print every error (default: the first ten of each kind, then a count)
@@ -56,7 +54,6 @@ pub(in crate::cmd) fn ask(what: &str, unasked: &str) -> Result<bool, CliError> {
 /// Most failures in JSON.
 pub(in crate::cmd) const KEPT_MAX: usize = 1000;
 
-/// Failure at an entry, for JSON.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::cmd) struct Failure {
     path: Option<Vec<u8>>,
@@ -109,8 +106,7 @@ pub(in crate::cmd) fn in_time(changed: u64, elapsed: Duration) -> String {
 /// Smaller directories are not mentioned: listing reads all of a directory's size.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// Size that a directory keeps after its entries are gone: the rest of a message that begins with its name; `None` if it
-/// does not matter.
+/// Size that a directory keeps after its entries are gone: the rest of a message that begins with its name; `None` if it does not matter.
 pub(in crate::cmd) fn size_kept(directory: &Dir) -> Option<String> {
     if directory.file_system() != FileSystem::Ext4 {
         return None;

@@ -95,74 +95,39 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn asks_for_help(&self) -> Option<&'static str> {
-        match self {
-            Self::List(args) if args.asks_for_help() => Some("list"),
-            _ => None,
-        }
-    }
-
-    fn prints(&self) -> bool {
-        match self {
-            Self::List(_)
-            | Self::Usage(_)
-            | Self::Advise(_)
-            | Self::Backends(_)
-            | Self::Doctor(_)
-            | Self::Layout(_)
-            | Self::Version(_)
-            | Self::Task => true,
-            Self::Limits(args) => !args.quiet,
-            Self::Make(args) => args.dry_run,
-            Self::Remove(args) => args.prints(),
-            Self::Reshard(args) => args.prints(),
-            Self::Scan(args) => args.prints(),
-            Self::Changes(args) => !args.quiet,
-            Self::Bench(args) => args.prints(),
-            Self::Generate(args) => args.prints(),
-        }
-    }
-
-    /// Several copies of it would write, create or remove the same files.
-    fn writes(&self) -> bool {
-        match self {
-            Self::Make(_) | Self::Reshard(_) | Self::Advise(_) => true,
-            Self::Remove(args) => args.writes(),
-            Self::List(args) => args.writes(),
-            Self::Usage(args) => args.writes(),
-            Self::Limits(args) => args.writes(),
-            Self::Scan(args) => args.writes(),
-            Self::Changes(args) => args.writes(),
-            Self::Bench(args) => args.writes(),
-            Self::Generate(args) => !args.prints(),
-            // Copies of a task do no harm.
-            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) | Self::Task => false,
-        }
+    pub(crate) fn asks_for_help(&self) -> bool {
+        matches!(self, Self::List(args) if args.asks_for_help())
     }
 }
 
-pub(crate) fn run(command: Command) -> Result<u8, CliError> {
-    engine::refuse_copies(&command)?;
-    if command.prints() {
+pub(crate) fn run(command: &Command) -> Result<u8, CliError> {
+    match command {
+        Command::List(args) => start(true, args.writes(), || list::run(args)),
+        Command::Make(args) => start(args.dry_run, true, || make::run(args)),
+        Command::Remove(args) => start(args.prints(), args.writes(), || remove::run(args)),
+        Command::Reshard(args) => start(args.prints(), true, || reshard::run(args)),
+        Command::Layout(args) => start(true, false, || layout::run(args)),
+        Command::Usage(args) => start(true, args.writes(), || usage::run(args)),
+        Command::Scan(args) => start(args.prints(), args.writes(), || scan::run(args)),
+        Command::Changes(args) => start(!args.quiet, args.writes(), || changes::run(args)),
+        Command::Limits(args) => start(!args.quiet, args.writes(), || limits::run(args)),
+        Command::Advise(args) => start(true, true, || advise::run(args)),
+        Command::Bench(args) => bench::run(args),
+        Command::Backends(args) => start(true, false, || backends::run(args)),
+        Command::Generate(args) => start(args.prints(), !args.prints(), || generate::run(args)),
+        Command::Doctor(args) => start(true, false, || doctor::run(args)),
+        Command::Version(args) => start(true, false, || version::run(args)),
+        // Copies of a task do no harm.
+        Command::Task => start(true, false, task::run),
+    }
+}
+
+/// `prints`: to standard output. `writes`: several copies of the command would write, create or remove the same files.
+fn start(prints: bool, writes: bool, work: impl FnOnce() -> Result<u8, CliError>) -> Result<u8, CliError> {
+    engine::refuse_copies(writes)?;
+    if prints {
         // Otherwise the report would be lost.
         output::check_open()?;
     }
-    match command {
-        Command::List(args) => list::run(&args),
-        Command::Make(args) => make::run(&args),
-        Command::Remove(args) => remove::run(&args),
-        Command::Reshard(args) => reshard::run(&args),
-        Command::Layout(args) => layout::run(&args),
-        Command::Usage(args) => usage::run(&args),
-        Command::Scan(args) => scan::run(&args),
-        Command::Changes(args) => changes::run(&args),
-        Command::Limits(args) => limits::run(&args),
-        Command::Advise(args) => advise::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Backends(args) => backends::run(&args),
-        Command::Generate(args) => generate::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Version(args) => version::run(&args),
-        Command::Task => task::run(),
-    }
+    work()
 }

@@ -11,7 +11,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use megadir::Dir;
 
 use super::limits::amount::{amount, grouped};
-#[cfg(any(target_os = "linux", windows))]
 use crate::exit::CliError;
 use crate::ui::message;
 
@@ -30,7 +29,6 @@ pub(in crate::cmd) struct Progress {
 #[derive(Debug, Default)]
 pub(in crate::cmd) struct Counter {
     done: AtomicU64,
-    /// Entries, or [`UNKNOWN`].
     total: AtomicU64,
     about: AtomicBool,
     ended: AtomicBool,
@@ -51,7 +49,6 @@ impl Counter {
         self.total.store(total.unwrap_or(UNKNOWN), Ordering::Relaxed);
     }
 
-    /// `None` if more than expected was done.
     fn total(&self) -> Option<u64> {
         let total = self.total.load(Ordering::Relaxed);
         (total != UNKNOWN && self.done.load(Ordering::Relaxed) <= total).then_some(total)
@@ -95,21 +92,11 @@ impl Progress {
         &self.counter
     }
 
-    pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
-        if self.drawer.is_none() {
-            return work();
+    pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> Result<R, CliError> {
+        match self.is_drawn() {
+            true => watched(|| self.counter.set(count.load(Ordering::Relaxed)), work),
+            false => Ok(work()),
         }
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let copies = scope.spawn(|| {
-                while !done.load(Ordering::Acquire) {
-                    self.counter.set(count.load(Ordering::Relaxed));
-                    std::thread::park_timeout(TICK);
-                }
-            });
-            let _ends = Ends(&done, copies.thread());
-            work()
-        })
     }
 }
 
@@ -137,7 +124,6 @@ pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
 }
 
 /// Calls `look` now and then in a thread beside the work: for interrupts, progress and heartbeats.
-#[cfg(any(target_os = "linux", windows))]
 pub(in crate::cmd) fn watched<R>(
     mut look: impl FnMut() + Send,
     work: impl FnOnce() -> R,
@@ -231,6 +217,72 @@ fn set_style(bar: &ProgressBar, template: &str) {
 }
 
 #[cfg(test)]
+mod tests {
+    use super::screen::Screen;
+    use super::*;
+
+    #[test]
+    fn a_line_fits_the_terminal_and_has_numbers_as_everywhere() {
+        for width in [80, 120, 200] {
+            let screen = Screen::new(width);
+            let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+            let bar = ProgressBar::with_draw_target(Some(2_345_678), target);
+            set_style(&bar, &template("entries", true, true));
+            bar.set_position(1_234_567);
+            bar.tick();
+            assert!(screen.shows(" 1 234 567 of about 2 345 678 entries, "), "{screen:?}");
+            let drawn = screen.drawn();
+            let widest = drawn.lines().map(|line| line.chars().count()).max();
+            assert_eq!(widest, Some(width.into()), "{drawn:?}");
+        }
+    }
+
+    fn on(screen: &Screen, estimate: Option<u64>) -> Progress {
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        Progress::on(target, "entries compared", move || estimate)
+    }
+
+    /// `false` if the text did not appear.
+    fn waited(screen: &Screen, text: &str) -> bool {
+        let started = Instant::now();
+        while !screen.shows(text) && started.elapsed() < megadir_testkit::PATIENCE {
+            std::thread::sleep(TICK / 10);
+        }
+        screen.shows(text)
+    }
+
+    #[test]
+    fn a_count_that_others_keep_is_shown_with_its_rate_while_they_work() {
+        let (screen, count) = (Screen::new(100), AtomicU64::new(0));
+        let work = || {
+            count.store(12_345, Ordering::Relaxed);
+            assert!(waited(&screen, "12 345 entries compared, ") && waited(&screen, "/s, "), "{screen:?}");
+        };
+        on(&screen, None).of(&count, work).unwrap();
+    }
+
+    #[test]
+    fn short_work_draws_nothing_and_ends_at_once() {
+        let (screen, started) = (Screen::new(100), Instant::now());
+        let progress = on(&screen, Some(7));
+        progress.counter().add(3);
+        drop(progress);
+        // On a loaded machine even this may take longer than the delay.
+        assert!(screen.drawn().is_empty() || started.elapsed() >= DELAY, "{screen:?}");
+    }
+
+    #[test]
+    fn a_total_that_was_too_small_is_no_longer_shown() {
+        let screen = Screen::new(100);
+        let progress = on(&screen, Some(1000));
+        progress.counter().set(900);
+        assert!(waited(&screen, " 900 of about 1 000 entries compared, "), "{screen:?}");
+        progress.counter().set(1001);
+        assert!(waited(&screen, " 1 001 entries compared, "), "{screen:?}");
+    }
+}
+
+#[cfg(test)]
 pub(super) mod screen {
     use std::io;
     use std::sync::{Arc, Mutex};
@@ -289,70 +341,5 @@ pub(super) mod screen {
         fn flush(&self) -> io::Result<()> {
             Ok(())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::screen::Screen;
-    use super::*;
-
-    #[test]
-    fn a_line_fits_the_terminal_and_has_numbers_as_everywhere() {
-        for width in [80, 120, 200] {
-            let screen = Screen::new(width);
-            let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-            let bar = ProgressBar::with_draw_target(Some(2_345_678), target);
-            set_style(&bar, &template("entries", true, true));
-            bar.set_position(1_234_567);
-            bar.tick();
-            assert!(screen.shows(" 1 234 567 of about 2 345 678 entries, "), "{screen:?}");
-            let drawn = screen.drawn();
-            let widest = drawn.lines().map(|line| line.chars().count()).max();
-            assert_eq!(widest, Some(width.into()), "{drawn:?}");
-        }
-    }
-
-    fn on(screen: &Screen, estimate: Option<u64>) -> Progress {
-        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        Progress::on(target, "entries compared", move || estimate)
-    }
-
-    /// `false` if the text did not appear.
-    fn waited(screen: &Screen, text: &str) -> bool {
-        let started = Instant::now();
-        while !screen.shows(text) && started.elapsed() < megadir_testkit::PATIENCE {
-            std::thread::sleep(TICK / 10);
-        }
-        screen.shows(text)
-    }
-
-    #[test]
-    fn a_count_that_others_keep_is_shown_with_its_rate_while_they_work() {
-        let (screen, count) = (Screen::new(100), AtomicU64::new(0));
-        on(&screen, None).of(&count, || {
-            count.store(12_345, Ordering::Relaxed);
-            assert!(waited(&screen, "12 345 entries compared, ") && waited(&screen, "/s, "), "{screen:?}");
-        });
-    }
-
-    #[test]
-    fn short_work_draws_nothing_and_ends_at_once() {
-        let (screen, started) = (Screen::new(100), Instant::now());
-        let progress = on(&screen, Some(7));
-        progress.counter().add(3);
-        drop(progress);
-        // On a loaded machine even this may take longer than the delay.
-        assert!(screen.drawn().is_empty() || started.elapsed() >= DELAY, "{screen:?}");
-    }
-
-    #[test]
-    fn a_total_that_was_too_small_is_no_longer_shown() {
-        let screen = Screen::new(100);
-        let progress = on(&screen, Some(1000));
-        progress.counter().set(900);
-        assert!(waited(&screen, " 900 of about 1 000 entries compared, "), "{screen:?}");
-        progress.counter().set(1001);
-        assert!(waited(&screen, " 1 001 entries compared, "), "{screen:?}");
     }
 }

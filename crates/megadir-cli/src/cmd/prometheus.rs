@@ -103,7 +103,6 @@ impl Display for Metrics {
 pub(in crate::cmd) struct Labels(String);
 
 impl Labels {
-    /// An empty value is the same as none.
     #[must_use]
     pub(in crate::cmd) fn with(mut self, name: &str, value: &str) -> Self {
         if value.is_empty() {
@@ -117,8 +116,7 @@ impl Labels {
         self
     }
 
-    /// Bytes that are not UTF-8 become `\xff`, and `NAME_hex` with the digits of all bytes keeps paths apart
-    /// that read alike.
+    /// Bytes that are not UTF-8 become `\xff`, and `NAME_hex` with the digits of all bytes keeps paths apart that read alike.
     #[must_use]
     pub(in crate::cmd) fn with_path(self, name: &str, path: &[u8]) -> Self {
         let labelled = self.with(name, &TreePath::from(path).to_string());

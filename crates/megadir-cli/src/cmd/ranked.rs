@@ -1,6 +1,5 @@
 //! Jobs over the ranks of an MPI launcher. Rank 0 hands out tasks by the schedule and keeps the journal; every rank runs
 //! them, one at a time, rank 0 in a thread of its own.
-//!
 //! ```text
 //! rank 0                               all ranks
 //! prepare; Job or exit code  ------->  check the trees; agree; prove a shared directory
@@ -8,7 +7,6 @@
 //! schedule, journal          <-------  Reply { outcome, or the task's error }
 //! Order::End(exit code)      ------->  leave
 //! ```
-//!
 //! A rank that waits sleeps. After an interrupt, or if a rank dies, the launcher ends all ranks.
 
 use std::path::{Path, PathBuf};
@@ -32,7 +30,7 @@ use super::interrupt::{Interrupt, REMOVING, interruptible};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::{counted, quoted};
 
-pub(in crate::cmd) const BUDGET: Budget = Budget { seconds: 2.0, entries: 1_000_000 };
+const BUDGET: Budget = Budget { seconds: 2.0, entries: 1_000_000 };
 const REPORT_EVERY: Duration = Duration::from_secs(30);
 const MESSAGES_MAX: usize = 10;
 /// Ranks that worked less are not compared.
@@ -45,9 +43,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub(in crate::cmd) struct Work<'w> {
     pub(in crate::cmd) request: Request,
     pub(in crate::cmd) parts: Parts<'w>,
-    /// Idle I/O priority.
     pub(in crate::cmd) idle: bool,
     pub(in crate::cmd) quiet: bool,
+}
+
+pub(in crate::cmd) fn request(kind: Kind, paths: Vec<PathBuf>) -> Request {
+    Request { kind, paths, folder: None, budget: BUDGET, depth: 0, contents: false, fresh: false }
 }
 
 /// Folder of the parts of a scan.
@@ -55,12 +56,10 @@ pub(in crate::cmd) struct Work<'w> {
 pub(in crate::cmd) enum Parts<'w> {
     /// A new folder, or no scan.
     New,
-    /// The journal in the folder is continued.
     Continued,
     /// Parts that only rank 0 reads, in a private directory in `beside`.
     Temporary {
         beside: &'w Path,
-        /// Names the trees, on rank 0.
         trees: &'w (dyn Fn() -> Result<Vec<PathBuf>, CliError> + Sync),
     },
 }
@@ -221,7 +220,6 @@ fn share(world: &World, request: &Request, beat: &AtomicU64) -> Result<(), CliEr
     proved.map_err(failed)
 }
 
-/// Removes what killed jobs and runs left.
 fn remove_leftovers(parent: &Path, quiet: bool, beat: &AtomicU64) {
     match megadir_bench::clean(parent, beat) {
         Ok(found) if !quiet => {
@@ -338,13 +336,11 @@ struct Driver<'l> {
 
 #[derive(Clone, Copy)]
 struct Rank {
-    /// When it got its task.
     since: Instant,
     seconds: f64,
     entries: u64,
 }
 
-/// The thread in which rank 0 runs tasks.
 struct OwnWorker {
     tasks: Sender<Box<Task>>,
     replies: Receiver<Reply>,

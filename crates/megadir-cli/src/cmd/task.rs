@@ -1,12 +1,11 @@
-//! `megadir task`: runs one task of a job, for engines that start processes. A signal may end it at any moment: the task is run
-//! again.
+//! `megadir task`: runs one task of a job, for engines that start processes. A signal may end it at any moment: the task is run again.
 
 use std::io::Read as _;
 use std::sync::atomic::AtomicBool;
 
 use megadir_tasks::{Task, TaskError, run as run_task};
 
-use crate::exit::{self, CliError};
+use crate::exit::CliError;
 use crate::ui::output;
 
 pub(crate) fn run() -> Result<u8, CliError> {
@@ -19,9 +18,5 @@ pub(crate) fn run() -> Result<u8, CliError> {
         TaskError::Failed(error) => error.into(),
         TaskError::Stopped => CliError::interrupted("stopped"),
     })?;
-    let mut line = serde_json::to_vec(&outcome)
-        .map_err(|error| CliError::nothing_ran(format!("cannot write the outcome: {error}")))?;
-    line.push(b'\n');
-    output::print_with(|out| out.write_all(&line))?;
-    Ok(exit::DONE)
+    output::print(&output::json_line(&outcome)?)
 }

@@ -55,8 +55,7 @@ enum ReadAheadWord {
 pub(in crate::cmd) struct ReadAheadOption {
     /// Read a directory's blocks ahead from the device (root; ext2, ext3, ext4) [default: auto]
     ///
-    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
-    /// the other.
+    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after the other.
     #[arg(long, value_name = "WHEN", value_enum, help_heading = "Reading")]
     read_ahead: Option<ReadAheadWord>,
 }
@@ -72,6 +71,31 @@ impl ReadAheadOption {
             Some(ReadAheadWord::Never) => ReadAhead::Never,
             Some(ReadAheadWord::Always) => ReadAhead::Always,
         }
+    }
+}
+
+/// Options of the commands that read attributes of whole trees.
+#[derive(clap::Args)]
+pub(in crate::cmd) struct Readers {
+    #[command(flatten)]
+    pub(in crate::cmd) read_ahead: ReadAheadOption,
+    /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
+    ///
+    /// By default, up to 8 threads (4 per processor) read a tree on ext4, XFS or btrfs while it is not cached.
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
+    pub(in crate::cmd) threads: Option<usize>,
+    /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
+    #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
+    pub(in crate::cmd) stat_backend: Option<&'static dyn StatBackend>,
+    /// Ask the server of a network file system for attributes, not the cache of this machine
+    #[arg(long, conflicts_with = "stat_backend", help_heading = "Reading")]
+    pub(in crate::cmd) fresh: bool,
+}
+
+impl Readers {
+    /// `--stat-backend` or `--fresh`.
+    pub(in crate::cmd) fn stat_backend(&self) -> megadir::Result<Option<&'static dyn StatBackend>> {
+        if self.fresh { attribute_policy::fresh().map(Some) } else { Ok(self.stat_backend) }
     }
 }
 
@@ -134,14 +158,6 @@ pub(in crate::cmd) fn list_limits(text: &str) -> Result<ListLimits, String> {
 #[cfg(not(unix))]
 pub(in crate::cmd) fn list_limits(_text: &str) -> Result<ListLimits, String> {
     Err("lists can only be written on Linux and other Unix systems".to_owned())
-}
-
-/// `--stat-backend` or `--fresh`.
-pub(in crate::cmd) fn asked_backend(
-    named: Option<&'static dyn StatBackend>,
-    fresh: bool,
-) -> megadir::Result<Option<&'static dyn StatBackend>> {
-    if fresh { attribute_policy::fresh().map(Some) } else { Ok(named) }
 }
 
 /// `500k`, or a multiple such as `10x`.

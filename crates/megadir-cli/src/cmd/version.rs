@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::exit::{self, CliError};
-use crate::ui::output::print;
+use crate::exit::CliError;
+use crate::ui::output::{json_line, print};
 
 /// Print version, revision, target, features and system calls
 ///
@@ -12,8 +12,7 @@ use crate::ui::output::print;
 pub(crate) struct Args {
     /// Print a JSON object
     ///
-    /// Fields: v (format version, 1), version, commit, target, build, features, kernel_calls (name, purpose, missing: null or
-    /// the reason).
+    /// Fields: v (format version, 1), version, commit, target, build, features, kernel_calls (name, purpose, missing: null or the reason).
     #[arg(long)]
     json: bool,
 }
@@ -45,13 +44,7 @@ struct Line {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let version = Version::of_this_program();
-    if args.json {
-        let line = serde_json::to_string(&Line { v: 1, version });
-        print(&format!("{}\n", line.map_err(|error| CliError::nothing_ran(error.to_string()))?))?;
-    } else {
-        print(&version.text())?;
-    }
-    Ok(exit::DONE)
+    print(&if args.json { json_line(&Line { v: 1, version })? } else { version.text() })
 }
 
 pub(crate) fn text() -> String {

@@ -21,6 +21,20 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
+/// Escaped on a terminal.
+pub(crate) fn name(text: &mut Vec<u8>, name: &[u8], on_terminal: bool) {
+    match on_terminal {
+        true => terminal(text, name),
+        false => text.extend_from_slice(name),
+    }
+}
+
+pub(crate) fn terminal_text(name: &[u8]) -> String {
+    let mut text = Vec::new();
+    terminal(&mut text, name);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
     for character in plain.chars() {
         push(text, character);

@@ -26,20 +26,28 @@ pub(crate) struct CliError {
 }
 
 impl CliError {
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: USAGE }
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), code: USAGE }
     }
 
-    pub(crate) fn some_failed(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: SOME_FAILED }
+    pub(crate) fn some_failed(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), code: SOME_FAILED }
     }
 
-    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: INTERRUPTED }
+    pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), code: INTERRUPTED }
     }
 
-    pub(crate) fn nothing_ran(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: NOTHING_RAN }
+    pub(crate) fn nothing_ran(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), code: NOTHING_RAN }
+    }
+}
+
+/// A usage error with the first message whose condition holds.
+pub(crate) fn refuse_if(rules: &[(bool, &str)]) -> Result<(), CliError> {
+    match rules.iter().find(|(is_refused, _)| *is_refused) {
+        Some((_, message)) => Err(CliError::usage(message)),
+        None => Ok(()),
     }
 }
 

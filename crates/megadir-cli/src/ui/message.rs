@@ -52,12 +52,9 @@ fn current() -> MutexGuard<'static, Option<ProgressBar>> {
 }
 
 pub(crate) fn quoted(path: &Path) -> String {
-    let mut text = Vec::new();
-    escape::terminal(&mut text, megadir::names::from_os(path.as_os_str()));
-    format!("'{}'", String::from_utf8_lossy(&text))
+    format!("'{}'", escape::terminal_text(megadir::names::from_os(path.as_os_str())))
 }
 
-/// Path of an entry by the path of its tree's root.
 pub(crate) fn tree_path(root: &[u8], below: &TreePath) -> Vec<u8> {
     let mut path = root.to_vec();
     if !below.is_empty() {

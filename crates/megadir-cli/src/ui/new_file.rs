@@ -1,5 +1,4 @@
-//! Files that a command writes after long work. They exist under a temporary name from the start, so that an
-//! unwritable path is refused before the work.
+//! Files written after long work. They have a temporary name from the start, so that an unwritable path is refused before the work.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Seek, Write};
@@ -10,9 +9,20 @@ use tempfile::NamedTempFile;
 use crate::exit::CliError;
 use crate::ui::message::{quoted, reason};
 
-/// Folder in which a path names something.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+pub(crate) fn temporary(path: &Path, prefix: &str, suffix: &str) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(suffix);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Temporary files belong to the owner only; any new file has the umask.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder_of(path))
 }
 
 /// Under its temporary name, which dropping removes.
@@ -26,16 +36,7 @@ impl NewFile {
         if path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
         }
-        let folder = folder_of(path);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".report-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // Temporary files belong to the owner only; any new file has the umask.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        Ok(Self { path: path.to_owned(), file: builder.tempfile_in(folder)? })
+        Ok(Self { path: path.to_owned(), file: temporary(path, ".report-", "")? })
     }
 
     pub(crate) fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -58,7 +59,6 @@ impl NewFile {
 
 pub(crate) struct NewPage {
     what: &'static str,
-    path: PathBuf,
     file: NewFile,
 }
 
@@ -69,11 +69,11 @@ impl NewPage {
             let (path, reason) = (quoted(path), reason(&error));
             CliError::nothing_ran(format!("cannot write the {what} {path}: {reason}; nothing was {worked}"))
         })?;
-        Ok(Self { what, path: path.to_owned(), file })
+        Ok(Self { what, file })
     }
 
     pub(crate) fn write(self, page: &str) -> Result<(), CliError> {
-        let (what, path) = (self.what, quoted(&self.path));
+        let (what, path) = (self.what, quoted(&self.file.path));
         self.file.finish(|file| file.write_all(page.as_bytes())).map_err(|error| {
             CliError::some_failed(format!("cannot write the {what} {path}: {}", reason(&error)))
         })?;

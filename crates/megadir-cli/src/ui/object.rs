@@ -84,18 +84,25 @@ impl Object<'_> {
     }
 
     pub(crate) fn list<T>(&mut self, key: &str, items: &[T], write: impl Fn(&mut Object<'_>, &T)) {
+        self.array(key, items, |text, item| braced(text, |object| write(object, item)));
+    }
+
+    pub(crate) fn strings(&mut self, key: &str, values: &[String]) {
+        self.array(key, values, |text, value| escape::json_string(text, value));
+    }
+
+    fn array<T>(&mut self, key: &str, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
         self.key(key);
         self.text.push(b'[');
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
                 self.text.push(b',');
             }
-            braced(self.text, |object| write(object, item));
+            write(self.text, item);
         }
         self.text.push(b']');
     }
 
-    /// Bounds of ages, seconds.
     pub(crate) fn ages(&mut self, from_s: Option<i64>, to_s: Option<i64>) {
         self.raw_or_null("from_s", from_s);
         self.raw_or_null("to_s", to_s);

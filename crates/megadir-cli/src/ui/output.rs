@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::message;
 use crate::exit::CliError;
 
@@ -55,12 +57,10 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new() -> Result<Self, CliError> {
         check_open()?;
-        let stdout = unbuffered_stdout().map_err(|error| Ended::from(error).code());
-        let stdout = match stdout {
-            Ok(stdout) => stdout,
-            Err(Err(error)) => return Err(error),
-            Err(Ok(_)) => return Err(CliError::nothing_ran("standard output is closed")),
-        };
+        let stdout = unbuffered_stdout().map_err(|error| match Ended::from(error).code() {
+            Ok(_) => CliError::nothing_ran("standard output is closed"),
+            Err(error) => error,
+        })?;
         Ok(Self {
             stdout,
             terminal: io::stdout().is_terminal(),
@@ -99,8 +99,7 @@ impl Output {
     }
 }
 
-/// Commands that report call this before they change anything: if standard output was closed, the report
-/// would be lost.
+/// Commands that report call this before they change anything: if standard output was closed, the report would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {
@@ -121,13 +120,14 @@ pub(crate) fn check_input_open() -> Result<(), CliError> {
     Ok(())
 }
 
-pub(crate) fn print(text: &str) -> Result<(), CliError> {
+pub(crate) fn print(text: &str) -> Result<u8, CliError> {
     let mut output = Output::new()?;
     output.text.extend_from_slice(text.as_bytes());
-    match output.flush() {
-        Ok(()) => Ok(()),
-        Err(ended) => ended.code().map(|_| ()),
-    }
+    output.flush().map_or_else(Ended::code, |()| Ok(crate::exit::DONE))
+}
+
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, CliError> {
+    serde_json::to_string(value).map(|line| line + "\n").map_err(CliError::nothing_ran)
 }
 
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {

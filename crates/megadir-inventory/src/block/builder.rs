@@ -7,7 +7,6 @@ use super::packed::{Odd, Packed, bit, fits, mode_and_kind, pack};
 use crate::path::{Place, TreePath};
 use crate::row::{Facts, NUMBERS};
 
-/// Offsets have 32 bits.
 const NAMES_BYTES_MAX: usize = u32::MAX as usize;
 
 /// No [`nanoseconds`](crate::nanoseconds) have this value.
@@ -68,7 +67,6 @@ impl Whole<'_> {
 }
 
 impl PlainRows<'_> {
-    /// Without duplicates.
     pub(crate) fn ascend(&self) -> bool {
         self.each_name().is_sorted_by(|(_, before), (_, after)| before < after)
     }
@@ -89,11 +87,7 @@ impl PlainRows<'_> {
 
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
-    root: u32,
-    path: TreePath,
-    examined_ns: i64,
-    root_row: Option<Box<(Facts, Option<Box<str>>)>>,
-    device: Option<u64>,
+    block: Block,
     rows: Vec<Packed>,
     accessed_ns: Vec<i64>,
     names: Vec<u8>,
@@ -102,21 +96,12 @@ pub(crate) struct BlockBuilder {
 
 impl BlockBuilder {
     pub(crate) fn new(root: u32, path: TreePath, examined_ns: i64) -> Self {
-        Self {
-            root,
-            path,
-            examined_ns,
-            root_row: None,
-            device: None,
-            rows: Vec::new(),
-            accessed_ns: Vec::new(),
-            names: Vec::new(),
-            odd: Vec::new(),
-        }
+        let (rows, accessed_ns, names, odd) = Default::default();
+        Self { block: Block::empty(root, path, examined_ns), rows, accessed_ns, names, odd }
     }
 
     pub(crate) fn set_root_row(&mut self, facts: Facts, error: Option<&str>) {
-        self.root_row = Some(Box::new((facts, error.map(Into::into))));
+        self.block.root_row = Some(Box::new((facts, error.map(Into::into))));
     }
 
     pub(crate) fn reserve(&mut self, rows: usize, name_bytes: usize) {
@@ -125,15 +110,15 @@ impl BlockBuilder {
     }
 
     pub(crate) fn path(&self) -> &TreePath {
-        &self.path
+        &self.block.path
     }
 
     pub(crate) fn place(&self) -> Place {
-        (self.root, self.path.clone())
+        self.block.place()
     }
 
     pub(crate) fn is_of(&self, root: u32, path: &[u8]) -> bool {
-        self.root == root && self.path == *path
+        self.block.root == root && self.block.path == *path
     }
 
     /// Fails with [`ErrorKind::Unavailable`] if the names take more than 4 GiB.
@@ -143,15 +128,15 @@ impl BlockBuilder {
             self.names.len() + name.len() <= NAMES_BYTES_MAX && self.rows.len() < u32::MAX as usize - 1
         });
         let Some(name_bytes) = name_bytes else {
-            let path = self.path.to_vec();
+            let path = self.block.path.to_vec();
             let path = megadir::names::to_os(&path)?;
             let reason = "the names of this directory take more than 4 GiB, which cannot be compared";
             return Err(Error::new("compare", std::path::Path::new(&path), ErrorKind::Unavailable, reason));
         };
         if self.rows.is_empty() {
-            self.device = facts.device;
+            self.block.device = facts.device;
         }
-        let (mut packed, mut odd) = pack(facts, self.device, self.names.len() as u32, name_bytes);
+        let (mut packed, mut odd) = pack(facts, self.block.device, self.names.len() as u32, name_bytes);
         if error.is_some() {
             (odd, packed.have) = (true, packed.have | bit::ODD);
         }
@@ -177,7 +162,7 @@ impl BlockBuilder {
             && self.rows.len() + ends.len() < u32::MAX as usize
             && !ends.is_empty();
         let is_plain = high.is_nothing() && errno.is_nothing() && !kind.is_nothing();
-        if !is_room || !is_plain || !self.rows.is_empty() && self.device != device {
+        if !is_room || !is_plain || !self.rows.is_empty() && self.block.device != device {
             return false;
         }
         let of_bits = [
@@ -226,7 +211,7 @@ impl BlockBuilder {
         if !accessed.is_nothing() {
             self.extend_accessed((0..ends.len()).map(|index| accessed.get(index)));
         }
-        self.device = device;
+        self.block.device = device;
         self.names.extend_from_slice(names);
         true
     }
@@ -238,7 +223,7 @@ impl BlockBuilder {
     }
 
     fn add_odd(&mut self, index: u32, facts: &Facts, error: Option<&str>) {
-        let device = facts.device.filter(|_| facts.device != self.device).map(Odd::Device);
+        let device = facts.device.filter(|_| facts.device != self.block.device).map(Odd::Device);
         let links = facts.links.filter(|links| u32::try_from(*links).is_err()).map(Odd::Links);
         let allocated = facts.allocated_bytes.filter(|bytes| !fits(*bytes, facts.size_bytes));
         let odd = [
@@ -257,16 +242,8 @@ impl BlockBuilder {
         if !self.accessed_ns.is_empty() {
             self.accessed_ns.resize(self.rows.len(), UNKNOWN_NS);
         }
-        Block {
-            root: self.root,
-            path: self.path,
-            examined_ns: self.examined_ns,
-            root_row: self.root_row,
-            device: self.device,
-            rows: self.rows.into(),
-            accessed_ns: self.accessed_ns.into(),
-            names: self.names.into(),
-            odd: self.odd.into(),
-        }
+        let Self { block, rows, accessed_ns, names, odd } = self;
+        let (rows, accessed_ns, names, odd) = (rows.into(), accessed_ns.into(), names.into(), odd.into());
+        Block { rows, accessed_ns, names, odd, ..block }
     }
 }

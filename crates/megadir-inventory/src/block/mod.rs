@@ -1,5 +1,4 @@
-//! Entries of one directory, sorted by name. Rare values (another device, a 128-bit inode number, an error, a
-//! hash) are stored apart, so that a row fits a cache line and comparing two is a memcmp.
+//! Entries of one directory, sorted by name. A row fits a cache line: rare values are stored apart.
 
 mod builder;
 mod packed;
@@ -11,7 +10,7 @@ use megadir::{Attributes, FileType, StatMask};
 use self::builder::UNKNOWN_NS;
 pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
 use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
-use crate::path::TreePath;
+use crate::path::{Place, TreePath};
 use crate::row::{Facts, Key, Row, nanoseconds};
 
 #[derive(Clone, Debug)]
@@ -30,11 +29,16 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn empty(root: u32, path: TreePath, examined_ns: i64) -> Self {
-        BlockBuilder::new(root, path, examined_ns).build()
+        let (rows, accessed_ns, names, odd) = Default::default();
+        Self { root, path, examined_ns, root_row: None, device: None, rows, accessed_ns, names, odd }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        (self.root, self.path.clone())
     }
 
     pub(crate) fn cmp_place(&self, root: u32, path: &[u8]) -> Ordering {
@@ -76,13 +80,11 @@ impl Block {
             changed_ns: has(bit::CHANGED).then_some(row.changed_ns),
             born_ns: has(bit::BORN).then_some(row.born_ns),
             inode: has(bit::INODE).then_some(row.inode),
-            inode_high: None,
             device: if has(bit::DEVICE) { self.device } else { None },
             mode: has(bit::MODE).then_some(row.mode_and_kind & 0xfff),
             user: has(bit::USER).then_some(row.user),
             group: has(bit::GROUP).then_some(row.group),
             links: has(bit::LINKS).then_some(row.links.into()),
-            errno: None,
             allocated_bytes: row.allocated_bytes(),
             accessed_ns: self.accessed_ns.get(index).copied().filter(|ns| *ns != UNKNOWN_NS),
             ..Facts::NOTHING

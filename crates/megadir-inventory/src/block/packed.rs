@@ -18,7 +18,6 @@ pub(super) mod bit {
     /// All values but the space on disk and the access time are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
     pub(in crate::block) const ODD: u16 = 1 << 10;
-    /// Not compared.
     pub(in crate::block) const ALLOCATED: u16 = 1 << 11;
 }
 

@@ -25,15 +25,13 @@ impl fmt::Debug for Counted {
 /// Net changes, see [`CompareOptions::gains`](super::CompareOptions::gains).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gains {
-    /// Directories with changes, even if they cancel out, in the order of their paths, each with all
-    /// directories above it.
+    /// Directories with changes, even if they cancel out, and all directories above them, by path.
     pub directories: Vec<Gain>,
     /// `false` if a counted entry has no recorded space on disk.
     pub has_allocated: bool,
 }
 
-/// Net change of everything below a directory. A renamed directory is lost at its old path and gained at its
-/// new one.
+/// Net change of everything below a directory. A rename is a loss at the old path and a gain at the new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gain {
     /// Index of the root.
@@ -78,7 +76,6 @@ impl Sums<'_> {
 }
 
 impl Gains {
-    /// Memory is bounded by the directories with changes and their parents.
     pub(super) fn of(seen: &Seen, counted: &Counted) -> Self {
         let mut sums = Sums { counted, by_directory: BTreeMap::new(), has_allocated: true };
         for old in &seen.gone {

@@ -14,8 +14,7 @@ use crate::rows::Sink;
 
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Hashes suspects that have a recorded hash; drops unchanged ones and marks others as modified. Returns the
-/// number of unresolved suspects.
+/// Resolves suspects that have a recorded hash. Returns the number of unresolved suspects.
 pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     let mut open = Parents::default();
     let mut undecided = 0;

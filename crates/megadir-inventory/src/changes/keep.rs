@@ -9,10 +9,12 @@ use megadir::Result;
 
 use super::proof::Racy;
 use crate::block::Block;
+use crate::metadata::Metadata;
 use crate::packed::Numbers;
 use crate::path::TreePath;
 use crate::row::Facts;
-use crate::scan::{Collector, DirRows, Shared, spill_error};
+use crate::rows::Sink;
+use crate::scan::{Collector, DirRows, ScanWatch, Shared, emit, spill_error};
 use crate::sorter::Sorter;
 
 /// On Unix EIO; on Windows `ERROR_ACCESS_DENIED`.
@@ -58,11 +60,11 @@ impl Keeping {
         }
     }
 
-    pub(crate) fn into_sorter(self) -> Result<(Sorter, PathBuf)> {
+    pub(crate) fn into_kept(self, metadata: Metadata) -> Result<Kept> {
         let Self { shared, options: Keep { spill_directory, .. }, .. } = self;
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         match shared.into_sorter() {
-            Ok(sorter) => Ok((sorter, spill_directory)),
+            Ok(sorter) => Ok(Kept { metadata, sorter, spill_directory }),
             Err(error) => Err(spill_error(&spill_directory, error)),
         }
     }
@@ -91,7 +93,6 @@ impl Keeper<'_> {
         ended.map_err(|error| self.failed(error))
     }
 
-    /// The name of a root is empty.
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
         self.collector.row(root, path, name, facts).map_err(|error| self.failed(error))
     }
@@ -101,8 +102,7 @@ impl Keeper<'_> {
         self.collector.error(root, &parent, &name, error).map_err(|error| self.failed(error))
     }
 
-    /// For a directory whose entries are unknown now. Suspects remain suspects in the new inventory: they
-    /// count as not examined.
+    /// For a directory whose entries are unknown now. Suspects remain suspects: they count as not examined.
     pub(crate) fn old(&mut self, block: &Block, racy: Racy) -> Result<()> {
         for index in 0..block.len() {
             let (name, mut facts) = (block.name(index), block.facts(index));
@@ -124,5 +124,30 @@ impl Keeper<'_> {
 
     fn failed(&self, error: io::Error) -> megadir::Error {
         spill_error(&self.keeping.options.spill_directory, error)
+    }
+}
+
+/// Current rows of compared trees; beyond [`Keep::memory_bytes`] in temporary files.
+#[derive(Debug)]
+pub struct Kept {
+    metadata: Metadata,
+    sorter: Sorter,
+    spill_directory: PathBuf,
+}
+
+impl Kept {
+    /// Describes the trees, without the number of rows.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Passes the rows to `sink` in the order of their keys, as [`scan()`](crate::scan()) does. Returns
+    /// `None` if `watch` requested a stop. Errors: of temporary files and the sink.
+    pub fn write(self, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> Result<Option<Metadata>> {
+        let Self { metadata, sorter, spill_directory } = self;
+        // An entry with an old row instead of an error failed too.
+        let failed = metadata.failed;
+        let written = emit(sorter, &spill_directory, watch, sink, metadata)?;
+        Ok(written.map(|metadata| Metadata { failed, ..metadata }))
     }
 }

@@ -19,16 +19,23 @@ pub(crate) mod settle;
 pub(crate) mod source;
 mod two;
 
-pub use compare::{CompareOptions, Compared, Kept, Watch, check_first_root, compare};
+pub use compare::{check_first_root, compare};
 pub use fields::Fields;
 pub use gains::{Counted, Gain, Gains};
 pub use hash::{Hashing, verify};
-pub use keep::Keep;
+pub use keep::{Keep, Kept};
 pub use only::compare_only;
 pub use two::{compare_inventories, compare_scanned};
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir::{Conditions, Error, ErrorKind, Result};
+
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
+use crate::scan::Excluded;
 
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,4 +112,91 @@ impl Change {
         let ((root, path), suspect) = (place(), kind == ChangeKind::Suspect);
         Some(Self { kind, root, path, from: None, old: Some(*old), new: Some(*new), fields, suspect })
     }
+}
+
+/// Settings of a comparison.
+#[derive(Clone, Debug)]
+pub struct CompareOptions {
+    /// Number of threads, including the caller's.
+    pub threads: usize,
+    /// Examine the inventory's names instead of listing directories whose times show no change of names,
+    /// where that is reliable.
+    pub skip_unchanged: bool,
+    /// Compare even if a root is not the directory that was scanned.
+    pub any_root: bool,
+    /// Keep the current rows of the trees as [`Compared::now`].
+    pub keep: Option<Keep>,
+    /// Files to ignore.
+    pub exclude: Vec<Excluded>,
+    /// Entries to ignore on both sides, by [`Conditions::exclude`] and [`Conditions::depth_max`]; other
+    /// conditions have no effect. Cannot be combined with `keep`.
+    pub conditions: Option<Arc<Conditions>>,
+    /// Sum up net changes of directories as [`Compared::gains`], counting these entries.
+    pub gains: Option<Counted>,
+    /// Ask the server of a network file system for attributes ([`megadir::attribute_policy::fresh`]).
+    pub fresh: bool,
+}
+
+/// Cancellation flag and progress of a comparison.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Set to cancel.
+    pub stop: Arc<AtomicBool>,
+    /// Number of entries examined.
+    pub entries: AtomicU64,
+}
+
+/// Result of a comparison.
+#[derive(Debug, Default)]
+pub struct Compared {
+    /// Changes, sorted by root and path.
+    pub changes: Vec<Change>,
+    /// Failed operations; only the first for the entries of a directory.
+    pub failures: Vec<Error>,
+    /// Number of entries not examined and directories not listed.
+    pub failed: u64,
+    /// Number of directories that cannot be listed now but could be at the scan.
+    pub unread: u64,
+    /// Number of entries and directories that cannot be read now and are not recorded as unreadable.
+    pub lost: u64,
+    /// The inventory does not record the tree's btrfs subvolumes, so device numbers mean nothing after a
+    /// remount.
+    pub volumes_unknown: bool,
+    /// Directories covered by a new mount.
+    pub other_mounts: Vec<PathBuf>,
+    /// Directories that were unreadable at the scan: all their entries count as added.
+    pub unknown_before: Vec<PathBuf>,
+    /// Number of directories listed.
+    pub listed: u64,
+    /// Number of directories not listed because of [`CompareOptions::skip_unchanged`].
+    pub not_listed: u64,
+    /// Current rows, if [`CompareOptions::keep`].
+    pub now: Option<Kept>,
+    /// Net change of each directory, if [`CompareOptions::gains`].
+    pub gains: Option<Gains>,
+}
+
+impl Compared {
+    /// `true` if everything could be compared.
+    pub fn is_complete(&self) -> bool {
+        self.failed == 0 && self.unread == 0 && self.other_mounts.is_empty()
+    }
+
+    /// `true` if there is any change or suspect.
+    pub fn is_changed(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Returns the number of changes of one kind.
+    pub fn count(&self, kind: ChangeKind) -> usize {
+        self.changes.iter().filter(|change| change.kind == kind).count()
+    }
+}
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T> {
+    Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason))
+}
+
+fn interrupted(operation: &'static str) -> Error {
+    Error::new(operation, "".as_ref(), ErrorKind::Io, "interrupted")
 }

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 
 use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType, Result, names};
 
-use super::compare::{CompareOptions, Compared, Watch, open, proofs, stat_backend};
+use super::compare::{open, proofs, settled, stat_backend};
 use super::engine::{Found, Tree};
 use super::hash::open_directory;
 use super::proof::{Proof, Racy};
 use super::settle::Entry;
-use super::{Change, fields};
+use super::{Change, CompareOptions, Compared, Watch, fields, interrupted, refuse};
 use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
@@ -39,26 +39,24 @@ pub fn compare_only<R: Rows>(
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
     check_roots(&trees, &old_roots, options)?;
-    let examine = stat_backend(&trees, Some(&metadata), options.fresh)?;
-    let Some(first) = trees.iter().flatten().next() else {
-        return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, "no tree to compare"));
-    };
+    let examine = stat_backend(&trees, &metadata, options.fresh)?;
+    let Some(first) = trees.iter().flatten().next() else { return refuse("no tree to compare") };
     let examine = examine.start(&first.directory, Facts::WANT)?;
     let volumes = volumes(&metadata, &trees, &old_roots);
     let mut only = Only { metadata: &metadata, trees: &trees, volumes, examine, found: Found::default() };
     for ((root, parent), names) in wanted {
         if watch.stop.load(Ordering::Relaxed) {
-            return Err(Error::new("compare", "".as_ref(), ErrorKind::Io, "interrupted"));
+            return Err(interrupted("compare"));
         }
         watch.entries.fetch_add(names.len() as u64, Ordering::Relaxed);
         only.directory(root, &parent, &names)?;
     }
-    let mut found = only.found;
-    found.failed += unopened.len() as u64;
-    found.failures.extend(unopened);
+    let compared = &mut only.found.compared;
+    compared.failed += unopened.len() as u64;
+    compared.failures.extend(unopened);
     let is_btrfs = trees.iter().flatten().any(|tree| tree.proof.stubs);
-    let volumes_unknown = metadata.volumes.is_none() && is_btrfs && only.volumes.len() > trees.len();
-    Ok(Compared { volumes_unknown, ..Compared::of(found, &proofs(&trees), options) })
+    compared.volumes_unknown = metadata.volumes.is_none() && is_btrfs && only.volumes.len() > trees.len();
+    Ok(settled(only.found, &proofs(&trees), options))
 }
 
 fn look_up<R: Rows>(
@@ -121,7 +119,7 @@ struct Only<'a> {
 impl Only<'_> {
     fn directory(&mut self, root: u32, parent: &TreePath, names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
         let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
-            self.found.unread += names.len() as u64;
+            self.found.compared.unread += names.len() as u64;
             return Ok(());
         };
         let directory = match open_directory(&tree.directory, &parent.to_vec()) {
@@ -133,9 +131,8 @@ impl Only<'_> {
                 return Ok(());
             }
             Err(error) => {
-                self.found.failed += 1;
-                self.found.unread += 1;
-                self.found.failures.push(error);
+                self.found.compared.unread += 1;
+                self.failed(error);
                 return Ok(());
             }
         };
@@ -158,8 +155,7 @@ impl Only<'_> {
                 errno => {
                     let path = directory.path().join(names::to_os(name)?);
                     let error = std::io::Error::from_raw_os_error(errno);
-                    self.found.failed += 1;
-                    self.found.failures.push(Error::io("examine", &path, error));
+                    self.failed(Error::io("examine", &path, error));
                 }
             }
         }
@@ -179,8 +175,12 @@ impl Only<'_> {
         }
         let at = tree.path().join(names::to_os(&path.to_vec()).unwrap_or_default());
         let reason = "neither in the inventory nor in the tree: is the name right?";
-        self.found.failed += 1;
-        self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
+        self.failed(Error::new("compare", &at, ErrorKind::NotFound, reason));
+    }
+
+    fn failed(&mut self, error: Error) {
+        self.found.compared.failed += 1;
+        self.found.compared.failures.push(error);
     }
 
     fn as_before(&mut self, directory: &Dir, name: &[u8], facts: &Facts, proof: Proof) -> Facts {

@@ -40,9 +40,8 @@ const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 /// The racy rule: equal times prove nothing within one clock tick of the start of the scan, because a file
 /// written right after its examination keeps its time. See git's `Documentation/technical/racy-git.txt`.
 ///
-/// The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted
-/// machine, and the stored precision (up to two seconds on FAT). If a server's clock stamps the files (NFS,
-/// SMB), it counts from the newest time in the tree.
+/// The granule is the coarsest of Linux's timestamp tick (up to 10 ms), its delay on an overcommitted machine, and
+/// the stored precision. If a server's clock stamps the files, it counts from the newest time in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Racy {
     from_ns: i64,
@@ -65,7 +64,6 @@ impl Racy {
         Self::new(examined_ns, root.and_then(|root| root.granule_ns), root.and_then(|root| root.newest_ns))
     }
 
-    /// A later change may have left the times equal.
     pub(crate) fn is_racy(self, facts: &Facts) -> bool {
         // A write sets both, and ctime cannot be set back.
         self.is_racy_at(facts.changed_ns.or(facts.modified_ns))

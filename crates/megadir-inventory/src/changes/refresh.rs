@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use megadir::{Dir, Error, ErrorKind, Result, TreeEvent, names};
 
-use super::compare::{CompareOptions, Compared, Watch, from_source};
+use super::compare::from_source;
 use super::keep::Keep;
 use super::source::KeptBlocks;
+use super::{CompareOptions, Compared, Watch, interrupted};
 use crate::scan::{ScanOptions, scan};
 use crate::snapshot::{Collected, Snapshot};
 
@@ -54,8 +55,4 @@ impl Snapshot {
 
 fn go_on(_: TreeEvent<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
-}
-
-fn interrupted(operation: &'static str) -> Error {
-    Error::new(operation, "".as_ref(), ErrorKind::Io, "interrupted")
 }

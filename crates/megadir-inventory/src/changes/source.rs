@@ -50,7 +50,7 @@ impl Source for KeptBlocks<'_> {
     }
 
     fn position(&self) -> Option<Place> {
-        self.blocks.as_slice().first().map(|block| place(block))
+        self.blocks.as_slice().first().map(|block| block.place())
     }
 }
 
@@ -69,17 +69,13 @@ impl<A: Rows, B: Rows> Merged<Blocks<A>, Blocks<B>> {
     }
 }
 
-fn place(block: &Block) -> Place {
-    (block.root, block.path.clone())
-}
-
 impl<A: Rows + Send, B: Rows + Send> Source for Merged<Blocks<A>, Blocks<B>> {
     fn next_block(&mut self) -> Result<Option<Both>> {
         if !std::mem::replace(&mut self.began, true) {
             (self.next_before, self.next_now) = (self.before.next_block()?, self.now.next_block()?);
         }
         let Some(next) = self.position() else { return Ok(None) };
-        let is_next = |block: &Option<Block>| block.as_ref().is_some_and(|block| place(block) == next);
+        let is_next = |block: &Option<Block>| block.as_ref().is_some_and(|block| block.place() == next);
         let before = match is_next(&self.next_before) {
             true => std::mem::replace(&mut self.next_before, self.before.next_block()?),
             false => None,
@@ -93,6 +89,6 @@ impl<A: Rows + Send, B: Rows + Send> Source for Merged<Blocks<A>, Blocks<B>> {
     }
 
     fn position(&self) -> Option<Place> {
-        self.next_before.iter().chain(&self.next_now).map(place).min()
+        self.next_before.iter().chain(&self.next_now).map(Block::place).min()
     }
 }

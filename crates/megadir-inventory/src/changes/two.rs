@@ -4,10 +4,11 @@ use std::path::Path;
 
 use megadir::{Error, ErrorKind, FileSystem, Result, names};
 
-use super::compare::{CompareOptions, Compared, Watch};
+use super::compare::settled;
 use super::engine::{self, Comparing};
 use super::proof::Proof;
 use super::source::{Merged, Source};
+use super::{CompareOptions, Compared, Watch, refuse};
 use crate::metadata::{Metadata, Root, Scanned};
 use crate::rows::{Rows, SeenRows};
 
@@ -26,9 +27,8 @@ pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
     compare_rows(before, now, options, watch)
 }
 
-/// Compares an inventory with a whole scan of its trees that was made for this comparison, perhaps by another machine, with
-/// the result that [`compare`](super::compare()) would have had. In contrast to [`compare_inventories`], the clocks and the file
-/// systems of the two scans are not compared, and the inventory may have been made with conditions.
+/// As [`compare_inventories`], with a whole scan of the trees that was made for this comparison, perhaps by another machine:
+/// the clocks and file systems of the two scans are not compared, and the inventory may have been made with conditions.
 ///
 /// Errors: [`ErrorKind::BadOption`] for other trees (unless `any_root`), other mounts, or a scan made with conditions.
 pub fn compare_scanned<A: Rows + Send, B: Rows + Send>(
@@ -38,7 +38,7 @@ pub fn compare_scanned<A: Rows + Send, B: Rows + Send>(
     watch: &Watch,
 ) -> Result<Compared> {
     if scanned.metadata().scanned.selected.is_some() {
-        return refuse("the new scan was made with conditions: scan the whole trees".to_owned());
+        return refuse("the new scan was made with conditions: scan the whole trees");
     }
     compare_rows(before, scanned, options, watch)
 }
@@ -73,40 +73,31 @@ fn from_source<S: Source>(
         trees: metadata.roots.iter().map(|_| None).collect(),
         now: Some(now),
         proofs: now.roots.iter().map(proof).collect(),
-        exclude: options.exclude.clone(),
-        conditions: options.conditions.as_deref(),
         started_ns: now.started_ns,
         stat_backend: megadir::stat_backend("std")?,
-        threads: options.threads,
-        skip_unchanged: false,
-        any_root: options.any_root,
-        stop: &watch.stop,
-        entries: &watch.entries,
+        options,
+        watch,
     };
-    let found = engine::compare(&comparing, None, source)?;
+    let mut found = engine::compare(&comparing, None, source)?;
     let has_stubs = comparing.proofs.iter().any(|proof| proof.stubs);
     let is_unknown = metadata.volumes.is_none() || now.volumes.is_none();
-    let volumes_unknown = is_unknown && has_stubs && found.volumes.len() > metadata.roots.len();
-    Ok(Compared { volumes_unknown, ..Compared::of(found, &comparing.proofs, options) })
-}
-
-fn refuse<T>(reason: String) -> Result<T> {
-    Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason))
+    found.compared.volumes_unknown = is_unknown && has_stubs && found.volumes.len() > metadata.roots.len();
+    Ok(settled(found, &comparing.proofs, options))
 }
 
 fn check_pair(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     if now.started_ns < before.started_ns {
-        return refuse("the second inventory is older than the first: exchange them".to_owned());
+        return refuse("the second inventory is older than the first: exchange them");
     }
     if before.scanned.selected != now.scanned.selected {
-        return refuse("made with different conditions: repeat the scan with the same conditions".to_owned());
+        return refuse("made with different conditions: repeat the scan with the same conditions");
     }
     check_file_systems(before, now, options)
 }
 
 fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
     if options.keep.is_some() {
-        return refuse("the newer of two inventories is the current state already".to_owned());
+        return refuse("the newer of two inventories is the current state already");
     }
     let (old, new) = (before.roots.len(), now.roots.len());
     if old != new {
@@ -114,7 +105,7 @@ fn check_trees(before: &Metadata, now: &Metadata, options: &CompareOptions) -> R
     }
     let Scanned { cross_mounts, stat_backend, .. } = &now.scanned;
     if before.scanned.cross_mounts != *cross_mounts {
-        return refuse("only one was made with --cross-mounts: repeat the scan as the first".to_owned());
+        return refuse("only one was made with --cross-mounts: repeat the scan as the first");
     }
     // Listings on Windows may be older than the files' own attributes.
     if cfg!(windows) && before.scanned.stat_backend != *stat_backend {

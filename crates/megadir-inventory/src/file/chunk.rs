@@ -23,7 +23,6 @@ pub(super) enum Values {
 #[derive(Default)]
 pub(super) struct Strings {
     pub(super) bytes: Bytes,
-    /// The first string begins at 0.
     pub(super) ends: Vec<usize>,
 }
 
@@ -78,13 +77,7 @@ impl Values {
             Self::Nothing => None,
             Self::Same(value) => Some(*value),
             Self::Each(values) => values.get(row).copied(),
-            Self::Some(values, present) => {
-                if *present.get(row)? {
-                    values.get(row).copied()
-                } else {
-                    None
-                }
-            }
+            Self::Some(values, present) => values.get(row).copied().filter(|_| present[row]),
         }
     }
 
@@ -238,10 +231,9 @@ impl<'c> Chunk<'c> {
         let Self { same, dictionary, texts, .. } = self;
         runs::decode(&mut rest, width.into(), count, |index, length| {
             let value = match is_text {
-                true => (index as usize) < texts.len(),
-                false => (index as usize) < dictionary.len(),
+                true => texts.get(index as usize).map(|_| index.into())?,
+                false => *dictionary.get(index as usize)?,
             };
-            let value = value.then(|| if is_text { index.into() } else { dictionary[index as usize] })?;
             match same.last_mut() {
                 Some((last, times)) if *last == value => *times = times.checked_add(length)?,
                 _ => same.push((value, length)),

@@ -8,7 +8,6 @@ use super::schema::{COLUMNS, NUMBERS_AT, Stored};
 use crate::path::common_bytes as common;
 use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 
-/// Larger dictionaries use a hash table.
 const FEW: usize = 16;
 
 pub(super) struct Columns {
@@ -128,8 +127,7 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
 }
 
 impl Dictionary<Box<[u8]>> {
-    /// Paths ascend within a root, and hashing for earlier equal values takes time quadratic in the depth of
-    /// a tree.
+    /// Without hashing, which would take time quadratic in the depth: paths ascend within a root.
     fn push_next(&mut self, path: &[u8], count: u32) {
         match self.runs.last_mut() {
             Some((last, length)) if *self.values[*last as usize] == *path => *length += count,
@@ -221,10 +219,7 @@ impl Paths {
 
     fn replace_end(&mut self, from: usize, end: Vec<u8>, directory_bytes: usize) {
         let same = common(&self.last[from..], &end);
-        self.common.push((from + same) as i64);
-        self.rest.push(&end[same..]);
-        self.last.truncate(from + same);
-        self.last.extend_from_slice(&end[same..]);
+        self.push(from + same, &end[same..]);
         self.scratch = end;
         self.directory_bytes = directory_bytes;
     }
@@ -245,18 +240,19 @@ impl Paths {
     #[inline]
     fn next_text(&mut self, name: &[u8]) {
         let same = self.directory_bytes + common(&self.last[self.directory_bytes..], name);
-        self.common.push(same as i64);
-        self.rest.push(&name[same - self.directory_bytes..]);
-        self.last.truncate(same);
-        self.last.extend_from_slice(&name[same - self.directory_bytes..]);
+        self.push(same, &name[same - self.directory_bytes..]);
     }
 
-    /// `common` bytes are shared with the last path.
-    fn same(&mut self, path: &[u8], common: usize, rows: u32) {
+    #[inline]
+    fn push(&mut self, common: usize, rest: &[u8]) {
         self.common.push(common as i64);
-        self.rest.push(&path[common..]);
+        self.rest.push(rest);
         self.last.truncate(common);
-        self.last.extend_from_slice(&path[common..]);
+        self.last.extend_from_slice(rest);
+    }
+
+    fn same(&mut self, path: &[u8], common: usize, rows: u32) {
+        self.push(common, &path[common..]);
         let more = rows.saturating_sub(1) as usize;
         self.common.extend(std::iter::repeat_n(path.len() as i64, more));
         self.rest.lengths.extend(std::iter::repeat_n(0, more));
@@ -288,8 +284,7 @@ impl Columns {
         }
     }
 
-    /// Keeps the buffers: each page of a new one costs a page fault. `by_prefix`: directory paths share
-    /// prefixes.
+    /// Keeps the buffers: each page of a new one costs a page fault.
     pub(super) fn begin(&mut self, by_prefix: bool) {
         self.rows = 0;
         self.root.clear();
@@ -309,7 +304,6 @@ impl Columns {
         self.has_hash.clear();
     }
 
-    /// `common` bytes are shared with the last directory's path.
     pub(super) fn directory(&mut self, root: u32, (parent, common): (&[u8], usize), rows: u32) {
         self.root.push(&i64::from(root), rows);
         match &mut self.parent {

@@ -4,22 +4,20 @@
 use megadir::{FileType, names};
 
 use crate::block::{PlainRows, Whole};
-use crate::path::common_bytes as common;
-use crate::path::split_bytes as split;
+use crate::path::{common_bytes as common, split_bytes as split};
 use crate::row::{Facts, Key, Row};
 
 /// 255 characters of six bytes, which `statfs` reports for FAT.
 const NAME_BYTES_MAX: usize = 255 * 6;
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// Keeps the subdirectory names of each directory above the current one. Rows come in inventory order.
 #[derive(Debug)]
 pub(super) struct Contained {
     roots: usize,
     root: Option<u32>,
     path: Vec<u8>,
-    /// Directories whose path is a byte prefix of the current path, shortest first: all descendants of a
-    /// directory precede the first path without that prefix.
+    /// Directories whose path is a byte prefix of the current path, shortest first, with their subdirectories: all
+    /// descendants of a directory precede the first path without that prefix.
     levels: Vec<Level>,
 }
 
@@ -45,13 +43,11 @@ impl Contained {
         if root as usize >= self.roots {
             return Err(format!("a row belongs to tree {root} of {}", self.roots));
         }
-        let kept = match self.root == Some(root) {
-            true => common(&self.path, parent),
-            false => 0,
-        };
         if self.root.replace(root) != Some(root) {
             self.levels.clear();
+            self.path.clear();
         }
+        let kept = common(&self.path, parent);
         let levels = self.levels.partition_point(|level| level.path_bytes <= kept);
         self.levels.truncate(levels);
         self.path.truncate(kept);

@@ -17,7 +17,6 @@ use crate::row::{Facts, Key, NUMBERS, Row};
 /// The limit of a row group, plus rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 
-/// The `path` column is redundant.
 pub(super) struct Decoded {
     pub(super) rows: usize,
     root: Values,
@@ -168,7 +167,6 @@ fn type_of(word: &[u8]) -> FileType {
     std::str::from_utf8(word).ok().and_then(FileType::from_name).unwrap_or(FileType::Unknown)
 }
 
-/// Rows of a row group, one after the other.
 #[derive(Default)]
 pub(super) struct Batch {
     columns: Option<Box<Decoded>>,

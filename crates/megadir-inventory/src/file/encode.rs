@@ -188,7 +188,6 @@ impl Chunks<'_> {
         runs::encode(indexes, width, self.plain);
     }
 
-    /// With `runs`, the values are a dictionary.
     fn numbers(
         &mut self,
         present: Option<&Present>,

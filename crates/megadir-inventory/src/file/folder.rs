@@ -1,7 +1,6 @@
 //! Folder of parts: inventories of the same roots, merged by key.
 //!
-//! A part waits as its first key, and is opened again when that key is the next. A part that is open holds one row
-//! group and no descriptor, so that thousands of parts are no more than those whose keys overlap.
+//! A part waits as its first key, and is opened again when that key is the next; then it holds one row group.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,8 +14,7 @@ use crate::metadata::{Metadata, Scanned};
 use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
 
-/// File in a folder of parts that is written after the last part: JSON, `{"version":1,"parts":N}` with the
-/// number of parts.
+/// File in a folder of parts that is written after the last one: JSON, `{"version":1,"parts":N}` with their number.
 pub const PARTS_FILE: &str = "megadir-parts.json";
 
 const PARTS_VERSION: u64 = 1;
@@ -98,7 +96,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Part whose next row is the next of all.
     fn advance(&mut self) -> Result<Option<usize>> {
         self.error = None;
         if let Some(index) = self.active.take() {
@@ -188,7 +185,6 @@ impl Entry {
         self.part.as_mut().map_or(Ok(None), |part| part.peek())
     }
 
-    /// Opens a part that waits at its first row.
     fn begin(&mut self, key: &OwnedKey) -> Result<()> {
         if self.part.is_none() {
             let part = Part::open_briefly(&self.path)?;

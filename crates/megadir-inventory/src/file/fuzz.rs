@@ -30,7 +30,7 @@ fn read(bytes: &[u8], read: fn(Part) -> Result<Vec<OwnedRow>>) -> std::result::R
     };
     let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
     file.write_all(bytes).map_err(|error| error.to_string())?;
-    let inventory = Part::of(file, "bytes".as_ref(), false).map_err(told)?;
+    let inventory = Part::of(file, "bytes".as_ref(), false, false).map_err(told)?;
     let rows = read(inventory).map_err(told)?;
     assert!(rows.is_sorted_by(|before, after| before.row().key < after.row().key), "rows ascend");
     assert_contained(&rows);

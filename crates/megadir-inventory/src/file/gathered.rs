@@ -14,7 +14,6 @@ pub(super) struct Gathered {
     pub(super) last_path: Vec<u8>,
     /// Size of the directory paths if written once a directory.
     pub(super) directory_path_bytes: usize,
-    /// Size of the directory paths if written once a row.
     pub(super) row_path_bytes: usize,
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,

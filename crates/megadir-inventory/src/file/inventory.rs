@@ -34,9 +34,8 @@ impl Inventory {
     ///
     /// Memory: one row group of each part whose keys are being read.
     ///
-    /// Errors: [`ErrorKind::Malformed`] if it is damaged or no inventory, or
-    /// its parts do not belong together; [`ErrorKind::Unavailable`] if its
-    /// version is newer.
+    /// Errors: [`ErrorKind::Malformed`] if it is damaged or no inventory, or its parts do not belong together;
+    /// [`ErrorKind::Unavailable`] if its version is newer.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self(match path.is_dir() {
             true => Source::Folder(Box::new(Folder::open(path)?)),
@@ -44,8 +43,7 @@ impl Inventory {
         }))
     }
 
-    /// `true` for a file, and for a directory with a [`PARTS_FILE`]: any other directory
-    /// is taken for a tree where both are possible.
+    /// `true` for a file, and for a directory with a [`PARTS_FILE`].
     pub fn is_at(path: &Path) -> bool {
         path.is_file() || is_folder(path)
     }

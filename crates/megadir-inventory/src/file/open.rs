@@ -47,21 +47,17 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Self::of(File::open(path).map_err(|error| Error::io("open", path, error))?, path, true)
+        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        Self::of(file, path, true, false)
     }
 
-    /// Part of a folder: closed between row groups, because a folder may have more parts than a process
-    /// may open files.
+    /// Closed between row groups, because a folder may have more parts than a process may open files.
     pub(super) fn open_briefly(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
-        Ok(Self { contained: None, ..Self::within(file, path, true, true)? })
+        Ok(Self { contained: None, ..Self::of(file, path, true, true)? })
     }
 
-    pub(super) fn of(file: File, path: &Path, is_checked: bool) -> Result<Self> {
-        Self::within(file, path, is_checked, false)
-    }
-
-    fn within(mut file: File, path: &Path, is_checked: bool, is_brief: bool) -> Result<Self> {
+    pub(super) fn of(mut file: File, path: &Path, is_checked: bool, is_brief: bool) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         check_ends(&mut file, path)?;
         let window = Window::new(file, is_brief.then_some(path)).map_err(failed)?;
@@ -98,7 +94,6 @@ impl Part {
         self.places[ACCESSED].is_some()
     }
 
-    /// Number of columns: older files have fewer.
     pub(super) fn columns(&self) -> usize {
         self.places.iter().flatten().count()
     }
@@ -108,7 +103,6 @@ impl Part {
         Ok(if self.has_next()? { self.batch.key() } else { None })
     }
 
-    /// The row that [`Self::peek`] has found.
     pub(super) fn peeked(&self) -> Option<Row<'_>> {
         self.batch.row()
     }
@@ -142,14 +136,11 @@ impl Part {
             return Ok(());
         }
         let digits = self.checksums.get(group * 16..group * 16 + 16);
-        match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok())
-            == Some(Hasher::oneshot(0, &bytes))
-        {
-            true => Ok(()),
-            false => {
-                Err(malformed(&self.path, "damaged: its contents do not match their checksums; scan again"))
-            }
+        let checksum = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        if checksum == Some(Hasher::oneshot(0, &bytes)) {
+            return Ok(());
         }
+        Err(malformed(&self.path, "damaged: its contents do not match their checksums; scan again"))
     }
 
     fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
@@ -321,8 +312,9 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) 
         let reason = "a Parquet file, but not an inventory written by `megadir scan`";
         return Err(malformed(path, reason));
     };
-    let json: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| malformed(path, &format!("damaged metadata ({error}); scan again")))?;
+    let damaged =
+        |error: serde_json::Error| malformed(path, &format!("damaged metadata ({error}); scan again"));
+    let json: serde_json::Value = serde_json::from_str(text).map_err(damaged)?;
     match json["version"].as_u64() {
         Some(version) if version > u64::from(FORMAT_VERSION) => {
             let reason = format!(
@@ -333,8 +325,7 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) 
         _ if is_checked && !fits_checksum(file, text) => {
             Err(malformed(path, "damaged: its metadata does not match its checksum; scan again"))
         }
-        _ => serde_json::from_value(json)
-            .map_err(|error| malformed(path, &format!("damaged metadata ({error}); scan again"))),
+        _ => serde_json::from_value(json).map_err(damaged),
     }
 }
 

@@ -29,12 +29,9 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
-    /// Stored once a row group.
     Dictionary,
     Differences,
-    /// All lengths as differences, then all values.
     Lengths,
-    /// Length of the prefix shared with the previous value, and the suffix.
     Prefixes,
     Plain,
 }

@@ -21,7 +21,6 @@ struct Shared {
 
 enum Source {
     Open(File),
-    /// Opened for each reading.
     Path(PathBuf),
 }
 

@@ -199,9 +199,7 @@ impl Writer {
         self.spare.push(spare);
         Ok(())
     }
-}
 
-impl Writer {
     fn gathered(&mut self) -> Result<()> {
         let is_full = self.gathered.rows >= self.group_rows
             || self.gathered.bytes.len() >= GROUP_BYTES_MAX

@@ -1,5 +1,4 @@
-//! Passes rows to the sorter. An item of the [`Sorter`] has rows of one directory in order; rows of large
-//! unsorted directories are single items, which bounds the memory.
+//! Passes rows to the sorter: an item has rows of one directory in order, or one row of a large directory.
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
@@ -7,8 +6,6 @@
 //! ```
 //!
 //! Paths hold no NUL, so keys sort like rows; a directory's errors precede its rows.
-//!
-//! [`Sorter`]: crate::Sorter
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -17,8 +14,7 @@ use super::deep::Cursor;
 use super::shared::{ItemKey, Shared};
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
-use crate::path::TreePath;
-use crate::path::common_bytes;
+use crate::path::{TreePath, common_bytes};
 use crate::row::Facts;
 use crate::sorter::leading;
 

@@ -7,8 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::Range;
 
-use crate::path::TreePath;
-use crate::path::common_bytes;
+use crate::path::{TreePath, common_bytes};
 use crate::sorter::{RunWriter, Sorter};
 
 const NONE: u32 = u32::MAX;

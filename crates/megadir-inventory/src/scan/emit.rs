@@ -22,8 +22,8 @@ pub(crate) fn emit(
     spill: &Path,
     watch: &mut ScanWatch<'_>,
     sink: &mut dyn Sink,
-    metadata: &mut Metadata,
-) -> Result<ControlFlow<()>> {
+    metadata: Metadata,
+) -> Result<Option<Metadata>> {
     let mut emitter =
         Emitter { errors: VecDeque::new(), parent: Vec::new(), root: 0, last_alone: None, sink, metadata };
     let mut told = ControlFlow::Continue(());
@@ -42,7 +42,7 @@ pub(crate) fn emit(
     if told.is_continue() {
         emitter.alone(None)?;
     }
-    Ok(told)
+    Ok(told.is_continue().then_some(emitter.metadata))
 }
 
 struct Emitter<'s> {
@@ -51,7 +51,7 @@ struct Emitter<'s> {
     parent: Vec<u8>,
     last_alone: Option<Vec<u8>>,
     sink: &'s mut dyn Sink,
-    metadata: &'s mut Metadata,
+    metadata: Metadata,
 }
 
 impl Emitter<'_> {
@@ -128,13 +128,11 @@ impl Emitter<'_> {
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
-    use std::sync::Mutex;
 
     use megadir::{Attributes, BatchBuilder, FileType, Time};
 
-    use super::super::collector::Collector;
-    use super::super::gather::{Gather, Rowless};
-    use super::super::shared::Shared;
+    use super::super::gather::Gather;
+    use super::super::{Run, ScanOptions};
     use super::emit;
     use crate::file::tests::metadata;
     use crate::file::{GROUP_ROWS, WriteOptions, Writer};
@@ -144,15 +142,15 @@ mod tests {
 
     /// Gives the rows of a directory with these entries, batch by batch, to a sink; returns how many they are.
     fn give(batches: &[&[(&[u8], Attributes)]], held_bytes_max: usize, sink: &mut dyn Sink) -> Metadata {
-        let shared = Mutex::new(Shared::new(1 << 20, std::env::temp_dir()));
-        let rowless = Rowless::default();
+        let options = ScanOptions::new(1, 1 << 20, std::env::temp_dir());
+        let run = Run::new(&options);
         let scratch = tempfile::tempdir().unwrap();
         std::fs::create_dir(scratch.path().join("d")).unwrap();
         let top = scratch.path();
         let below = megadir::Dir::open(top).unwrap().open_below(b"d").unwrap();
         let directory = below.dir_path();
-        let mut gather =
-            Gather::new((Collector::new(&shared), &rowless), held_bytes_max, &[], (0, top), None);
+        let mut gather = Gather::new(&run, 0, top, None);
+        gather.held_bytes_max = held_bytes_max;
         for entries in batches {
             let mut batch = BatchBuilder::new(4096, false);
             for (name, _) in *entries {
@@ -162,12 +160,9 @@ mod tests {
             gather.batch(directory, batch.batch(), &attributes).unwrap();
         }
         gather.end(directory).unwrap();
-        let mut metadata = metadata(Vec::new());
         let mut watch = |_: megadir::TreeEvent<'_>| ControlFlow::Continue(());
-        let sorter = shared.into_inner().unwrap().into_sorter().unwrap();
-        let told = emit(sorter, &std::env::temp_dir(), &mut watch, sink, &mut metadata).unwrap();
-        assert!(told.is_continue());
-        metadata
+        let sorter = run.shared.into_inner().unwrap().into_sorter().unwrap();
+        emit(sorter, &std::env::temp_dir(), &mut watch, sink, metadata(Vec::new())).unwrap().unwrap()
     }
 
     /// So much may be held that rows are sorted at once, and so little that they go one by one as in a large directory.

@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, StatMask};
 
-use super::Excluded;
 use super::collector::{Collector, DirRows};
+use super::shared::Shared;
+use super::{Excluded, Run};
 use crate::packed::Numbers;
 use crate::path::{TreePath, split_bytes};
 use crate::row::Facts;
@@ -26,12 +27,11 @@ pub(super) struct Gather<'o> {
     root: u32,
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
-    pub(super) conditions: Option<&'o Conditions>,
-    /// Few at a time.
+    conditions: Option<&'o Conditions>,
     blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
     held_bytes: usize,
-    held_bytes_max: usize,
+    pub(super) held_bytes_max: usize,
     /// Other entries of the directories are read separately, so that items of many rows would overlap.
     pub(super) one_by_one: bool,
 }
@@ -58,26 +58,21 @@ fn has_row(
 }
 
 impl<'o> Gather<'o> {
-    pub(super) fn new(
-        (collector, rowless): (Collector<'o>, &'o Rowless),
-        held_bytes_max: usize,
-        exclude: &'o [Excluded],
-        (root, path): (u32, &Path),
-        device: Option<u64>,
-    ) -> Self {
+    pub(super) fn new(run: &'o Run<'_>, root: u32, path: &Path, device: Option<u64>) -> Self {
+        let options = run.options;
         Self {
-            collector,
-            rowless,
+            collector: Collector::new(&run.shared),
+            rowless: &run.rowless,
             newest_ns: None,
             devices: Devices::new(device),
             root,
             prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
-            exclude,
-            conditions: None,
+            exclude: &options.exclude,
+            conditions: options.conditions.as_deref(),
             blocks: BTreeMap::new(),
             spare: Vec::new(),
             held_bytes: 0,
-            held_bytes_max,
+            held_bytes_max: Shared::thread_bytes(options.memory_bytes, options.threads_max),
             one_by_one: false,
         }
     }
@@ -216,8 +211,7 @@ fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     rest[start..].into()
 }
 
-/// Directories that changed between listing and examination: their row is missing or outdated because they vanished, or
-/// were replaced and came back. Their entries are left out.
+/// Directories that vanished or were replaced between listing and examination. Their entries are left out.
 #[derive(Default)]
 pub(super) struct Rowless {
     paths: Mutex<Vec<Vec<u8>>>,

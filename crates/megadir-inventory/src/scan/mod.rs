@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use megadir::ReadAhead;
 use megadir::pace::Pace;
 use megadir::{
-    Conditions, Dir, Error, Result, StatBackend, StatMask, TreeEvent, WalkOptions, attribute_policy,
+    Conditions, Dir, Error, ReadAhead, Result, StatBackend, StatMask, TreeEvent, WalkOptions,
+    attribute_policy,
 };
 
 pub(crate) use self::clock::granule_ns;
@@ -187,17 +187,7 @@ impl<'o> Run<'o> {
     }
 
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
-        self.gather_of(self.metadata.roots.len().saturating_sub(1) as u32, path, device)
-    }
-
-    fn gather_of(&self, root: u32, path: &Path, device: Option<u64>) -> Gather<'_> {
-        let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads_max);
-        let collected = (Collector::new(&self.shared), &self.rowless);
-        let conditions = self.options.conditions.as_deref();
-        let exclude = &self.options.exclude;
-        let mut gather = Gather::new(collected, held_bytes_max, exclude, (root, path), device);
-        gather.conditions = conditions;
-        gather
+        Gather::new(self, self.metadata.roots.len().saturating_sub(1) as u32, path, device)
     }
 
     fn tree(&mut self, path: &Path, directory: Dir, watch: &mut ScanWatch<'_>) -> Result<ControlFlow<()>> {
@@ -205,7 +195,7 @@ impl<'o> Run<'o> {
         self.metadata.roots.push(root);
         self.gather(path, facts.device).root(&facts).map_err(|error| self.spill(error))?;
         let options = self.walk_options(&directory)?;
-        self.walk(path, directory, &options, watch)
+        self.walk((path, facts.device), directory, &options, watch)
     }
 
     fn walk_options(&mut self, directory: &Dir) -> Result<WalkOptions> {
@@ -234,10 +224,7 @@ impl<'o> Run<'o> {
         metadata.volumes = Some(volumes);
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
-        match emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
-            ControlFlow::Continue(()) => Ok(Some(metadata)),
-            ControlFlow::Break(()) => Ok(None),
-        }
+        emit(sorter, &options.spill_directory, watch, sink, metadata)
     }
 
     fn spill(&self, error: io::Error) -> Error {

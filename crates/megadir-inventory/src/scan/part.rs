@@ -14,9 +14,8 @@ use crate::rows::Sink;
 
 /// Scan that the caller drives, directory by directory, for a part of an inventory.
 ///
-/// The directories are walked with [`Facts::WANT`] and the ends of directories. A part has a row for each entry of the
-/// directories that it was given. A directory that cannot be read gets a row with an error and without facts if
-/// another part has its row.
+/// The directories are walked with [`Facts::WANT`] and the ends of directories. A directory that cannot be read gets a
+/// row with an error and without facts if another part has its row.
 pub struct PartScan<'o> {
     run: Run<'o>,
 }
@@ -32,7 +31,7 @@ pub struct PartTree<'s> {
 }
 
 /// Figures of a [`PartTree`] that has ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TreeEnd {
     root: u32,
     path: PathBuf,
@@ -52,10 +51,8 @@ impl<'o> PartScan<'o> {
     }
 
     /// Begins directories of the tree below `directory`, which was opened by its path. Entries on its device get the number
-    /// `device` (major, minor): another machine may number the device otherwise. In a `range` of a directory's positions, rows are
-    /// kept apart from those of other ranges.
-    ///
-    /// Errors: as statx(2).
+    /// `device` (major, minor): another machine may number the device otherwise. In a range (`is_range`) of a
+    /// directory's positions, rows are kept apart from those of other ranges. Errors: as statx(2).
     pub fn tree(
         &mut self,
         root: u32,
@@ -68,16 +65,9 @@ impl<'o> PartScan<'o> {
         let device = Some(device_number(device.0, device.1));
         self.run.note_volume(directory, device);
         let path = directory.path().to_owned();
-        let mut gather = self.run.gather_of(root, &path, device);
+        let mut gather = Gather::new(&self.run, root, &path, device);
         gather.one_by_one = is_range;
-        let ended = TreeEnd {
-            root,
-            path,
-            newest_ns: None,
-            volumes: HashMap::new(),
-            unread_directories: 0,
-            mounts_not_entered: 0,
-        };
+        let ended = TreeEnd { root, path, ..TreeEnd::default() };
         Ok(PartTree { gather, devices, renumbered: Vec::new(), options: self.run.options, ended })
     }
 

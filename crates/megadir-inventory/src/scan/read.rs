@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::collect::{Collect, Message, Progress, collect};
 use megadir::pace::Pace;
-use megadir::{Dir, Error, FileType, Result, StatMask, TreeEvent, Walk, WalkItem, WalkOptions, names};
+use megadir::{Dir, Error, Result, TreeEvent, Walk, WalkItem, WalkOptions, names};
 
 use super::gather::Gather;
 use super::{Run, ScanWatch};
-use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
 struct Reader<'r> {
@@ -23,13 +22,14 @@ struct Reader<'r> {
 impl Run<'_> {
     pub(super) fn walk(
         &mut self,
-        path: &Path,
+        (path, device): (&Path, Option<u64>),
         directory: Dir,
         options: &WalkOptions,
         watch: &mut ScanWatch<'_>,
     ) -> Result<ControlFlow<()>> {
         // Without search permission the root cannot be reopened, and none of its subdirectories opened.
-        let (root, device) = (directory.again(), self.note_root_volume(&directory)?);
+        let root = directory.again();
+        self.note_volume(&directory, device);
         let parts = Walk::parts(directory, options)?;
         let (mut unread_directories, mut mounts_not_entered) = (0, 0);
         let mut counting = |event: TreeEvent<'_>| {
@@ -72,19 +72,9 @@ impl Run<'_> {
         self.volumes.extend(below);
     }
 
-    fn note_root_volume(&mut self, directory: &Dir) -> Result<Option<u64>> {
-        let device = device(directory)?;
-        self.note_volume(directory, device);
-        Ok(device)
-    }
-
     pub(super) fn note_volume(&mut self, directory: &Dir, device: Option<u64>) {
         self.volumes.extend(device.and_then(|device| Some((fsid(directory)?, device))));
     }
-}
-
-fn device(directory: &Dir) -> Result<Option<u64>> {
-    Ok(Facts::new(FileType::Directory, &directory.attributes(StatMask::DEVICE)?).device)
 }
 
 fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
@@ -99,7 +89,6 @@ fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Strin
 impl Collect<()> for Reader<'_> {
     const THREAD: &'static str = "megadir-scan";
 
-    /// Latest time, and volumes by their devices.
     type Collected = (Option<i64>, HashMap<u64, PathBuf>);
 
     fn beside(&self) -> Self {

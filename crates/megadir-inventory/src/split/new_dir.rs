@@ -13,7 +13,8 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-const SUFFIX: &str = ".megadir-partial";
+use crate::replacement::partial_name;
+
 /// Its owner may move a directory between our open and lock.
 const TRIES_MAX: usize = 100;
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -46,9 +47,7 @@ impl NewDir {
             }
             Err(error) => return Err(failed(error)),
         }
-        let mut partial = OsString::from(".");
-        partial.push(name);
-        partial.push(SUFFIX);
+        let partial = partial_name(name);
         let directory = take(path, &parent, &partial)?;
         Ok(Self { parent, name: name.to_owned(), partial, directory, is_done: false })
     }

@@ -15,8 +15,7 @@ use crate::sample::{Phase, Sample};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub header: Header,
-    /// In the order of measurement, including warm-up and voided samples. [`Sample::voided`] is set on all
-    /// samples of a voided round.
+    /// In the order of measurement. [`Sample::voided`] is set on all samples of a voided round.
     pub samples: Vec<Sample>,
     /// `None` in older records, and if the run was killed before.
     pub self_check: Option<SelfCheck>,
@@ -28,7 +27,7 @@ pub struct Record {
     pub epochs: Vec<Epoch>,
     pub notes: Vec<Note>,
     pub resumed: Vec<Resumed>,
-    /// `None` if the run was killed.
+    /// `None` if the run was killed, or the file is damaged before it.
     pub end: Option<End>,
     /// Set if the file ends in the middle of a line.
     pub cut: Option<Cut>,
@@ -83,7 +82,6 @@ impl std::error::Error for ReadError {
 
 const CHECKSUMS_SINCE: u32 = 4;
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Other compressions, and their tools.
 const COMPRESSED: [(&[u8], &str); 2] = [(&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 /// A file that is not a record cannot exhaust the memory.
 const LINE_BYTES_MAX: u64 = 16 << 20;
@@ -95,8 +93,7 @@ pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
     record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
 }
 
-/// Up to the first damaged line: [`Record::cut`] has the position, and the error is returned too. The record may be
-/// compressed by gzip.
+/// Up to the first damaged line, whose error is returned too. The record may be compressed by gzip.
 pub fn read_partly(mut input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
     let begin = input.fill_buf().map_err(ReadError::Io)?;
     if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| begin.starts_with(magic)) {

@@ -5,8 +5,6 @@ use std::io::Write;
 
 use crate::jsonl::{Header, Line};
 
-/// Each line reaches the file before the next block starts.
-///
 /// After a failed write no further line is written: appended to the partial line, it would turn a truncated
 /// but readable record into a damaged one.
 #[derive(Debug)]

@@ -45,10 +45,8 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
         }
     }
     let made = |record: &Record| {
-        let of =
-            |system: &megadir_record::LabFileSystem| format!("{} ({})", system.label, system.mount_options);
-        let labels: Vec<String> = record.header.plan.file_systems.iter().map(of).collect();
-        labels.join(", ")
+        let made = record.header.plan.file_systems.iter();
+        made.map(|of| format!("{} ({})", of.label, of.mount_options)).collect::<Vec<_>>().join(", ")
     };
     let ranks = |record: &Record| record.header.ranks.as_ref().map_or_else(|| "none".into(), Ranks::words);
     differ("ranks", Some(ranks(old)), Some(ranks(new)));
@@ -65,11 +63,8 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
     let found = others.flat_map(|run| differences(&first.report.record, &run.report.record));
     let versions = [("old", old), ("new", new)].into_iter().filter_map(|(which, runs)| {
         let program = |run: &Run<'_>| {
-            let machine = &run.report.record.header.machine;
-            machine
-                .commit
-                .as_ref()
-                .map_or(machine.version.clone(), |at| format!("{} ({at})", machine.version))
+            let Machine { version, commit, .. } = &run.report.record.header.machine;
+            commit.as_ref().map_or(version.clone(), |at| format!("{version} ({at})"))
         };
         let other = runs.iter().map(program).find(|other| *other != program(&runs[0]))?;
         Some(format!("version among the {which} runs: {} against {other}", program(&runs[0])))
@@ -77,12 +72,9 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
     text::distinct(found.chain(versions))
 }
 
-type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
-type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
+type Fact<Of, As> = (&'static str, fn(&Of) -> As);
 
-type Lines = (&'static str, fn(&Machine) -> Vec<String>);
-
-const LISTS: [Lines; 4] = [
+const LISTS: [Fact<Machine, Vec<String>>; 4] = [
     ("mitigations", |machine| machine.mitigations.clone()),
     ("settings", |machine| machine.settings.clone()),
     ("who watches the files", |machine| machine.watchers.clone()),
@@ -94,7 +86,7 @@ const LISTS: [Lines; 4] = [
     }),
 ];
 
-const MACHINE: [OfMachine; 12] = [
+const MACHINE: [Fact<Machine, Option<String>>; 12] = [
     ("kernel", |machine| Some(machine.kernel.clone())),
     ("processor", |machine| machine.processor.clone()),
     ("processors", |machine| Some(machine.processors.to_string())),
@@ -109,7 +101,7 @@ const MACHINE: [OfMachine; 12] = [
     ("power plan", |machine| machine.power_plan.clone()),
 ];
 
-const FILE_SYSTEM: [OfFileSystem; 5] = [
+const FILE_SYSTEM: [Fact<FileSystem, Option<String>>; 5] = [
     ("file system", |system| Some(system.kind.clone())),
     ("mount options", |system| system.mount_options.clone()),
     ("size of blocks", |system| system.block_bytes.map(text::bytes)),
@@ -150,12 +142,8 @@ pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
         ("pressure".to_owned(), text)
     });
     let doubt = |(kind, text)| Doubt { run: name.to_owned(), kind, text };
-    text::distinct(warned.iter().map(|one| one.warning.kind()))
-        .into_iter()
-        .flat_map(of_kind)
-        .chain(waited)
-        .map(doubt)
-        .collect()
+    let kinds = text::distinct(warned.iter().map(|one| one.warning.kind())).into_iter();
+    kinds.flat_map(of_kind).chain(waited).map(doubt).collect()
 }
 
 /// Warnings about single arms are handled by arm.
@@ -172,24 +160,17 @@ fn speaks_against(advisory: &Advisory) -> bool {
 pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
     for run in runs {
+        let name = text::capital(&which.name(run, runs.len()));
         for note in run.report.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
             match found.iter_mut().find(|(kind, ..)| *kind == note.kind && runs.len() > 1) {
                 Some((.., more)) => *more += 1,
-                None => found.push((
-                    &note.kind,
-                    format!("{}: {}", text::capital(&which.name(run, runs.len())), note.text),
-                    0,
-                )),
+                None => found.push((&note.kind, format!("{name}: {}", note.text), 0)),
             }
         }
     }
-    let line = |(_, text, more)| match more {
+    let line = |(_, text, more): (&str, String, usize)| match more {
         0 => text,
-        more => format!("{} And {more} more notes like this.", ended(text)),
+        more => format!("{}. And {more} more notes like this.", text.strip_suffix('.').unwrap_or(&text)),
     };
     found.into_iter().map(line).collect()
-}
-
-fn ended(text: String) -> String {
-    if text.ends_with('.') { text } else { text + "." }
 }

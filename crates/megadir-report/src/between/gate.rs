@@ -1,5 +1,4 @@
-//! The gate of `--fail-if`. It passes only if the new runs measured every arm of the old runs in full, on
-//! equal work, without loud warnings.
+//! The gate of `--fail-if`: passes only if the new runs measured all old arms in full, on equal work, without loud warnings.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +8,7 @@ use crate::summary::{Ending, GroupReading, Outcome, Verdict};
 use crate::warning::ARM_LEFT_OUT;
 use crate::{Report, text};
 
-/// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is
-/// more, is no verdict.
+/// A gate that could miss a slowdown of this many tolerances, or of [`MISSED_MIN`] if more, is no verdict.
 const MISSED_TOLERANCES: f64 = 4.0;
 const MISSED_MIN: f64 = 0.25;
 const NAMED_MAX: usize = 3;
@@ -45,7 +43,6 @@ megadir_record::named! {
     }
 }
 
-/// Reason why a gate cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unjudged {
     pub kind: UnjudgedKind,
@@ -59,14 +56,12 @@ pub struct Unjudged {
 megadir_record::named! {
     pub enum UnjudgedKind {
         SingleRun = "single-run",
-        /// Too few for an interval.
         TooFewRuns = "too-few-runs",
         SameRun = "same-run",
         Warned = "warned",
         Incomplete = "incomplete",
         Missing = "missing",
         UnequalWork = "unequal-work",
-        /// Arms not measured in every round.
         PartlyMeasured = "partly-measured",
         NoInterval = "no-interval",
         /// Intervals that include large slowdowns.
@@ -85,7 +80,6 @@ impl Unjudged {
 }
 
 impl Between {
-    /// Every format finds the result in [`Between::gate`].
     pub fn ask(&mut self, condition: Condition) {
         let waived = |reason: &&Unjudged| match reason.kind {
             UnjudgedKind::SingleRun => condition.single_run,
@@ -93,16 +87,12 @@ impl Between {
             _ => false,
         };
         let because = self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
-        let arms = self.rows.iter().map(|row| ArmSummary { name: &row.arm, outcome: &row.outcome }).collect();
+        let arms = self.rows.iter().map(|row| (&*row.arm, &row.outcome)).collect();
         self.gate = Some(Gate::judge(arms, self.band, condition.slower_by, because));
     }
 }
 
-#[derive(Clone, Copy)]
-struct ArmSummary<'a> {
-    name: &'a str,
-    outcome: &'a Outcome,
-}
+type Judged<'a> = (&'a str, &'a Outcome);
 
 impl Gate {
     pub fn of_run(report: &Report, slower_by: Option<f64>, despite_warnings: bool) -> Self {
@@ -135,22 +125,21 @@ impl Gate {
                 if let Some((kind, text)) = reason {
                     because.push(Unjudged { arms: vec![name.to_owned()], ..Unjudged::whole(kind, text) });
                 }
-                arms.push(ArmSummary { name, outcome: &row.outcome });
+                arms.push((name, &row.outcome));
             }
         }
         Self::judge(arms, summary.rules.equivalence_band, slower_by, because)
     }
 
-    fn judge(arms: Vec<ArmSummary<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
-        let (slower, others): (Vec<ArmSummary<'_>>, Vec<ArmSummary<'_>>) =
-            arms.into_iter().partition(|arm| is_slower(arm.outcome, by));
+    fn judge(arms: Vec<Judged<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
+        let (slower, others): (Vec<Judged<'_>>, Vec<Judged<'_>>) =
+            arms.into_iter().partition(|(_, outcome)| is_slower(outcome, by));
         let limit = 1.0 + by.unwrap_or(band);
         let reaching = |beyond: f64| {
-            let reaches =
-                move |arm: &&ArmSummary<'_>| upper_end(arm.outcome).is_some_and(|high| high > beyond);
+            let reaches = |(_, outcome): &&Judged<'_>| upper_end(outcome).is_some_and(|high| high > beyond);
             others.iter().filter(reaches).copied().collect::<Vec<_>>()
         };
-        let names = |arms: &[ArmSummary<'_>]| arms.iter().map(|arm| arm.name.to_owned()).collect::<Vec<_>>();
+        let names = |arms: &[Judged<'_>]| arms.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
         let open = reaching(limit);
         let missed = (MISSED_TOLERANCES * (limit - 1.0)).max(MISSED_MIN);
         let wide = reaching(1.0 + missed);
@@ -168,7 +157,7 @@ impl Gate {
             says,
             slower: names(&slower),
             open: names(&open),
-            open_up_to: open.iter().filter_map(|arm| upper_end(arm.outcome)).reduce(f64::max),
+            open_up_to: open.iter().filter_map(|(_, outcome)| upper_end(outcome)).reduce(f64::max),
             because,
         }
     }
@@ -190,8 +179,7 @@ impl Gate {
         }
     }
 
-    /// Slower arms, reasons why the gate could not be judged, and what a passed gate could not exclude:
-    /// sentences without full stops.
+    /// Slower arms, reasons without a verdict, and what a passed gate could not exclude, without full stops.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.slower.is_empty() {

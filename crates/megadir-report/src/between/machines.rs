@@ -1,9 +1,7 @@
 //! Studies run on several machines: which ratios have the same verdict everywhere, and how far the times lie apart.
-//!
 //! Machines are not compared with each other, only their verdicts: a ratio is judged on each machine by its own
 //! rounds. Arms are matched by study, group and name; sizes that differ have other names.
 
-use megadir_record::Role;
 use serde::Serialize;
 
 use crate::formats::View;
@@ -15,7 +13,6 @@ use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary, Outcome, Says, Summary};
 use crate::text;
 
-/// Version of the JSON form of [`Machines`]; fields may be added to it.
 const VERSION: u32 = 1;
 
 /// Runs of one machine, one per study.
@@ -46,17 +43,13 @@ pub struct Machines {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Described {
     pub name: String,
-    /// One line: kernel, processor, memory, file system, version.
     pub line: String,
 }
 
-/// A ratio of two arms' times on each machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     pub study: String,
-    /// Question of the group.
     pub title: String,
-    /// `true` if the group answers the study's question.
     pub answers: bool,
     pub arm: String,
     pub baseline: String,
@@ -65,13 +58,14 @@ pub struct Ratio {
     pub travels: Travels,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// In the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Travels {
-    /// The same verdict on every machine that measured it.
-    Yes,
     /// Two machines have different verdicts.
     No,
+    /// The same verdict on every machine that measured it.
+    Yes,
     /// A machine is undecided, and no two have different verdicts.
     Undecided,
 }
@@ -133,33 +127,29 @@ impl Judged<'_> {
 
 fn judged(summary: &Summary) -> Vec<Judged<'_>> {
     let name = |arm| summary.arm(arm).map_or("", |arm| arm.planned.name.as_str());
-    let is_itself = |arm| summary.arm(arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself);
     let of_group = |group| {
         let row =
             |arm, baseline, outcome| Judged { group, arm: name(arm), baseline: name(baseline), outcome };
         match &group.reading {
             // A baseline against itself describes a run, not a machine.
             GroupReading::Compare(read) => {
-                let arms = read.rows.iter().filter(|contrast| !is_itself(contrast.arm));
+                let arms = read.rows.iter().filter(|contrast| !summary.is_against_itself(contrast.arm));
                 arms.map(|contrast| row(contrast.arm, read.baseline, &contrast.outcome)).collect()
             }
             GroupReading::Pairs(read) => {
                 read.rows.iter().map(|pair| row(pair.pair.arm, pair.pair.to, &pair.outcome)).collect()
             }
-            GroupReading::Fill(read) => match read.buckets.split_first() {
-                Some((first, others)) => {
-                    others.iter().map(|bucket| row(bucket.arm, first.arm, &bucket.outcome)).collect()
-                }
-                None => Vec::new(),
-            },
-            GroupReading::Grow(read) => read
-                .series
-                .iter()
-                .filter_map(|series| match (&series.points[..], &series.ends) {
+            GroupReading::Fill(read) => {
+                let others = read.buckets.iter().skip(1);
+                others.map(|bucket| row(bucket.arm, read.buckets[0].arm, &bucket.outcome)).collect()
+            }
+            GroupReading::Grow(read) => {
+                let ends = read.series.iter().filter_map(|series| match (&series.points[..], &series.ends) {
                     ([first, .., last], Some(outcome)) => Some(row(last.arm, first.arm, outcome)),
                     _ => None,
-                })
-                .collect(),
+                });
+                ends.collect()
+            }
             GroupReading::Decompose(_)
             | GroupReading::Refusal(_)
             | GroupReading::BreakEven(_)
@@ -252,7 +242,7 @@ impl Machines {
         columns.extend(self.machines.iter().map(|machine| Column::left(machine.name.clone(), 0)));
         columns.push(Column::left("travels", 0));
         let mut ratios: Vec<&Ratio> = self.ratios.iter().collect();
-        ratios.sort_by_key(|ratio| (rank(ratio.travels), !ratio.answers));
+        ratios.sort_by_key(|ratio| (ratio.travels, !ratio.answers));
         let row = |ratio: &&Ratio| {
             let field = |outcome: &Option<Outcome>| match outcome {
                 Some(outcome) => {
@@ -276,7 +266,7 @@ impl Machines {
         let legend = "Ratio of two arms' times on each machine. travels: yes, if every machine has the same verdict (faster, \
                       slower or equivalent). [ ]: 95 % interval, adjusted within each run's group (Holm); without room for them, \
                       --format markdown has them.";
-        Grid { columns, rows: ratios.iter().map(row).collect(), legend: vec![legend.into()], bars: None }
+        Grid::new(columns, ratios.iter().map(row).collect(), legend)
     }
 
     fn time_grid(&self) -> Grid {
@@ -288,12 +278,7 @@ impl Machines {
             name.into_iter().chain(times.each.iter().map(range)).collect()
         };
         let legend = self.machines.first().map(|first| format!("Time divided by that on {}.", first.name));
-        Grid {
-            columns,
-            rows: self.times.iter().map(row).collect(),
-            legend: legend.into_iter().collect(),
-            bars: None,
-        }
+        Grid::new(columns, self.times.iter().map(row).collect(), legend.unwrap_or_default())
     }
 
     fn machine_lines(&self) -> impl Iterator<Item = String> {
@@ -303,14 +288,6 @@ impl Machines {
 
 const NAME_WIDTH: usize = 40;
 const INTERVAL_WIDTH: usize = 24;
-
-fn rank(travels: Travels) -> u8 {
-    match travels {
-        Travels::No => 0,
-        Travels::Yes => 1,
-        Travels::Undecided => 2,
-    }
-}
 
 const RATIOS: &str = "Which ratios travel?";
 const TIMES: &str = "Times do not";
@@ -335,13 +312,10 @@ fn screen(machines: &Machines, view: &View) -> String {
 fn table(machines: &Machines, view: &View) -> String {
     let mut page = Page::new(view.width, view.style);
     page.paragraph(&machines.answer(), "", Tone::Heading);
-    machines.missing_line().iter().for_each(|line| page.paragraph(line, "! ", Tone::Alarm));
-    machines.machine_lines().for_each(|line| page.paragraph(&line, "", Tone::Plain));
-    for (title, grid) in [(RATIOS, machines.ratio_grid(page.width)), (TIMES, machines.time_grid())] {
-        page.gap();
-        page.paragraph(title, "", Tone::Heading);
-        page.grid(&grid);
-    }
+    page.paragraphs(machines.missing_line(), "! ", Tone::Alarm);
+    page.paragraphs(machines.machine_lines(), "", Tone::Plain);
+    page.titled(RATIOS, Some(machines.ratio_grid(page.width)));
+    page.titled(TIMES, Some(machines.time_grid()));
     page.text
 }
 
@@ -361,7 +335,6 @@ fn markdown(machines: &Machines, _: &View) -> String {
 
 type Render = fn(&Machines, &View) -> String;
 
-/// Names as in [`super::FORMATS`], which has more.
 const RENDERS: [(&str, Render); 4] =
     [("screen", screen), ("table", table), ("markdown", markdown), ("json", |machines, _| pretty(machines))];
 

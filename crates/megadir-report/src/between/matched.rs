@@ -44,8 +44,7 @@ impl Matched<'_> {
     }
 }
 
-/// New runs first, in their order. Baselines against themselves are left out: they describe a run, not a
-/// version.
+/// New runs first, in their order; without baselines against themselves, which describe a run, not a version.
 pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a>> {
     let mut arms: Vec<Matched<'a>> = Vec::new();
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -72,19 +71,15 @@ pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a
     arms
 }
 
-/// The same number of entries, and the same names if the directory existed before.
-///
-/// The summary checks each run against its own plan; this finds runs that were right about different
-/// directories.
+/// The same number of entries, and the same names if the directory existed before: the summary checks each run
+/// against its own plan only.
 pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) -> bool {
     if matches!(arm.planned.work, Work::FillUntilRefused { .. }) {
         return true;
     }
     let in_runs = || {
-        let sides = [(old, &arm.old), (new, &arm.new)];
-        sides
-            .into_iter()
-            .flat_map(|(side, planned_arms)| side.runs.iter().zip(&side.rounds).zip(planned_arms))
+        let sides = [(old, &arm.old), (new, &arm.new)].into_iter();
+        sides.flat_map(|(side, planned_arms)| side.runs.iter().zip(&side.rounds).zip(planned_arms))
     };
     let entries = in_runs().filter_map(|((_, rounds), planned)| {
         let seen = rounds.samples((*planned)?.id).map(|sample| sample.counted.entries);

@@ -1,5 +1,4 @@
 //! Comparison of new runs with old runs of the same arms, in the manner of benchstat.
-//!
 //! Rounds of two runs are not paired. With [`RUNS_MIN`] runs or more a side, each run is one observation of
 //! an arm (the median of its rounds), and intervals are Welch's. A single run a side is compared by its
 //! rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these two runs, with
@@ -32,7 +31,6 @@ pub const BETWEEN_VERSION: u32 = 1;
 pub struct Between {
     pub version: u32,
     pub study: String,
-    /// Observations that the intervals rest on.
     pub basis: Basis,
     pub old_runs: Vec<String>,
     pub new_runs: Vec<String>,
@@ -77,8 +75,7 @@ pub struct Row {
     pub cache: String,
     pub old_rounds: usize,
     pub new_rounds: usize,
-    /// Median time of an operation in the old run, nanoseconds; for several runs the median of their medians.
-    /// `None` if not measured.
+    /// Median time of an operation in the old run, nanoseconds (of several the median); `None` if not measured.
     pub old_ns: Option<Figure>,
     pub new_ns: Option<Figure>,
     /// Median of each old run, nanoseconds, if there are several.
@@ -164,14 +161,12 @@ fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, 
         let (before, after) = (old.times(&arm.old), new.times(&arm.new));
         let worked = |side: &Side<'_>, planned_arms: &[Option<&megadir_record::Arm>]| {
             side.runs.iter().zip(planned_arms).all(|(run, planned)| {
-                planned.is_none_or(|planned| {
-                    run.report.summary.arm(planned.id).is_some_and(|arm| arm.work.is_equal())
-                })
+                let arm = |planned: &megadir_record::Arm| run.report.summary.arm(planned.id);
+                planned.is_none_or(|planned| arm(planned).is_some_and(|arm| arm.work.is_equal()))
             })
         };
         let equal = worked(old, &arm.old) && worked(new, &arm.new) && matched::saw_the_same(arm, old, new);
-        let several =
-            |series: &[Vec<f64>], basis| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
+        let several = |series: &[Vec<f64>]| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
         let confidence = new.runs[0].report.summary.rules.confidence;
         rows.push(Row {
             arm: arm.planned.name.clone(),
@@ -180,8 +175,8 @@ fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, 
             new_rounds: after.iter().map(Vec::len).sum(),
             old_ns: figure(&before, basis, confidence),
             new_ns: figure(&after, basis, confidence),
-            old_each_ns: several(&before, basis),
-            new_each_ns: several(&after, basis),
+            old_each_ns: several(&before),
+            new_each_ns: several(&after),
             outcome: if equal { Outcome::NotMeasured } else { Outcome::Unequal },
         });
         times.push(match basis {

@@ -2,8 +2,8 @@
 
 use crate::between::{Basis, Between, GateSays, Row, ratio};
 use crate::formats::View;
-use crate::page::{Page, document, push_grid};
-use crate::render::grid::{Column, Grid, Legends, Text};
+use crate::page::{FAINT, LOUD, Page, document, push_grid};
+use crate::render::grid::{Grid, Legends, Text, headings};
 use crate::render::paint::{self, Tone};
 use crate::render::{SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, markdown as md, pretty, push_table};
 use crate::summary::{Resolution, Says};
@@ -19,15 +19,12 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn of(between: &Between) -> Self {
-        let mut alarms: Vec<String> =
-            between.differences.iter().map(|difference| format!("Not the same {difference}.")).collect();
-        alarms.extend(between.disturbances.iter().cloned());
-        alarms.extend(
-            between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text)),
-        );
+        let differences = between.differences.iter().map(|difference| format!("Not the same {difference}."));
+        let doubts =
+            between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text));
         Self {
             heading: format!("Study {}: {}", between.study, sides(between)),
-            alarms,
+            alarms: differences.chain(between.disturbances.iter().cloned()).chain(doubts).collect(),
             caution: caution(between),
             gate: gate(between),
             notes: notes(between),
@@ -85,9 +82,8 @@ fn notes(between: &Between) -> Vec<String> {
     for (which, resolution) in [("old", &between.resolution_old), ("new", &between.resolution_new)] {
         let half_width = |resolution: &Resolution| resolution.half_width_percent;
         let of_run = resolution.iter().find_map(half_width).filter(|_| between.basis == Basis::Rounds);
-        notes.extend(
-            of_run.map(|percent| format!("The {which} run's own resolution: {}.", text::percent(percent))),
-        );
+        let note = |percent| format!("The {which} run's own resolution: {}.", text::percent(percent));
+        notes.extend(of_run.map(note));
     }
     let (old, new) = match between.basis {
         Basis::Rounds => ("run", "run"),
@@ -103,13 +99,9 @@ fn notes(between: &Between) -> Vec<String> {
 
 pub(crate) fn grid(between: &Between) -> Grid {
     let runs = between.basis != Basis::Rounds;
-    let columns = vec![
-        Column::left("arm", 0),
-        Column::right("old", 1),
-        Column::right("new", 1),
-        Column::right(if runs { "runs" } else { "rounds" }, 2),
-        Column::left("ratio", 0),
-        Column::left("verdict", 0),
+    let count = if runs { "runs" } else { "rounds" };
+    let columns = headings![
+        left "arm" 0, right "old" 1, right "new" 1, right count 2, left "ratio" 0, left "verdict" 0
     ];
     let caches = between.rows.iter().any(|row| row.cache != between.rows[0].cache);
     let row = |row: &Row| {
@@ -128,11 +120,10 @@ pub(crate) fn grid(between: &Between) -> Grid {
     let mut rows: Vec<Vec<Text>> = between.rows.iter().map(row).collect();
     if let Some(mean) = between.geometric_mean {
         let of = format!("of {}", text::counted(between.ratios as u64, "ratio"));
-        let empty = String::new;
-        let fields = ["geometric mean".into(), empty(), empty(), empty(), text::ratio(mean, None), of];
-        rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+        let fields: [&str; 6] = ["geometric mean", "", "", "", &text::ratio(mean, None), &of];
+        rows.push(fields.map(Text::heading).into());
     }
-    Grid { columns, rows, legend: Vec::new(), bars: None }
+    Grid::new(columns, rows, "")
 }
 
 pub fn table(between: &Between, width: usize, style: Style) -> String {
@@ -149,7 +140,6 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
     page.text
 }
 
-/// Tone of the gate's line, or of the answer.
 fn tone(between: &Between) -> Tone {
     match &between.gate {
         Some(gate) if gate.says != GateSays::Passed => Tone::Alarm,
@@ -157,19 +147,18 @@ fn tone(between: &Between) -> Tone {
     }
 }
 
-/// One HTML file: the answer, the first warnings, the rows, the other warnings.
 pub fn html(between: &Between) -> String {
     let text = Lines::of(between);
     let mut page = Page::default();
     page.push("<main>\n");
     page.element("h1", &text.heading);
     let (first, others) = text.alarms.split_at(text.alarms.len().min(WARNINGS_MAX));
-    text.leading(between).iter().for_each(|line| page.element("p class=\"answer\"", line));
-    first.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
-    text.caution.iter().for_each(|caution| page.paragraph(caution));
+    page.elements("p class=\"answer\"", text.leading(between));
+    page.elements(LOUD, first);
+    page.elements("p", &text.caution);
     push_grid(&mut page, &grid(between), false);
-    others.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
-    text.notes.iter().for_each(|note| page.element("p class=\"faint\"", note));
+    page.elements(LOUD, others);
+    page.elements(FAINT, &text.notes);
     page.push("</main>\n</body>\n</html>\n");
     let mark = format!("<meta name=\"megadir-comparison\" content=\"{}\">", chart::escape(&between.study));
     document(&mark, &text.heading, &page)
@@ -189,26 +178,11 @@ pub fn markdown(between: &Between) -> String {
     page + "\n"
 }
 
-const HEADINGS: [&str; 15] = [
-    "row",
-    "arm",
-    "cache",
-    "old_runs",
-    "new_runs",
-    "old_rounds",
-    "new_rounds",
-    "old_ns",
-    "new_ns",
-    "ratio",
-    "low",
-    "high",
-    "adjusted_low",
-    "adjusted_high",
-    "text",
-];
+const HEADINGS: &str = "row,arm,cache,old_runs,new_runs,old_rounds,new_rounds,old_ns,new_ns,ratio,low,high,adjusted_low,\
+                        adjusted_high,text\n";
 
 pub fn csv(between: &Between) -> String {
-    let mut text = HEADINGS.join(",") + "\n";
+    let mut text = HEADINGS.to_owned();
     let mut push = |fields: [String; 15]| {
         text.push_str(&fields.map(quoted).join(","));
         text.push('\n');
@@ -233,9 +207,8 @@ pub fn csv(between: &Between) -> String {
     for reason in &between.unjudged {
         push(said("unjudged", reason.arms.join("; "), format!("{}: {}", reason.kind.name(), reason.text)));
     }
-    for line in
-        between.gate.iter().flat_map(|gate| std::iter::once(gate.says.name().to_owned()).chain(gate.lines()))
-    {
+    let gate = between.gate.iter();
+    for line in gate.flat_map(|gate| std::iter::once(gate.says.name().to_owned()).chain(gate.lines())) {
         push(said("gate", String::new(), line));
     }
     text
@@ -289,25 +262,21 @@ pub struct Format {
     pub render: fn(&Between, &View) -> String,
 }
 
+const fn format(name: &'static str, what: &'static str, render: fn(&Between, &View) -> String) -> Format {
+    Format { name, what, render }
+}
+
 pub const FORMATS: &[Format] = &[
-    Format {
-        name: "screen",
-        what: "the arms that differ most, on one screen",
-        render: |between, view| screen(between, view.width, view.style),
-    },
-    Format {
-        name: "table",
-        what: "every ratio and verdict, for a terminal (as --verbose)",
-        render: |between, view| table(between, view.width, view.style),
-    },
-    Format { name: "html", what: "the same as one file for a browser", render: |between, _| html(between) },
-    Format {
-        name: "markdown",
-        what: "the same for a pull request or a CI job's summary",
-        render: |between, _| markdown(between),
-    },
-    Format { name: "csv", what: "a row for each arm and each warning", render: |between, _| csv(between) },
-    Format { name: "json", what: "everything as data, versioned", render: |between, _| pretty(between) },
+    format("screen", "the arms that differ most, on one screen", |between, view| {
+        screen(between, view.width, view.style)
+    }),
+    format("table", "every ratio and verdict, for a terminal (as --verbose)", |between, view| {
+        table(between, view.width, view.style)
+    }),
+    format("html", "the same as one file for a browser", |between, _| html(between)),
+    format("markdown", "the same for a pull request or a CI job's summary", |between, _| markdown(between)),
+    format("csv", "a row for each arm and each warning", |between, _| csv(between)),
+    format("json", "everything as data, versioned", |between, _| pretty(between)),
 ];
 
 pub fn format_named(name: &str) -> Option<&'static Format> {
@@ -349,7 +318,6 @@ fn answer(between: &Between) -> String {
     text::divided(&text::counted(between.rows.len() as u64, "arm"), &parts)
 }
 
-/// Order by importance.
 const ORDER: [(Option<Says>, &str); 5] = [
     (Some(Says::Slower), "slower"),
     (Some(Says::Faster), "faster"),

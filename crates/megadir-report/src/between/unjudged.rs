@@ -18,11 +18,8 @@ pub(super) fn reasons(
     let mut reasons = Vec::new();
     reasons.extend(runs_a_side(between.basis, old.runs.len(), new.runs.len()));
     reasons.extend(same_runs(old.runs, new.runs));
-    let warned = between
-        .doubts
-        .iter()
-        .map(|doubt| Unjudged::whole(UnjudgedKind::Warned, &format!("{}: {}", doubt.run, doubt.text)));
-    reasons.extend(warned);
+    let warned = between.doubts.iter().map(|doubt| format!("{}: {}", doubt.run, doubt.text));
+    reasons.extend(warned.map(|text| Unjudged::whole(UnjudgedKind::Warned, &text)));
     for (which, side) in [(Which::Old, old), (Which::New, new)] {
         reasons.extend(side.runs.iter().filter_map(|run| incomplete(which, run, side.runs.len())));
     }
@@ -107,10 +104,8 @@ fn of_arm(
     basis: Basis,
 ) -> Option<(UnjudgedKind, String)> {
     if !arm.is_new() {
-        return Some((
-            UnjudgedKind::Missing,
-            "only in the old".to_owned() + if old.runs.len() > 1 { " runs" } else { " run" },
-        ));
+        let runs = if old.runs.len() > 1 { "runs" } else { "run" };
+        return Some((UnjudgedKind::Missing, format!("only in the old {runs}")));
     }
     let sides = [(Which::Old, old, &arm.old), (Which::New, new, &arm.new)];
     for (which, side, planned_arms) in sides {
@@ -148,14 +143,13 @@ fn missing_rounds(side: &Side<'_>, place: usize, planned: &Arm) -> Option<String
         // A stopping rule ends a run early: all arms have the same number of rounds.
         Stop::Ratio { .. } | Stop::Difference { .. } => rounds.keys().len(),
     };
-    let refused =
-        run.report.record.samples.iter().any(|sample| sample.arm == planned.id && sample.refused.is_some());
-    let voided = |sample: &Sample| {
-        sample.arm == planned.id && sample.phase == Phase::Measure && sample.voided.is_some()
-    };
+    let of_arm = || run.report.record.samples.iter().filter(|sample| sample.arm == planned.id);
+    let refused = of_arm().any(|sample| sample.refused.is_some());
     let why = match refused {
         true => " (its directory took no more names)",
-        false if run.report.record.samples.iter().any(voided) => " (rounds were voided)",
+        false if of_arm().any(|sample| sample.phase == Phase::Measure && sample.voided.is_some()) => {
+            " (rounds were voided)"
+        }
         false => "",
     };
     let said = run.report.summary.progress.ending != Ending::Complete && !refused;

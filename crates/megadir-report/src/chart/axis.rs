@@ -1,7 +1,6 @@
 //! Axes with their ticks. Logarithms come from `libm`, so that coordinates are the same on every machine.
 
-use super::drawing::{Anchor, Drawing, text_width};
-use super::style::FONT_PX;
+use super::{Anchor, Drawing, FONT_PX, text_width};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -24,7 +23,6 @@ pub(super) struct Axis {
     to: f64,
 }
 
-/// Without a place at first, see [`Axis::placed`].
 impl Axis {
     pub(super) fn from_zero(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         Self::span(unit, values.into_iter().chain([0.0]))
@@ -72,10 +70,8 @@ impl Axis {
         let (low, high) = (libm::exp10(self.low), libm::exp10(self.high));
         let decades = self.high - self.low;
         if decades < 0.6 {
-            return linear_ticks(low, high, 5.0)
-                .into_iter()
-                .filter(|tick| *tick >= low && *tick <= high)
-                .collect();
+            let ticks = linear_ticks(low, high, 5.0).into_iter();
+            return ticks.filter(|tick| *tick >= low && *tick <= high).collect();
         }
         let factors: &[f64] = match decades {
             ..1.5 => &[1.0, 2.0, 5.0],
@@ -131,12 +127,8 @@ impl Axis {
     pub(super) fn draw_below(&self, drawing: &mut Drawing, y: f64, top: f64, title: &str) -> f64 {
         let mut free = f64::NEG_INFINITY;
         let width = drawing.width();
-        let lines = self
-            .labelled()
-            .iter()
-            .map(|(tick, _)| ((self.at(*tick), top), (self.at(*tick), y)))
-            .collect::<Vec<_>>();
-        drawing.lines(&lines, "grid");
+        let line = |(tick, _): &(f64, String)| ((self.at(*tick), top), (self.at(*tick), y));
+        drawing.lines(&self.labelled().iter().map(line).collect::<Vec<_>>(), "grid");
         for (tick, text) in self.labelled() {
             let x = self.at(tick);
             let half = text_width(&text, FONT_PX) / 2.0;

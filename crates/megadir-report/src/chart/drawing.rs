@@ -1,9 +1,8 @@
 //! SVG writer that tracks the position of every text.
-//!
 //! Text widths are estimated from a table for a wide sans-serif font, never measured: every machine draws the
 //! same chart, and texts that do not overlap here do not overlap in a browser.
 
-use super::style::{FONT_PX, LINE_PX};
+use super::{FONT_PX, LINE_PX};
 use crate::render::paint::{fill, is_control, words};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -113,10 +112,15 @@ impl Drawing {
     /// Returns the position of the next line.
     pub(super) fn paragraph(&mut self, x: f64, y: f64, width: f64, class: &str, text: &str) -> f64 {
         let lines = wrap(text, width, FONT_PX);
-        for (line, place) in lines.iter().zip(0_u32..) {
-            self.text(x, y + LINE_PX * f64::from(place), Anchor::Start, class, line);
-        }
+        self.stack(x, y, Anchor::Start, class, &lines);
         y + LINE_PX * lines.len() as f64
+    }
+
+    /// Empty lines take room only.
+    pub(super) fn stack(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, lines: &[String]) {
+        for (line, place) in lines.iter().zip(0_u32..).filter(|(line, _)| !line.is_empty()) {
+            self.text(x, y + LINE_PX * f64::from(place), anchor, class, line);
+        }
     }
 
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
@@ -208,8 +212,7 @@ pub(super) fn px(value: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// From space to tilde in DejaVu Sans, one of the widest fallback fonts of browsers, in hundredths of the
-/// font size.
+/// From space to tilde in DejaVu Sans, one of browsers' widest fallback fonts, in hundredths of the font size.
 const WIDTHS: [u8; 95] = [
     32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64,
     34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79, 60, 79, 69, 63,

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{ArmId, SyncPolicy, Work};
+use megadir_record::{ArmId, Work};
 
-use crate::chart::Picture;
-use crate::chart::axis::{Axis, Unit, bounds};
-use crate::chart::drawing::Shape;
-use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Mark, Row, draw, key_of, told};
+use crate::chart::{Axis, Picture, Shape, Unit, Width, bounds};
 use crate::report::Report;
-use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
+use crate::summary::{GroupReading, GroupSummary, PairRow};
 use crate::text;
 
 pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -21,7 +18,7 @@ pub(super) fn dumbbell(report: &Report, group: &GroupSummary, width: Width) -> O
     let (mut drawn, mut values, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for (at, sides) in text::grouped(rows) {
         let states: BTreeMap<usize, ArmId> = sides.into_iter().flatten().collect();
-        let time = |(place, arm)| Some((place, time(summary, arm)?.value));
+        let time = |(place, arm)| Some((place, summary.timing(arm)?.time_ns.value));
         let times: Vec<(usize, f64)> = states.into_iter().filter_map(time).collect();
         if times.len() > 1 {
             drawn.push(row(&at, &times));
@@ -51,14 +48,9 @@ fn differing<State: PartialEq>(
     Some((rows, names))
 }
 
-/// Arms with the positions of their states in the key.
 fn sides(row: &PairRow, names: &[&str]) -> [(usize, ArmId); 2] {
     let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     [(place(&row.pair.than), row.pair.to), (place(&row.pair.what), row.pair.arm)]
-}
-
-fn time(summary: &Summary, arm: ArmId) -> Option<Figure> {
-    Some(summary.timing(arm)?.time_ns)
 }
 
 fn row(at: &str, times: &[(usize, f64)]) -> Row {
@@ -75,12 +67,16 @@ fn row(at: &str, times: &[(usize, f64)]) -> Row {
 
 pub(super) fn durability(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let summary = &report.summary;
-    let (pairs, names) = differing(group, |arm| sync(summary, arm))?;
+    let sync = |arm: ArmId| match &summary.arm(arm)?.planned.work {
+        Work::Files(work) => Some(work.sync),
+        _ => None,
+    };
+    let (pairs, names) = differing(group, sync)?;
     let (mut drawn, mut values) = (Vec::new(), Vec::new());
     for row in pairs {
         let (mut marks, mut told) = (Vec::new(), Vec::new());
         for (place, arm) in sides(row, &names) {
-            let Some(figure) = time(summary, arm) else { continue };
+            let Some(figure) = summary.timing(arm).map(|timing| timing.time_ns) else { continue };
             marks.extend(figure.interval.map(|range| Mark::interval(range, "even")));
             marks.push(Mark::Dot { at: figure.value, shape: Shape::of(place), class: format!("s{place}") });
             values.extend(figure.ends());
@@ -95,11 +91,4 @@ pub(super) fn durability(report: &Report, group: &GroupSummary, width: Width) ->
     let frame = Frame { key: key_of(&names), ..Frame::new(width, "median time of a file", axis) };
     let described = format!("Median times, {}. {}.", names.join(" / "), told(&drawn));
     Some(Picture::new("durability", Some(&group.name), &group.title, draw(&frame, &drawn), described))
-}
-
-fn sync(summary: &Summary, arm: ArmId) -> Option<SyncPolicy> {
-    match &summary.arm(arm)?.planned.work {
-        Work::Files(work) => Some(work.sync),
-        _ => None,
-    }
 }

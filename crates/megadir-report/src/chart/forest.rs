@@ -1,28 +1,20 @@
 //! Forest plot of ratios and the equivalence band.
 
-use super::Picture;
-use super::axis::{Axis, Unit};
-use super::drawing::Drawing;
-use super::drawing::Shape;
-use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw, told};
+use super::{Axis, Drawing, Picture, Shape, Unit, Width};
 use crate::render::paint;
 use crate::report::Report;
-use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Says, Verdict};
+use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Says, Verdict};
 use crate::text;
-use megadir_record::Role;
 
-/// The table has them all.
 const ROWS_MAX: usize = 60;
 
 pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let summary = &report.summary;
     let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {
         GroupReading::Compare(comparison) => {
-            let itself = |row: &&Contrast| {
-                summary.arm(row.arm).is_some_and(|arm| arm.planned.role != Role::AgainstItself)
-            };
-            let rows = comparison.rows.iter().filter(itself).filter(|row| row.outcome != Outcome::Baseline);
+            let others = comparison.rows.iter().filter(|row| !summary.is_against_itself(row.arm));
+            let rows = others.filter(|row| row.outcome != Outcome::Baseline);
             let named = rows.map(|row| (summary.arm_name_in(comparison, row.arm), &row.outcome));
             (named.collect(), summary.arm_name_in(comparison, comparison.baseline))
         }
@@ -31,10 +23,9 @@ pub(super) fn forest(report: &Report, group: &GroupSummary, width: Width) -> Opt
             let than = pairs.rows.iter().all(|row| row.pair.than == first.pair.than);
             let at = pairs.rows.iter().all(|row| row.pair.at == first.pair.at);
             let label = |row: &PairRow| {
-                let what = if than {
-                    row.pair.what.clone()
-                } else {
-                    format!("{} / {}", row.pair.what, row.pair.than)
+                let what = match than {
+                    true => row.pair.what.clone(),
+                    false => format!("{} / {}", row.pair.what, row.pair.than),
                 };
                 if at { what } else { format!("{what}: {}", row.pair.at) }
             };

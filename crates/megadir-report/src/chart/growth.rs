@@ -2,16 +2,13 @@
 
 use megadir_record::{Predicted, Work, axes};
 
-use crate::chart::axis::{Axis, Unit, bounds};
-use crate::chart::drawing::Shape;
 use crate::chart::lines::{Frame, Line, Point, draw, xs, ys, ys_with_ends};
-use crate::chart::picture::Width;
-use crate::chart::rows::{Mark, Row};
-use crate::chart::{Picture, rows};
+use crate::chart::rows::{self, Mark, Row};
+use crate::chart::{Axis, Picture, Shape, Unit, Width, bounds};
 use crate::report::Report;
 use crate::summary::{
     BreakEven, BreakEvenSeries, Bucket, Figure, Fill, GroupReading, GroupSummary, Interval,
-    OperationQuantiles, Series, Summary, Threshold,
+    OperationQuantiles, Series, Threshold,
 };
 use crate::text;
 
@@ -61,17 +58,15 @@ pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
         Work::FillUntilRefused { predicted, .. } => predicted.as_ref(),
         _ => None,
     });
-    predicted
-        .take(1)
-        .map(|of| (of.entries as f64, format!("predicted limit, {}", text::count(of.entries))))
-        .collect()
+    let limit = |of: &Predicted| (of.entries as f64, format!("predicted limit, {}", text::count(of.entries)));
+    predicted.take(1).map(limit).collect()
 }
 
 pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let mut lines = vec![line("median of the rounds", fill, |bucket| bucket.time_ns)];
     let quantile = |of: fn(&OperationQuantiles) -> Figure| {
-        move |bucket: &Bucket| quantiles(&report.summary, bucket).map(|quantiles| of(&quantiles))
+        move |bucket: &Bucket| Some(of(&report.summary.arm(bucket.arm)?.single()?.quantiles?))
     };
     lines.push(line("p50 of single files", fill, quantile(|of| of.p50_ns)));
     lines.push(line("p99 of single files", fill, quantile(|of| of.p99_ns)));
@@ -92,10 +87,6 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
     let description =
         format!("Time of creating a file over files that are there. Median: {}.", told.join("; "));
     Some(Picture::new("fill", Some(&group.name), &group.title, draw(&frame, &lines), description))
-}
-
-fn quantiles(summary: &Summary, bucket: &Bucket) -> Option<OperationQuantiles> {
-    summary.timing(bucket.arm)?.single.as_ref()?.quantiles
 }
 
 fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> Line {

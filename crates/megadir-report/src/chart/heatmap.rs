@@ -1,13 +1,10 @@
 //! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations.
 //! Undecided cells are hatched; over populations a curve shows equal cost.
 
-use super::Picture;
-use super::drawing::{Anchor, Drawing, text_width, wrap};
 use super::forest::{ratio, words};
-use super::picture::Width;
-use super::style::{FONT_PX, LINE_PX};
+use super::{Anchor, Drawing, FONT_PX, LINE_PX, Picture, Width, text_width, wrap};
 use crate::report::Report;
-use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
+use crate::summary::{GroupReading, Outcome, PairRow, Says, Summary, Verdict};
 use crate::text;
 
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
@@ -21,13 +18,9 @@ struct Grid<'a> {
     group: String,
     than: String,
     rows: Vec<String>,
-    columns: Vec<Column>,
+    /// With their numbers of entries.
+    columns: Vec<(String, u64)>,
     cells: Vec<Vec<Option<&'a Outcome>>>,
-}
-
-struct Column {
-    name: String,
-    entries: u64,
 }
 
 impl<'a> Grid<'a> {
@@ -43,29 +36,25 @@ impl<'a> Grid<'a> {
             found.first().map(|(group, row)| ((*group).to_owned(), row.pair.than.clone()))?;
         found.retain(|(_, row)| row.pair.than == first);
         let sizes = text::distinct(found.iter().map(|(_, row)| entries(summary, row)));
-        let column = |row: &PairRow| match sizes.len() {
-            1 => summary.circumstances_in_full(&row.pair),
-            _ => {
-                let at = summary.circumstances_in_full(&row.pair);
-                format!("{at}, {} files", text::count(entries(summary, row)))
-            }
+        let column = |row: &PairRow| {
+            let at = summary.circumstances_in_full(&row.pair);
+            if sizes.len() == 1 { at } else { format!("{at}, {} files", text::count(entries(summary, row))) }
         };
         let rows = text::distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
-        let names = text::distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
+        let columns = text::distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
         let cell = |what: &String, (name, _): &(String, u64)| {
             let wanted = |(_, row): &&(&str, &'a PairRow)| row.pair.what == *what && column(row) == *name;
             found.iter().find(wanted).map(|(_, row)| &row.outcome)
         };
-        let cells = rows.iter().map(|what| names.iter().map(|name| cell(what, name)).collect()).collect();
-        let columns: Vec<Column> =
-            names.iter().map(|(name, entries)| Column { name: name.clone(), entries: *entries }).collect();
+        let cells =
+            rows.iter().map(|what| columns.iter().map(|column| cell(what, column)).collect()).collect();
         let enough = rows.len() > 1 && columns.len() > 1;
         enough.then_some(Self { group, than: first, rows, columns, cells })
     }
 
     /// Populations in ascending order, between which values can be interpolated.
     fn is_ordered(&self) -> bool {
-        self.columns.windows(2).all(|pair| pair[0].entries < pair[1].entries)
+        self.columns.windows(2).all(|pair| pair[0].1 < pair[1].1)
     }
 }
 
@@ -87,13 +76,10 @@ fn picture(grid: &Grid<'_>, width: Width) -> Picture {
     let left = if width.is_narrow() { 8.0 } else { widest + 22.0 };
     let across = (drawing.width() - left - 8.0) / grid.columns.len() as f64;
     let headings: Vec<Vec<String>> =
-        grid.columns.iter().map(|column| wrap(&column.name, across - 8.0, FONT_PX)).collect();
+        grid.columns.iter().map(|(name, _)| wrap(name, across - 8.0, FONT_PX)).collect();
     let most = headings.iter().map(Vec::len).max().unwrap_or(1);
     for (lines, place) in headings.iter().zip(0_u32..) {
-        for (line, row) in lines.iter().zip(0_u32..) {
-            let x = left + across * (f64::from(place) + 0.5);
-            drawing.text(x, 16.0 + LINE_PX * f64::from(row), Anchor::Middle, "faint", line);
-        }
+        drawing.stack(left + across * (f64::from(place) + 0.5), 16.0, Anchor::Middle, "faint", lines);
     }
     let mut y = 10.0 + LINE_PX * most as f64;
     let mut crossings = Vec::new();
@@ -127,8 +113,8 @@ fn picture(grid: &Grid<'_>, width: Width) -> Picture {
 fn described(grid: &Grid<'_>) -> String {
     let mut told = Vec::new();
     for (row, cells) in grid.rows.iter().zip(&grid.cells) {
-        for (column, cell) in grid.columns.iter().zip(cells) {
-            told.extend(cell.map(|outcome| format!("{row}, {}: {}", column.name, words(outcome))));
+        for ((column, _), cell) in grid.columns.iter().zip(cells) {
+            told.extend(cell.map(|outcome| format!("{row}, {column}: {}", words(outcome))));
         }
     }
     format!("Time as a multiple of the time of {}. {}.", grid.than, told.join("; "))
@@ -140,6 +126,7 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
         drawing.rect((x, y), size, "cell band");
         return;
     };
+    let figure = text::ratio(ratio, None);
     let step = STEPS.iter().filter(|step| ratio.max(1.0 / ratio) >= **step).count() + 1;
     let class = match cell {
         Some(Outcome::Judged { verdict: Verdict::Faster { .. }, .. }) => format!("good h{step}"),
@@ -147,21 +134,12 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
         _ => "band".to_owned(),
     };
     drawing.rect((x, y), size, &format!("{class} cell"));
-    if matches!(
-        cell,
-        Some(Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. })
-    ) {
+    if cell.is_some_and(|outcome| outcome.says() == Some(Says::Open)) {
         drawing.hatch((x + 1.0, y + 1.0), (across - 2.0, CELL_PX - 2.0));
-        let half = text_width(&text::ratio(ratio, None), FONT_PX) / 2.0 + 3.0;
+        let half = text_width(&figure, FONT_PX) / 2.0 + 3.0;
         drawing.rect((x + across / 2.0 - half, y + 8.0), (half + half, CELL_PX - 16.0), "paper");
     }
-    drawing.text(
-        x + across / 2.0,
-        y + CELL_PX / 2.0 + 4.0,
-        Anchor::Middle,
-        "bare",
-        &text::ratio(ratio, None),
-    );
+    drawing.text(x + across / 2.0, y + CELL_PX / 2.0 + 4.0, Anchor::Middle, "bare", &figure);
 }
 
 fn crossing(cells: &[Option<&Outcome>]) -> Option<f64> {

@@ -1,10 +1,6 @@
-//! Layout of line charts, with names at the ends of lines; in narrow charts lines end in a number, and a key
-//! stands below.
+//! Layout of line charts with names at the ends of lines; in narrow charts with numbers there and a key below.
 
-use super::axis::Axis;
-use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
-use super::picture::Width;
-use super::style::{FONT_PX, LINE_PX, SERIES};
+use super::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, SERIES, Shape, Width, spread, text_width, wrap};
 use crate::summary::{Figure, Interval};
 
 pub(super) struct Line {
@@ -30,7 +26,6 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Axes with their titles.
     pub(super) fn new(width: Width, x: (Axis, &'static str), y: (Axis, &'static str)) -> Self {
         Self { width, x, y, limits: Vec::new(), band: None }
     }
@@ -83,14 +78,13 @@ pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     for (place, line) in lines.iter().enumerate() {
         one(&mut drawing, &x, &y, line, place);
     }
-    let ends: Vec<f64> =
-        lines.iter().map(|line| line.points.last().map_or(bottom, |point| y.at(point.y))).collect();
-    let starts = |place: usize| lines[place].points.last().map_or(right, |point| x.at(point.x));
+    let end = |line: &Line| line.points.last().map_or((right, bottom), |end| (x.at(end.x), y.at(end.y)));
+    let ends: Vec<(f64, f64)> = lines.iter().map(end).collect();
     if frame.width.is_narrow() {
-        numbers(&mut drawing, &ends, (top, bottom), right + 14.0, &starts);
+        numbers(&mut drawing, &ends, (top, bottom), right + 14.0);
         key(&mut drawing, lines, below);
     } else {
-        labels(&mut drawing, &names, &ends, (top, bottom), right + 22.0, &starts);
+        labels(&mut drawing, &names, &ends, (top, bottom), right + 22.0);
     }
     drawing
 }
@@ -143,39 +137,29 @@ fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
 fn labels(
     drawing: &mut Drawing,
     names: &[Vec<String>],
-    ends: &[f64],
+    ends: &[(f64, f64)],
     (top, bottom): (f64, f64),
     left: f64,
-    starts: &dyn Fn(usize) -> f64,
 ) {
-    let mut places = ends.to_vec();
+    let mut places: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
     let heights: Vec<f64> = names.iter().map(|name| LINE_PX * name.len() as f64 + 1.0).collect();
     spread(&mut places, &heights, top - 4.0, bottom + LINE_PX);
-    for (place, name) in names.iter().enumerate() {
-        let mut points =
-            vec![(starts(place) + 6.0, ends[place]), (left - 10.0, ends[place]), (left - 3.0, places[place])];
-        if starts(place) + 6.0 >= left - 10.0 {
+    for ((name, (x, y)), place) in names.iter().zip(ends).zip(places) {
+        let mut points = vec![(x + 6.0, *y), (left - 10.0, *y), (left - 3.0, place)];
+        if x + 6.0 >= left - 10.0 {
             points.remove(1);
         }
         drawing.path(&points, false, "grid");
-        for (line, row) in name.iter().zip(0_u32..) {
-            drawing.text(left, places[place] + 4.0 + LINE_PX * f64::from(row), Anchor::Start, "", line);
-        }
+        drawing.stack(left, place + 4.0, Anchor::Start, "", name);
     }
 }
 
-fn numbers(
-    drawing: &mut Drawing,
-    ends: &[f64],
-    (top, bottom): (f64, f64),
-    left: f64,
-    starts: &dyn Fn(usize) -> f64,
-) {
-    let mut places = ends.to_vec();
+fn numbers(drawing: &mut Drawing, ends: &[(f64, f64)], (top, bottom): (f64, f64), left: f64) {
+    let mut places: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
     spread(&mut places, &vec![LINE_PX; ends.len()], top, bottom + LINE_PX);
-    for (place, y) in places.iter().enumerate() {
-        drawing.path(&[(starts(place) + 6.0, ends[place]), (left - 10.0, *y)], false, "grid");
-        drawing.text(left - 8.0, y + 4.0, Anchor::Start, "", &(place + 1).to_string());
+    for (number, (place, (x, y))) in (1..).zip(places.into_iter().zip(ends)) {
+        drawing.path(&[(x + 6.0, *y), (left - 10.0, place)], false, "grid");
+        drawing.text(left - 8.0, place + 4.0, Anchor::Start, "", &number.to_string());
     }
 }
 
@@ -195,7 +179,6 @@ pub(super) fn xs(lines: &[Line]) -> impl Iterator<Item = f64> {
     lines.iter().flat_map(|line| &line.points).map(|point| point.x)
 }
 
-/// Without intervals.
 pub(super) fn ys(lines: &[Line]) -> impl Iterator<Item = f64> {
     lines.iter().flat_map(|line| &line.points).map(|point| point.y)
 }

@@ -1,12 +1,9 @@
 //! Main effects: each level of a factor averaged over all levels of the others, for complete crossings.
 
-use super::Picture;
-use super::axis::{Axis, Unit};
-use super::drawing::Shape;
-use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
+use super::{Axis, Picture, Shape, Unit, Width};
 use crate::report::Report;
-use crate::summary::{Figure, Summary};
+use crate::summary::{Figure, Interval, Summary};
 use crate::text;
 use megadir_record::{Arm, ArmId, Keys, Role, Work};
 
@@ -21,11 +18,8 @@ pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
     let design = design(&report.summary)?;
     let rounds = report.rounds();
     let arms: Vec<ArmId> = design.arms.iter().map(|(arm, _)| *arm).collect();
-    let logs: Vec<Vec<f64>> = rounds
-        .paired(&arms)
-        .iter()
-        .map(|times| times.iter().map(|time| libm::log(*time)).collect())
-        .collect();
+    let logs = |times: Vec<f64>| -> Vec<f64> { times.into_iter().map(libm::log).collect() };
+    let logs: Vec<Vec<f64>> = rounds.paired(&arms).into_iter().map(logs).collect();
     let (mut rows, mut values, mut told) = (Vec::new(), vec![1.0], Vec::new());
     for (place, factor) in design.factors.iter().enumerate() {
         rows.push(Row::heading(*factor));
@@ -72,9 +66,8 @@ fn effect(
     };
     let effects: Vec<f64> = (0..logs.first()?.len()).map(of_round).collect();
     let figure = Figure::median_of(&effects, confidence)?;
-    let interval = figure
-        .interval
-        .map(|range| crate::summary::Interval { low: libm::exp(range.low), high: libm::exp(range.high) });
+    let exp = |range: Interval| Interval { low: libm::exp(range.low), high: libm::exp(range.high) };
+    let interval = figure.interval.map(exp);
     Some(Figure { value: libm::exp(figure.value), interval })
 }
 

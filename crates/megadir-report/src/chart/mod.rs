@@ -1,9 +1,7 @@
 //! Pictures, and their list `CHARTS`. To add a chart: a file with a function, and a row there.
-//!
 //! The SVG writer (`drawing`) is our own. `plotters` colours every element (so no dark mode), has no hatching
 //! and no descriptions for screen readers, and measures text by the machine's fonts, so bytes differ between
 //! machines. `charming` needs a JavaScript engine.
-//!
 //! A chart is a pure function of a report. Axes are never cut off, and bars start at zero.
 
 mod axis;
@@ -24,10 +22,13 @@ mod stalls;
 mod style;
 
 pub use drawing::Place;
+pub(crate) use drawing::{escape, push_escaped};
 pub use picture::{Picture, Width};
 pub(crate) use style::{PAGE_COLOURS, page_css};
 
-pub(crate) use drawing::{escape, push_escaped};
+use axis::{Axis, Unit, bounds};
+use drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
+use style::{FONT_PX, LINE_PX, SERIES};
 
 use crate::finding::FindingKind;
 use crate::report::Report;
@@ -43,7 +44,6 @@ pub struct Chart {
 
 #[derive(Clone, Copy, Debug)]
 enum Draw {
-    /// A picture of each group that it suits.
     Group(fn(&Report, &GroupSummary, Width) -> Option<Picture>),
     One(fn(&Report, Width) -> Option<Picture>),
     Several(fn(&Report, Width) -> Vec<Picture>),
@@ -93,8 +93,7 @@ pub fn chart_named(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name)
 }
 
-/// Picture `number` of a chart, from 1, as a document, and the number of pictures. The error is the end of a
-/// sentence.
+/// Picture `number` of a chart, from 1, as a document, and their number. The error is the end of a sentence.
 pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = chart.pictures(report, Width::Wide);
     let all = pictures.len();

@@ -1,10 +1,8 @@
 //! File systems: each kind of work in a panel, and all kinds of work together.
 
-use crate::chart::Picture;
-use crate::chart::axis::{Axis, Unit};
 use crate::chart::forest::ratios;
-use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Row, draw};
+use crate::chart::{Axis, Picture, Unit, Width};
 use crate::report::Report;
 use crate::summary::{Outcome, Overview as Table, OverviewCell, OverviewRow};
 use crate::text;

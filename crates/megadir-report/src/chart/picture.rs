@@ -1,13 +1,11 @@
 //! Result of a chart: a drawing with title, description and group.
 
-use super::drawing::{Drawing, Place, escape, wrap};
-use super::style::{FONT_PX, LINE_PX, svg_css};
+use super::style::svg_css;
+use super::{Drawing, FONT_PX, LINE_PX, Place, escape, wrap};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// 720 px.
     Wide,
-    /// 350 px.
     Narrow,
 }
 

@@ -1,10 +1,6 @@
-//! Layout of charts with rows: label, marks on a common axis, value as text; in narrow charts the texts stand
-//! above the marks.
+//! Layout of charts with rows: label, marks on a common axis, value; in narrow charts the texts stand above the marks.
 
-use super::axis::Axis;
-use super::drawing::{Anchor, Drawing, Shape, text_width, wrap};
-use super::picture::Width;
-use super::style::{FONT_PX, LINE_PX};
+use super::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, Shape, Width, text_width, wrap};
 use crate::summary::{Figure, Interval};
 
 pub(super) struct Row {
@@ -16,27 +12,10 @@ pub(super) struct Row {
 }
 
 pub(super) enum Mark {
-    /// One of the values is 0.
-    Bar {
-        from: f64,
-        to: f64,
-        class: String,
-    },
-    Interval {
-        low: f64,
-        high: f64,
-        class: &'static str,
-    },
-    Dot {
-        at: f64,
-        shape: Shape,
-        class: String,
-    },
-    Span {
-        from: f64,
-        to: f64,
-        class: &'static str,
-    },
+    Bar { from: f64, to: f64, class: String },
+    Interval { low: f64, high: f64, class: &'static str },
+    Dot { at: f64, shape: Shape, class: String },
+    Span { from: f64, to: f64, class: &'static str },
 }
 
 pub(super) struct Frame<'a> {
@@ -59,7 +38,6 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     names.iter().enumerate().map(of).collect()
 }
 
-/// For the description.
 pub(super) fn told(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect::<Vec<_>>().join("; ")
 }
@@ -79,7 +57,6 @@ impl Row {
         Self { label: label.into(), value, tone: "", marks, heading: false }
     }
 
-    /// Bar from zero, with its interval.
     pub(super) fn bar(label: impl Into<String>, value: String, figure: Figure, class: &str) -> Self {
         let bar = Mark::Bar { from: 0.0, to: figure.value, class: class.into() };
         let interval = figure.interval.map(|range| Mark::interval(range, "rule"));
@@ -152,9 +129,7 @@ pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) ->
             (x, y) = (8.0, y + LINE_PX + 2.0);
         }
         drawing.mark((x + 6.0, y - 4.0), *shape, class);
-        for (line, place) in lines.iter().zip(0_u32..) {
-            drawing.text(x + 16.0, y + LINE_PX * f64::from(place), Anchor::Start, "", line);
-        }
+        drawing.stack(x + 16.0, y, Anchor::Start, "", &lines);
         if lines.len() > 1 {
             (x, y) = (8.0, y + LINE_PX * lines.len() as f64 + 2.0);
         } else {
@@ -202,13 +177,8 @@ fn draw_row(drawing: &mut Drawing, width: Width, axis: &Axis, laid: &Laid<'_>) {
         }
         _ => laid.top + 16.0 + if laid.row.heading { 4.0 } else { 0.0 },
     };
-    for (line, place) in laid.label.iter().zip(0_u32..) {
-        drawing.text(8.0, first(&laid.label) + LINE_PX * f64::from(place), Anchor::Start, class, line);
-    }
-    for (line, place) in laid.value.iter().zip(0_u32..).filter(|(line, _)| !line.is_empty()) {
-        let y = first(&laid.value) + LINE_PX * f64::from(place);
-        drawing.text(drawing.width() - 8.0, y, Anchor::End, laid.row.tone, line);
-    }
+    drawing.stack(8.0, first(&laid.label), Anchor::Start, class, &laid.label);
+    drawing.stack(drawing.width() - 8.0, first(&laid.value), Anchor::End, laid.row.tone, &laid.value);
     let middle = match width {
         Width::Wide => laid.top + laid.height / 2.0,
         Width::Narrow => laid.top + laid.height - MARKS_PX / 2.0 - 3.0,

@@ -1,16 +1,11 @@
-//! Course of a run: the baseline and itself over time, with voided rounds and pressure, and their ratio by
-//! round.
+//! Course of a run: the baseline and itself over time, voided rounds and pressure, and their ratio by round.
 
-use super::Picture;
-use super::axis::{Axis, Unit};
-use super::drawing::{Anchor, Drawing, Shape};
-use super::picture::Width;
 use super::rows::key;
-use super::style::LINE_PX;
+use super::{Anchor, Axis, Drawing, LINE_PX, Picture, Shape, Unit, Width, bounds};
 use crate::report::Report;
 use crate::summary::{Resolution, Rounds};
 use crate::text;
-use megadir_record::{ArmId, Phase, Pressure};
+use megadir_record::{ArmId, Phase, Pressure, Sample};
 
 const PANEL_PX: f64 = 130.0;
 const HEAD_PX: f64 = 28.0;
@@ -49,11 +44,8 @@ pub(super) fn run_order(report: &Report, width: Width) -> Option<Picture> {
 
 /// Starts in seconds, times per operation in nanoseconds.
 fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
-    rounds
-        .samples(arm)
-        .zip(rounds.times(arm))
-        .map(|(sample, ns)| (sample.start_ns as f64 / 1e9, ns))
-        .collect()
+    let samples = rounds.samples(arm).zip(rounds.times(arm));
+    samples.map(|(sample, ns)| (sample.start_ns as f64 / 1e9, ns)).collect()
 }
 
 fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) {
@@ -78,20 +70,16 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
     }
     let size = series.len().div_ceil(COLUMNS);
     for some in series.chunks(size) {
-        let (low, high) = super::axis::bounds(some.iter().map(|(_, value)| *value)).unwrap_or((0.0, 0.0));
+        let (low, high) = bounds(some.iter().map(|(_, value)| *value)).unwrap_or((0.0, 0.0));
         let at = x.at(some[some.len() / 2].0);
         drawing.line((at, y.at(low)), (at, y.at(high)), &format!("{class} line"));
     }
 }
 
 fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64, f64)) {
-    let voided = report
-        .record
-        .samples
-        .iter()
-        .filter(|sample| sample.voided.is_some() && sample.phase == Phase::Measure);
+    let voided = |sample: &&Sample| sample.voided.is_some() && sample.phase == Phase::Measure;
     let mut rounds: Vec<(u32, u32, u32)> = Vec::new();
-    for sample in voided.take(100_000) {
+    for sample in report.record.samples.iter().filter(voided).take(100_000) {
         let round = (sample.epoch, sample.round, sample.attempt);
         if rounds.last() != Some(&round) && rounds.len() < POINTS_MAX {
             rounds.push(round);
@@ -110,13 +98,9 @@ fn ratios(
     top: f64,
 ) -> f64 {
     let times = rounds.paired(&[resolution.baseline, resolution.arm]);
-    let starts: Vec<f64> = series(rounds, resolution.baseline).iter().map(|(at, _)| *at).collect();
-    let ratios: Vec<(f64, f64)> = match times.as_slice() {
-        [base, again] => {
-            starts.iter().copied().zip(base.iter().zip(again).map(|(base, again)| again / base)).collect()
-        }
-        _ => Vec::new(),
-    };
+    let starts = series(rounds, resolution.baseline).into_iter().map(|(at, _)| at);
+    let ratios = times[0].iter().zip(&times[1]).map(|(base, again)| again / base);
+    let ratios: Vec<(f64, f64)> = starts.zip(ratios).collect();
     let band = report.summary.rules.equivalence_band;
     let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
     let values = ratios.iter().map(|(_, ratio)| *ratio).chain([low, high]);

@@ -1,9 +1,7 @@
 //! Scaling: the speed-up of workers or threads over the fewest, with a fitted power law and the ideal line.
 
-use super::Picture;
-use super::axis::{Axis, Unit, bounds};
 use super::lines::{Frame, Line, Point, draw, xs, ys};
-use super::picture::Width;
+use super::{Axis, Picture, Unit, Width, bounds};
 use crate::report::Report;
 use crate::summary::Figure;
 use crate::text;
@@ -63,7 +61,6 @@ fn alike(plan: &Plan, id: DataId, of_size: bool) -> usize {
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }
 
-/// Other groups ask other questions.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
     let planned = |arm: ArmId| plan.arm(arm);

@@ -1,11 +1,7 @@
 //! Two programs decomposed: stacked bars, and each factor's share in the difference.
 
-use super::Picture;
-use super::axis::{Axis, Unit};
-use super::drawing::Shape;
-use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw, told};
-use super::style::SERIES;
+use super::{Axis, Picture, SERIES, Shape, Unit, Width};
 use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;

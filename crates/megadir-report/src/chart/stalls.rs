@@ -3,17 +3,13 @@
 use megadir_record::Role;
 use megadir_stats::histogram::Histogram;
 
-use crate::chart::Picture;
-use crate::chart::axis::{Axis, Unit, bounds};
-use crate::chart::drawing::{Anchor, Drawing, shortened, text_width};
+use crate::chart::drawing::shortened;
 use crate::chart::lines::{Frame, Line, Point, draw, xs, ys};
-use crate::chart::picture::Width;
-use crate::chart::style::{FONT_PX, LINE_PX};
+use crate::chart::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, Picture, Unit, Width, bounds, text_width};
 use crate::report::Report;
 use crate::summary::{ArmSummary, OperationQuantiles, together};
 use crate::text;
 
-/// Those with the longest tails.
 const STRIPS: usize = 8;
 const ROWS: usize = 9;
 const COLUMNS: usize = 48;
@@ -21,7 +17,7 @@ const ROW_PX: f64 = 8.0;
 
 pub(super) fn stalls(report: &Report, width: Width) -> Option<Picture> {
     let mut arms: Vec<(&ArmSummary, OperationQuantiles)> =
-        timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
+        timed(report).filter_map(|arm| Some((arm, arm.single()?.quantiles?))).collect();
     let all = arms.len();
     if all == 0 {
         return None;
@@ -31,10 +27,6 @@ pub(super) fn stalls(report: &Report, width: Width) -> Option<Picture> {
     arms.truncate(STRIPS);
     arms.sort_by_key(|(arm, _)| arm.planned.id);
     Some(picture(report, &arms, all, width))
-}
-
-fn quantiles(arm: &ArmSummary) -> Option<OperationQuantiles> {
-    arm.timing.as_ref()?.single.as_ref()?.quantiles
 }
 
 /// `[row * COLUMNS + column]`, the shortest times in row 0.
@@ -155,8 +147,8 @@ pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
 
 pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {
     let known = |arm: &&ArmSummary| {
-        let single = arm.timing.as_ref().and_then(|timing| timing.single.as_ref());
-        single.is_some_and(|single| single.quantiles.is_some()) && arm.planned.role != Role::AgainstItself
+        let quantiles = arm.single().and_then(|single| single.quantiles);
+        quantiles.is_some() && arm.planned.role != Role::AgainstItself
     };
     report.summary.asked().filter(known)
 }

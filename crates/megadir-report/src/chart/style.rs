@@ -1,5 +1,4 @@
 //! Colours and type of pictures and pages, in light and dark mode.
-//!
 //! The palette is Okabe and Ito's (2008), distinguishable with any colour vision, adjusted for contrast.
 //! Colour never carries meaning alone: marks differ in shape, lines in dashes, and verdicts are words.
 

@@ -1,12 +1,10 @@
 //! Answers to the study's question, and a one-sentence summary of many comparisons.
-//!
 //! Picking the smallest and the largest ratio afterwards is fair: intervals are adjusted for the whole group.
 
 use megadir_record::Pair;
 use megadir_record::claims::ClaimedGrowth;
 
-use super::growth_words;
-use super::{Finding, FindingKind};
+use super::{Finding, FindingKind, beside};
 use crate::summary::{
     GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Says, Series, Shape, Summary,
 };
@@ -147,11 +145,10 @@ impl Compared<'_> {
     fn one_by_one(&self) -> String {
         let one = |at: &&str| {
             let of = self.rows.iter().filter(|judged| judged.row.pair.at == **at);
-            let result: Vec<String> =
-                of.map(|judged| format!("{} {}", judged.row.pair.what, judged.words)).collect();
+            let result = of.map(|judged| format!("{} {}", judged.row.pair.what, judged.words));
             let (than, per) = (self.than, self.per());
             let time = self.time(at).map(|ns| format!("{than} takes {} {per}; of that ", text::time(ns)));
-            format!("{at}: {}{}", time.unwrap_or_default(), text::list(&result))
+            format!("{at}: {}{}", time.unwrap_or_default(), text::list(result))
         };
         self.places.iter().map(one).collect::<Vec<_>>().join("; ")
     }
@@ -196,14 +193,11 @@ impl Compared<'_> {
 }
 
 fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
-    let mut series: Vec<(&Series, f64, String)> = growth
-        .series
-        .iter()
-        .filter_map(|series| {
-            let (value, words) = ratio(series.ends.as_ref()?)?;
-            Some((series, value, words))
-        })
-        .collect();
+    let judged = growth.series.iter().filter_map(|series| {
+        let (value, words) = ratio(series.ends.as_ref()?)?;
+        Some((series, value, words))
+    });
+    let mut series: Vec<(&Series, f64, String)> = judged.collect();
     series.sort_by(|a, b| a.1.total_cmp(&b.1));
     let ((least, _, least_words), (most, _, most_words)) = (series.first()?, series.last()?);
     let on = summary.place(most.points.first()?.arm);
@@ -234,11 +228,5 @@ fn shapes(summary: &Summary, growth: &Growth) -> String {
         () if all(Shape::MoreThanLinear) => ("more than linear", ClaimedGrowth::AboveLinear),
         () => return String::new(),
     };
-    let source = summary.claims.as_ref().and_then(|claims| Some((&claims.who, claims.growth?)));
-    let beside = match source {
-        Some((who, claimed)) if claimed == is => format!(", as {who} says"),
-        Some((who, claimed)) => format!(", which {who} calls {}", growth_words(claimed)),
-        None => String::new(),
-    };
-    format!("; growth is {words} throughout{beside}")
+    format!("; growth is {words} throughout{}", beside(summary.claims.as_ref(), is))
 }

@@ -1,15 +1,14 @@
 //! Findings on reading attributes: the fastest method, and the share from which listing beats asking.
-//!
 //! The source's own calls exist on Windows only; on Linux the nearest equivalent is judged: calls that return
 //! the attributes of many inodes. The claims are about cached directories.
 
 use megadir_record::claims::{AsSlow, Claims, ListedAttributes};
 use megadir_record::{CacheState, Work};
 
-use crate::finding::{Finding, FindingKind, of_groups};
+use crate::finding::{Finding, FindingKind};
 use crate::summary::{
-    BreakEven, BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome,
-    Says, Summary, Threshold,
+    BreakEvenSeries, BreakEvenSizes, Contrast, GroupReading, GroupSummary, Interval, Outcome, Says, Summary,
+    Threshold,
 };
 use crate::text;
 
@@ -79,14 +78,11 @@ impl Listed<'_> {
     }
 
     fn verdict(&self, judged: &[Judged], here: &str) -> String {
-        let faster = |one: &&Judged| one.says == Says::Faster;
-        let against = |one: &&Judged| !matches!(one.says, Says::Faster | Says::Open);
-        let (all, faster, against) =
-            (judged.len(), judged.iter().filter(faster).count(), judged.iter().filter(against).count());
-        let as_claimed = judged
-            .iter()
-            .filter(|one| one.adjusted.is_some_and(|ratio| ratio.high <= 1.0 / f64::from(self.claim.least)));
-        let as_claimed = as_claimed.count();
+        let (all, faster) = (judged.len(), count(judged, &[Says::Faster]));
+        let against = count(judged, &[Says::Same, Says::Slower]);
+        let least = 1.0 / f64::from(self.claim.least);
+        let as_claimed = |one: &&Judged| one.adjusted.is_some_and(|ratio| ratio.high <= least);
+        let as_claimed = judged.iter().filter(as_claimed).count();
         match (faster, against) {
             (faster, _) if faster == all && as_claimed == all => format!("stands {here}"),
             (faster, _) if faster == all => {
@@ -117,15 +113,17 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
     (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, says: verdict.into() })
 }
 
+fn count(judged: &[Judged], says: &[Says]) -> usize {
+    judged.iter().filter(|one| says.contains(&one.says)).count()
+}
+
 fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
     let begin = format!("The claim of {who} that {}", claim.words);
     if judged.is_empty() {
         return format!("{begin} is undecided here: {} was unavailable or is not judged.", claim.needs);
     }
-    let same = |one: &&Judged| one.says == Says::Same;
-    let other = |one: &&Judged| matches!(one.says, Says::Faster | Says::Slower);
-    let (all, same, other) =
-        (judged.len(), judged.iter().filter(same).count(), judged.iter().filter(other).count());
+    let (all, same) = (judged.len(), count(judged, &[Says::Same]));
+    let other = count(judged, &[Says::Faster, Says::Slower]);
     let verdict = match (same, other) {
         (same, _) if same == all => "stands here".to_owned(),
         (0, other) if other == all => "falls here".to_owned(),
@@ -139,17 +137,11 @@ fn figures(judged: &[Judged]) -> String {
     let one = |one: &Judged| {
         format!("{} at {}", text::ratio(one.ratio, one.adjusted), text::counted(one.files, "file"))
     };
-    text::list(&judged.iter().map(one).collect::<Vec<_>>())
+    text::list(judged.iter().map(one))
 }
 
-pub(super) fn find_break_even(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::BreakEven, |group| match &group.reading {
-        GroupReading::BreakEven(read) => tell(summary, read),
-        _ => Vec::new(),
-    })
-}
-
-fn tell(summary: &Summary, read: &BreakEven) -> Vec<String> {
+pub(super) fn tell_break_even(summary: &Summary, group: &GroupSummary) -> Vec<String> {
+    let GroupReading::BreakEven(read) = &group.reading else { return Vec::new() };
     let mut series: Vec<&BreakEvenSeries> = read.series.iter().collect();
     series.sort_by_key(|one| std::cmp::Reverse(one.entries));
     let shares = series.into_iter().map(|one| share(summary, one));
@@ -179,12 +171,10 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
             text::share_alone(least),
             mostly(series, Threshold::Always)
         ),
-        Threshold::Never if most >= 1.0 => {
-            format!(
-                "{begin} does not beat asking for them one by one, not even for all of them{}.",
-                mostly(series, Threshold::Never)
-            )
-        }
+        Threshold::Never if most >= 1.0 => format!(
+            "{begin} does not beat asking for them one by one, not even for all of them{}.",
+            mostly(series, Threshold::Never)
+        ),
         Threshold::Never => format!(
             "{begin} does not beat asking for {} of them one by one, and more were not asked for{}.",
             text::share_alone(most),
@@ -196,9 +186,7 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
 fn mostly(series: &BreakEvenSeries, told: Threshold) -> String {
     match series.interval {
         Some(interval) if interval == (told, told) => String::new(),
-        Some((low, high)) => {
-            format!(" in most rounds; the share {}", text::between(low, high))
-        }
+        Some((low, high)) => format!(" in most rounds; the share {}", text::between(low, high)),
         None => ", in so few rounds that this has no interval".into(),
     }
 }

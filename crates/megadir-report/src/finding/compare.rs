@@ -1,22 +1,10 @@
 //! Findings on groups that compare arms.
-//!
-//! Picking the fastest and slowest afterwards is fair: intervals are adjusted for the whole group.
 
-use megadir_record::Role;
-
-use crate::finding::{Finding, FindingKind, of_groups};
 use crate::summary::{
-    ArmSummary, CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading,
-    GroupSummary, Outcome, ReadingFactor, Summary, Verdict, rounds_for_interval,
+    CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary,
+    Outcome, ReadingFactor, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
-
-pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Comparison, |group| match &group.reading {
-        GroupReading::Compare(comparison) => tell(summary, group, comparison),
-        _ => None,
-    })
-}
 
 struct Judged<'a> {
     name: String,
@@ -24,7 +12,8 @@ struct Judged<'a> {
     outcome: &'a Outcome,
 }
 
-fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<String> {
+pub(super) fn tell(summary: &Summary, group: &GroupSummary) -> Option<String> {
+    let GroupReading::Compare(comparison) = &group.reading else { return None };
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
     let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
     let mut arms: Vec<Judged<'_>> =
@@ -33,13 +22,11 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
     let sentence = match &arms[..] {
         [] => return None,
         [only] => format!("{begin} against {baseline}, {}.", outcome(only)),
-        [fastest, .., slowest] if faster(fastest) => {
-            format!(
-                "{begin} against {baseline}, the fastest is {}; the slowest is {}.",
-                outcome(fastest),
-                outcome(slowest)
-            )
-        }
+        [fastest, .., slowest] if faster(fastest) => format!(
+            "{begin} against {baseline}, the fastest is {}; the slowest is {}.",
+            outcome(fastest),
+            outcome(slowest)
+        ),
         [first, .., slowest] => format!(
             "{begin} none of {} is shown to be faster than {baseline}; the nearest to it is {}; the slowest is {}.",
             text::counted(arms.len() as u64, "arm"),
@@ -47,19 +34,16 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
             outcome(slowest)
         ),
     };
-    let few = arms.iter().any(|arm| arm.outcome.verdict().is_none());
     let needed = rounds_for_interval(summary.rules.confidence);
-    Some(if few {
-        format!("{sentence} No interval under {needed} rounds: nothing is judged.")
-    } else {
-        sentence
+    Some(match arms.iter().all(|arm| arm.outcome.verdict().is_some()) {
+        true => sentence,
+        false => format!("{sentence} No interval under {needed} rounds: nothing is judged."),
     })
 }
 
 fn judged<'a>(summary: &Summary, comparison: &Comparison, row: &'a Contrast) -> Option<Judged<'a>> {
-    summary.arm(row.arm).filter(|arm| arm.planned.role != Role::AgainstItself)?;
-    let name = summary.arm_name_in(comparison, row.arm);
-    Some(Judged { name, ratio: row.outcome.adjusted()?.value, outcome: &row.outcome })
+    let ratio = row.outcome.adjusted().filter(|_| !summary.is_against_itself(row.arm))?.value;
+    Some(Judged { name: summary.arm_name_in(comparison, row.arm), ratio, outcome: &row.outcome })
 }
 
 fn faster(arm: &Judged<'_>) -> bool {
@@ -85,17 +69,9 @@ fn outcome(arm: &Judged<'_>) -> String {
     format!("{}: {says} ({})", arm.name, arm.outcome.ratio_text())
 }
 
-pub(super) fn find_calls(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Calls, |group| match &group.reading {
-        GroupReading::Compare(comparison) => {
-            comparison.calls.as_ref().map(|calls| tell_calls(summary, calls))
-        }
-        _ => None,
-    })
-}
-
-fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
-    let CallsContrast { most, most_calls, fewest, fewest_calls, ratio } = contrast;
+pub(super) fn tell_calls(summary: &Summary, group: &GroupSummary) -> Option<String> {
+    let GroupReading::Compare(comparison) = &group.reading else { return None };
+    let CallsContrast { most, most_calls, fewest, fewest_calls, ratio } = comparison.calls.as_ref()?;
     let band = 1.0 + summary.rules.equivalence_band;
     let says = match ratio.interval {
         Some(interval) if interval.low * band > 1.0 && interval.high < band => {
@@ -106,7 +82,7 @@ fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
         Some(_) => "that makes no difference in time that this run can show",
         None => "so few rounds do not show if that makes a difference in time",
     };
-    format!(
+    Some(format!(
         "On {}, {} lists the directory in {}, {} in {}: {says} ({}).",
         summary.place(*fewest),
         summary.arm_name(*fewest),
@@ -114,36 +90,26 @@ fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
         summary.arm_name(*most),
         text::count(*most_calls),
         text::ratio(ratio.value, ratio.interval)
-    )
+    ))
 }
 
 /// Factors whose whole interval is smaller have no figure.
 const LITTLE: f64 = 0.05;
 
-pub(super) fn find_decompose(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Decomposition, |group| {
-        let GroupReading::Decompose(decomposition) = &group.reading else { return None };
-        let of_group = |arm: &&ArmSummary| arm.planned.groups.contains(&group.name);
-        let arm = summary.arms.iter().find(of_group);
-        let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.planned.id));
-        Some(tell_decompose(summary, decomposition, file_system))
-    })
-}
-
-fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system: &str) -> String {
-    let Decomposition { slow_name, fast_name, difference_ns, .. } = decomposition;
+pub(super) fn tell_decompose(summary: &Summary, group: &GroupSummary) -> Option<String> {
+    let GroupReading::Decompose(decomposition) = &group.reading else { return None };
+    let arm = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name));
+    let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.planned.id));
+    let Decomposition { slow_name, fast_name, difference_ns, .. } = &**decomposition;
     let figures = text::time_with_interval(difference_ns);
-    match difference_ns.interval {
+    Some(match difference_ns.interval {
         Some(interval) if interval.contains(0.0) => format!(
             "On {file_system}, `{slow_name}` and `{fast_name}` are not distinguishable: {figures} an entry between them, so there is no difference to explain."
         ),
-        Some(interval) if interval.high < 0.0 => {
-            let whole = Figure { value: -difference_ns.value, interval: None };
-            format!(
-                "On {file_system}, `{slow_name}` is the faster of the two: `{fast_name}` takes {} an entry more (difference {figures}). The difference that was to be explained is not there.",
-                text::time(whole.value)
-            )
-        }
+        Some(interval) if interval.high < 0.0 => format!(
+            "On {file_system}, `{slow_name}` is the faster of the two: `{fast_name}` takes {} an entry more (difference {figures}). The difference that was to be explained is not there.",
+            text::time(-difference_ns.value)
+        ),
         Some(_) => format!(
             "On {file_system}, of the {figures} an entry between `{slow_name}` and `{fast_name}`, {}.{}",
             shares(&decomposition.factors),
@@ -155,7 +121,7 @@ fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system:
             text::counted(decomposition.rounds as u64, "round"),
             rounds_for_interval(summary.rules.confidence)
         ),
-    }
+    })
 }
 
 fn shares(factors: &[Factor]) -> String {

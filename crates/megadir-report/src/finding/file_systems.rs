@@ -30,11 +30,8 @@ pub(super) fn is_told(summary: &Summary) -> bool {
 }
 
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
-    let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(summary, overview).is_none())
-    else {
-        return Vec::new();
-    };
-    apart(overview).into_iter().map(finding).collect()
+    let untold = summary.overview.as_ref().filter(|_| !is_told(summary));
+    untold.and_then(apart).into_iter().map(finding).collect()
 }
 
 fn open(outcome: &Outcome, band: f64) -> String {
@@ -72,7 +69,6 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
         let open = like.contains(column).then(|| format!(" ({})", open(outcome, band)));
         format!("{} {}{}", label(*column), outcome.ratio_text(), open.unwrap_or_default())
     };
-    let claimed: Vec<String> = others.iter().map(one).collect();
     let first = match &like[..] {
         [_] => format!("{} is the fastest; the time of the others against it", label(least)),
         _ => format!(
@@ -81,7 +77,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
             label(least)
         ),
     };
-    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&claimed)))
+    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(others.iter().map(one))))
 }
 
 fn apart(overview: &Overview) -> Option<String> {
@@ -176,18 +172,15 @@ impl Judge<'_> {
             Ok(pairs) => pairs,
             Err(reason) => return format!("is undecided here: {reason}"),
         };
-        let figures: Vec<String> = pairs
-            .iter()
-            .map(|(than, outcome)| format!("{} of the time of {than}", outcome.ratio_text()))
-            .collect();
-        let figure = format!("over all kinds of work {of} takes {}", text::list(&figures));
+        let figures =
+            pairs.iter().map(|(than, outcome)| format!("{} of the time of {than}", outcome.ratio_text()));
+        let figure = format!("over all kinds of work {of} takes {}", text::list(figures));
         let others = self.other_drivers([of].into_iter().chain(than).map(String::as_str));
         if let Some(other) = others.first() {
-            let kinds: Vec<String> = others.iter().map(|column| column.kind.clone()).collect();
             return format!(
                 "is undecided here: the kernel serves {} by its driver of {}, the drivers that it speaks of are gone. What that makes of \
                  the formats: {figure}",
-                text::list(&kinds),
+                text::list(others.iter().map(|column| &column.kind)),
                 other.driver
             );
         }
@@ -208,8 +201,7 @@ impl Judge<'_> {
         }
         let against = others.iter().any(|(_, outcome)| outcome.says() == Some(Says::Slower));
         let all = others.iter().all(|(_, outcome)| outcome.says() == Some(Says::Faster));
-        let figures: Vec<String> =
-            others.iter().map(|(than, outcome)| format!("{} of {than}", outcome.ratio_text())).collect();
+        let figures = others.iter().map(|(than, outcome)| format!("{} of {than}", outcome.ratio_text()));
         let claimed = match () {
             () if against => "falls here",
             () if all && others.len() == than.len() => "stands here",
@@ -217,13 +209,12 @@ impl Judge<'_> {
             () => "is undecided here: not every difference is shown",
         };
         let served = self.other_drivers(than.iter().map(String::as_str));
-        let kinds: Vec<String> = served.iter().map(|column| column.kind.clone()).collect();
         let drivers = served.first().map(|column| {
-            let kinds = text::list(&kinds);
+            let kinds = text::list(served.iter().map(|column| &column.kind));
             format!("; of {kinds} only the formats are compared, for {}'s driver serves them", column.driver)
         });
         let drivers = drivers.unwrap_or_default();
-        format!("{claimed}: over all kinds of work it takes {}{drivers}", text::list(&figures))
+        format!("{claimed}: over all kinds of work it takes {}{drivers}", text::list(figures))
     }
 
     fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
@@ -240,13 +231,11 @@ impl Judge<'_> {
     fn without_journal(&self) -> Option<String> {
         let without = self.summary.file_systems.iter().filter(|of| passes_over_removed(of));
         let (anew, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) = without.partition(|of| of.made_anew);
-        let labels =
-            |all: &[&LabFileSystem]| text::list(&all.iter().map(|of| of.label.clone()).collect::<Vec<_>>());
         let what = |all: &[&LabFileSystem]| {
             format!(
                 "Without a journal, as on {}, ext4's driver passes one by one over files that were removed in the last minutes when it makes \
                  others",
-                labels(all)
+                text::list(all.iter().map(|of| &of.label))
             )
         };
         let anew_text = (!anew.is_empty()).then(|| {

@@ -3,33 +3,26 @@
 use megadir_record::axes;
 use megadir_record::claims::ClaimedGrowth;
 
-use crate::finding::{Finding, FindingKind, growth_words, of_groups, published};
+use crate::finding::{beside, published};
 use crate::summary::{
     Bucket, Figure, GroupReading, GroupSummary, Outcome, Point, Refusal, Says, Series, Shape, Summary,
     Verdict, rounds_for_interval,
 };
 use crate::text;
 
-pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Growth, |group| match &group.reading {
-        GroupReading::Grow(growth) => {
-            growth.series.iter().filter_map(|series| tell(summary, series)).collect()
-        }
-        _ => Vec::new(),
-    })
+pub(super) fn tell_growth(summary: &Summary, group: &GroupSummary) -> Vec<String> {
+    let GroupReading::Grow(growth) = &group.reading else { return Vec::new() };
+    growth.series.iter().filter_map(|series| tell(summary, series)).collect()
 }
 
 fn tell(summary: &Summary, series: &Series) -> Option<String> {
     let exponent = series.exponent.as_ref()?;
-    let (first, last) = (series.points.first()?.entries, series.points.last()?.entries);
+    let (first, last) = (series.points.first()?, series.points.last()?);
     Some(format!(
         "On {}, from {} to {}, the time of {} grows with entries to the power {}: {}{}.",
-        series
-            .points
-            .first()
-            .map_or(summary.machine.file_system.kind.as_str(), |point| summary.place(point.arm)),
-        text::count(first),
-        text::entries(last),
+        summary.place(first.arm),
+        text::count(first.entries),
+        text::entries(last.entries),
         series.name,
         text::exponent(exponent),
         words(summary, series),
@@ -41,16 +34,11 @@ fn words(summary: &Summary, series: &Series) -> String {
     // Sources claim growth for warm caches only.
     let cold = |point: &Point| summary.arm(point.arm).is_some_and(|arm| arm.planned.cache.is_cold());
     let source = summary.claims.as_ref().filter(|_| !series.points.iter().any(cold));
-    let beside = |is: ClaimedGrowth| match source.map(|claims| (&claims.who, claims.growth)) {
-        Some((who, Some(claimed))) if claimed == is => format!(", as {who} says"),
-        Some((who, Some(claimed))) => format!(", which {who} calls {}", growth_words(claimed)),
-        _ => String::new(),
-    };
     match series.shape {
-        Shape::Linear => format!("linear{}", beside(ClaimedGrowth::Linear)),
+        Shape::Linear => format!("linear{}", beside(source, ClaimedGrowth::Linear)),
         Shape::PerhapsLinear => "perhaps linear: only part of the interval is within 0.95 to 1.05".into(),
-        Shape::LessThanLinear => format!("less than linear{}", beside(ClaimedGrowth::BelowLinear)),
-        Shape::MoreThanLinear => format!("more than linear{}", beside(ClaimedGrowth::AboveLinear)),
+        Shape::LessThanLinear => format!("less than linear{}", beside(source, ClaimedGrowth::BelowLinear)),
+        Shape::MoreThanLinear => format!("more than linear{}", beside(source, ClaimedGrowth::AboveLinear)),
         Shape::CannotBeTold => format!(
             "without an interval under {} rounds its shape is undecided",
             rounds_for_interval(summary.rules.confidence)
@@ -74,11 +62,7 @@ fn last_step(series: &Series, whole: &Figure) -> String {
     }
 }
 
-pub(super) fn find_fill(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Fill, |group| tell_fill(summary, group))
-}
-
-fn tell_fill(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn tell_fill(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let (first, last) = (fill.buckets.first()?, fill.buckets.last()?);
     let file_system = summary.place(first.arm);
@@ -163,25 +147,18 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
 /// Published figures that differ from the mean by a larger factor belong to another kind of directory.
 const COMPARABLE: f64 = 2.0;
 
-pub(super) fn find_refusal(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Refusal, |group| tell_refusal(summary, group))
-}
-
-fn tell_refusal(summary: &Summary, group: &GroupSummary) -> Option<String> {
+pub(super) fn tell_refusal(summary: &Summary, group: &GroupSummary) -> Option<String> {
     let GroupReading::Refusal(refusal) = &group.reading else { return None };
-    let mut text = format!(
-        "The first file was refused after {} entries in the mean of {} ({} to {}){}.",
+    let published = published_refusal(summary, group, refusal).map(|published| format!(" {published}"));
+    Some(format!(
+        "The first file was refused after {} entries in the mean of {} ({} to {}){}.{}",
         text::count(refusal.mean.round() as u64),
         axes::directories(refusal.directories as u64),
         text::count(refusal.least),
         text::count(refusal.most),
-        predicted(summary, refusal)
-    );
-    if let Some(published) = published_refusal(summary, group, refusal) {
-        text.push(' ');
-        text.push_str(&published);
-    }
-    Some(text)
+        predicted(summary, refusal),
+        published.unwrap_or_default()
+    ))
 }
 
 fn predicted(summary: &Summary, refusal: &Refusal) -> String {
@@ -218,8 +195,7 @@ fn published_refusal(summary: &Summary, group: &GroupSummary, refusal: &Refusal)
         );
     }
     let far = |ratio: &f64| text::percent(100.0 * (ratio - 1.0).abs());
-    let off: Vec<String> = ratios.iter().map(far).collect();
     let within = ratios.iter().all(|ratio| (ratio - 1.0).abs() <= summary.rules.equivalence_band);
     let words = if within { "are reproduced" } else { "are NOT reproduced" };
-    Some(format!("The published figures {words}: {} from the mean.", text::list(&off)))
+    Some(format!("The published figures {words}: {} from the mean.", text::list(ratios.iter().map(far))))
 }

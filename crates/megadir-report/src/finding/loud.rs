@@ -101,12 +101,10 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
     let own = text::percent(worst.half_width_percent);
     let known = match worst.others_percent {
         None => format!("which against itself is known only to {own}"),
-        Some(others) => {
-            format!(
-                "whose time is known only to {own}, while the others are known to {}",
-                text::percent(others)
-            )
-        }
+        Some(others) => format!(
+            "whose time is known only to {own}, while the others are known to {}",
+            text::percent(others)
+        ),
     };
     let text = format!(
         "{} is too noisy to serve as a reference in {} of {} kinds of work; the worst is `{arm}`, {known}. Do not use \
@@ -147,11 +145,10 @@ fn full(summary: &Summary) -> Option<Finding> {
     };
     let arm =
         |stopped: &Stopped| format!("{} at {}", summary.arm_name(stopped.arm), text::count(stopped.entries));
-    let arms: Vec<String> = full().map(arm).collect();
     let text = format!(
         "A directory took no more names at {at}: its index was full, while blocks and inodes were free. The arms that met it were \
          stopped, with what works on their files, and have no times beyond: {}.",
-        text::list(&arms)
+        text::list(full().map(arm))
     );
     Some(Finding { kind: FindingKind::Refusal, group: None, loud: false, text })
 }

@@ -1,5 +1,4 @@
-//! Rules that turn numbers into sentences, also for undecided results. No rule knows an output format or
-//! recomputes a number.
+//! Rules that turn numbers into sentences, also for undecided results: without output formats, and without computing.
 
 mod answer;
 mod attributes;
@@ -9,7 +8,7 @@ mod growth;
 mod loud;
 mod pairs;
 
-use megadir_record::claims::ClaimedGrowth;
+use megadir_record::claims::{ClaimedGrowth, Claims};
 use megadir_record::{ArmId, Published};
 use serde::{Deserialize, Serialize};
 
@@ -64,43 +63,58 @@ impl Finding {
     }
 }
 
-fn of_groups<Texts: IntoIterator<Item = String>>(
-    summary: &Summary,
-    kind: FindingKind,
-    tell: impl Fn(&GroupSummary) -> Texts,
-) -> Vec<Finding> {
+enum Rule {
+    Whole(fn(&Summary) -> Vec<Finding>),
+    /// At most one sentence on each group, or several.
+    Group(FindingKind, fn(&Summary, &GroupSummary) -> Option<String>),
+    Each(FindingKind, fn(&Summary, &GroupSummary) -> Vec<String>),
+}
+
+const RULES: &[Rule] = &[
+    Rule::Whole(loud::find_work),
+    Rule::Whole(loud::find_reference),
+    Rule::Whole(file_systems::find_fastest),
+    Rule::Whole(answer::find),
+    Rule::Group(FindingKind::Decomposition, compare::tell_decompose),
+    Rule::Group(FindingKind::Refusal, growth::tell_refusal),
+    Rule::Whole(loud::find_stopped),
+    Rule::Group(FindingKind::Fill, growth::tell_fill),
+    Rule::Each(FindingKind::BreakEven, attributes::tell_break_even),
+    Rule::Whole(attributes::find),
+    Rule::Each(FindingKind::Pair, pairs::tell_each),
+    Rule::Whole(pairs::find_aged),
+    Rule::Group(FindingKind::Pair, pairs::tell_directories),
+    Rule::Group(FindingKind::Comparison, compare::tell),
+    Rule::Group(FindingKind::Calls, compare::tell_calls),
+    Rule::Each(FindingKind::Growth, growth::tell_growth),
+    Rule::Whole(file_systems::find_apart),
+    Rule::Whole(file_systems::find),
+];
+
+fn find(rule: &Rule, summary: &Summary) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for group in &summary.groups {
-        findings.extend(tell(group).into_iter().map(|text| Finding::of_group(kind, &group.name, text)));
+    match rule {
+        Rule::Whole(find) => findings = find(summary),
+        Rule::Group(kind, tell) => findings.extend(
+            summary
+                .groups
+                .iter()
+                .filter_map(|group| Some(Finding::of_group(*kind, &group.name, tell(summary, group)?))),
+        ),
+        Rule::Each(kind, tell) => {
+            for group in &summary.groups {
+                let texts = tell(summary, group).into_iter();
+                findings.extend(texts.map(|text| Finding::of_group(*kind, &group.name, text)));
+            }
+        }
     }
     findings
 }
 
-const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
-    loud::find_work,
-    loud::find_reference,
-    file_systems::find_fastest,
-    answer::find,
-    compare::find_decompose,
-    growth::find_refusal,
-    loud::find_stopped,
-    growth::find_fill,
-    attributes::find_break_even,
-    attributes::find,
-    pairs::find,
-    pairs::find_aged,
-    pairs::find_directories,
-    compare::find,
-    compare::find_calls,
-    growth::find,
-    file_systems::find_apart,
-    file_systems::find,
-];
-
 const OPEN: &str = "is undecided here";
 
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| find(rule, summary)).collect();
     let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
     let of_file_systems = file_systems::is_told(summary);
     let order = |finding: &Finding| {
@@ -120,16 +134,20 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
 
 const JSON: &str = "JSON";
 
-fn growth_words(growth: ClaimedGrowth) -> &'static str {
-    match growth {
-        ClaimedGrowth::Linear => "linear",
-        ClaimedGrowth::BelowLinear => "far below linear",
-        ClaimedGrowth::AboveLinear => "more than linear",
+/// The source's word for growth beside the measured one; empty without claims.
+fn beside(claims: Option<&Claims>, measured: ClaimedGrowth) -> String {
+    let Some((who, claimed)) = claims.and_then(|claims| Some((&claims.who, claims.growth?))) else {
+        return String::new();
+    };
+    match claimed {
+        claimed if claimed == measured => format!(", as {who} says"),
+        ClaimedGrowth::Linear => format!(", which {who} calls linear"),
+        ClaimedGrowth::BelowLinear => format!(", which {who} calls far below linear"),
+        ClaimedGrowth::AboveLinear => format!(", which {who} calls more than linear"),
     }
 }
 
-/// The source's figures for a group as ratios, limited to contents like the run's; names both numbers of
-/// entries if they differ.
+/// The source's ratios for a group, of contents like the run's, with both numbers of entries if they differ.
 fn published(summary: &Summary, group: &GroupSummary, arm: ArmId) -> String {
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| group.is_of(of))

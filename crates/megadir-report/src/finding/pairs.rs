@@ -3,37 +3,35 @@
 use megadir_record::claims::SlowerPairs;
 use megadir_record::{AGED_GROUP, BuiltSet, Data, FileOperation, Spread, Work};
 
-use crate::finding::{Finding, FindingKind, answer, of_groups, published};
+use crate::finding::{Finding, FindingKind, answer, published};
 use crate::summary::{
     ArmSummary, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
 const ROUNDS_PRACTICAL: u64 = 10_000;
-/// Comparisons described in words; the table has them all.
 const TOLD_MAX: usize = 4;
 
 /// On the largest data set; the source's claim is judged on all pairs.
-pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Pair, |group| {
-        let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
-        let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
-        let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
-        let mut told: Vec<&PairRow> = on_largest.collect();
-        let left = told.len().saturating_sub(TOLD_MAX) as u64;
-        if left > 0 {
-            told.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-            told.truncate(TOLD_MAX);
-        }
-        let more = (left > 0).then(|| match left {
-            1 => "Another comparison is in the table.".to_owned(),
-            left => format!("{} other comparisons are in the table.", text::count(left)),
-        });
-        let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
-        let more = more.filter(|_| !told.is_empty());
-        let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
-        claim(summary, group, &pairs.rows).into_iter().chain(sentences).collect()
-    })
+pub(super) fn tell_each(summary: &Summary, group: &GroupSummary) -> Vec<String> {
+    let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
+    let claim = claim(summary, group, &pairs.rows).into_iter();
+    if answer::tells_each(summary, group) {
+        return claim.collect();
+    }
+    let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
+    let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
+    let mut told: Vec<&PairRow> = on_largest.collect();
+    let more = match told.len().saturating_sub(TOLD_MAX) as u64 {
+        0 => None,
+        1 => Some("Another comparison is in the table.".to_owned()),
+        left => Some(format!("{} other comparisons are in the table.", text::count(left))),
+    };
+    if more.is_some() {
+        told.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        told.truncate(TOLD_MAX);
+    }
+    claim.chain(told.into_iter().filter_map(|row| tell(summary, row))).chain(more).collect()
 }
 
 /// Decided before undecided, large differences before small ones.
@@ -71,10 +69,7 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
                     let more = rounds_to_decide.map(|rounds| rounds.saturating_sub(row.rounds as u64));
                     let decide = more.map(|more| match more {
                         ROUNDS_PRACTICAL.. => "; no practical number of rounds would decide".to_owned(),
-                        more => {
-                            let rounds = text::counted(more.max(1), "more round");
-                            format!("; about {rounds} would decide")
-                        }
+                        more => format!("; about {} would decide", text::counted(more.max(1), "more round")),
                     });
                     let decide = decide.unwrap_or_default();
                     format!("{begin} {what} against {than}: no difference shown ({figure}){decide}.")
@@ -176,12 +171,10 @@ fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) 
     ))
 }
 
-pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
-    of_groups(summary, FindingKind::Pair, |group| {
-        let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
-        let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
-        (!told.is_empty()).then(|| format!("Making the directories beforehand took {}.", text::list(&told)))
-    })
+pub(super) fn tell_directories(summary: &Summary, group: &GroupSummary) -> Option<String> {
+    let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
+    let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
+    (!told.is_empty()).then(|| format!("Making the directories beforehand took {}.", text::list(&told)))
 }
 
 fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {

@@ -1,10 +1,9 @@
 //! The report as one HTML file: no network, no script, readable on paper, in the dark and on a telephone.
-//!
 //! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
 
 mod sections;
 
-pub(crate) use sections::push_grid;
+pub(crate) use sections::{FAINT, LOUD, push_grid};
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::grid::Legends;
@@ -77,6 +76,10 @@ impl Page {
 
     pub(crate) fn element(&mut self, name: &str, text: &str) {
         self.push(&format!("<{name}>{}</{}>\n", escape(text), name.split(' ').next().unwrap_or(name)));
+    }
+
+    pub(crate) fn elements(&mut self, name: &str, texts: impl IntoIterator<Item = impl AsRef<str>>) {
+        texts.into_iter().for_each(|text| self.element(name, text.as_ref()));
     }
 
     pub(crate) fn paragraph(&mut self, text: &str) {

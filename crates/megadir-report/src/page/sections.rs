@@ -20,29 +20,24 @@ use crate::summary::GroupSummary;
 use crate::text;
 use crate::warning::{Told, incomplete_line, told};
 
+pub(crate) const LOUD: &str = "p class=\"loud\"";
+pub(crate) const FAINT: &str = "p class=\"faint\"";
+
 /// First screen, or a section below a caller's conclusion.
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
     page.element(if is_below { "h2" } else { "h1" }, &report.question());
-    let incomplete = incomplete_line(&report.warnings).into_iter();
-    let lines = incomplete.chain(stand_in_lines(&report.summary));
-    lines.for_each(|line| page.element("p class=\"loud\"", &line));
-    for finding in report.findings.iter().filter(|finding| finding.loud) {
-        page.element("p class=\"loud\"", &finding.text);
-    }
-    for loud in told(&report.warnings).iter().filter(|told| told.loud) {
-        page.element("p class=\"loud\"", &loud.text);
-    }
+    page.elements(LOUD, incomplete_line(&report.warnings));
+    page.elements(LOUD, stand_in_lines(&report.summary));
+    let loud = report.findings.iter().filter(|finding| finding.loud);
+    page.elements(LOUD, loud.map(|finding| &finding.text));
+    page.elements(LOUD, told(&report.warnings).iter().filter(|told| told.loud).map(|told| &told.text));
     let answers = report.first_findings();
     // A comparison that a finding above calls unusable is not emphasised.
     let doubtful =
         report.findings.iter().any(|finding| finding.loud && finding.kind == FindingKind::FileSystems);
-    for finding in &answers {
-        page.element(
-            if doubtful { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" },
-            &finding.text,
-        );
-    }
+    let answer = if doubtful { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" };
+    page.elements(answer, answers.iter().map(|finding| &finding.text));
     if answers.is_empty() {
         page.element("p class=\"answer\"", &report.without_answer());
     }
@@ -52,7 +47,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
             picture.title == main.title && picture.chart == main.chart && picture.group == main.group
         });
     }
-    page.element("p class=\"faint\"", &run_line(report));
+    page.element(FAINT, &run_line(report));
     if report.warnings.iter().any(|advisory| advisory.loud)
         || report.findings.iter().any(|finding| finding.loud)
     {
@@ -70,9 +65,7 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
     let many = summary.groups.len() > GROUPS_MAX;
     for group in &summary.groups {
         page.element("h2", &group.title);
-        let of_group =
-            |finding: &&crate::Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
-        let findings = report.findings.iter().filter(of_group).filter(|finding| !first.contains(finding));
+        let findings = report.of_group(group).filter(|finding| !first.contains(finding));
         page.list(findings.map(|finding| finding.text.clone()));
         let of_group = |picture: &Picture| picture.group.as_ref() == Some(&group.name);
         if many {
@@ -107,7 +100,6 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
     }
 }
 
-/// `None`: figures of no group.
 fn figures(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
     let Some(grid) = published::grid(&report.summary, group) else { return };
     page.element("h3", published::TITLE);
@@ -157,7 +149,6 @@ fn command(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// With more samples the page refers to the record.
 const SAMPLES_MAX: usize = 50_000;
 
 pub(super) fn section_samples(page: &mut Page, report: &Report) {
@@ -195,9 +186,7 @@ pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
         push_grid(page, &grid, false);
     }
     page.element("h3", "The figures");
-    for line in overview::legend(summary, table) {
-        page.element("p class=\"faint\"", &line);
-    }
+    page.elements(FAINT, overview::legend(summary, table));
     for grid in overview::tables(table, usize::MAX) {
         push_grid(page, &grid, false);
     }
@@ -254,9 +243,8 @@ pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
         page.push("</tr>\n");
     }
     page.push("</tbody>\n</table>\n");
-    for legend in page.legends.unprinted(&grid.legend) {
-        page.element("p class=\"faint\"", &legend);
-    }
+    let legend = page.legends.unprinted(&grid.legend);
+    page.elements(FAINT, legend);
 }
 
 fn class(tone: Tone) -> &'static str {
@@ -281,7 +269,7 @@ pub(super) fn section_trust(page: &mut Page, report: &Report) {
     }
     let told = told(&report.warnings);
     for loud in told.iter().filter(|told| told.loud) {
-        page.element("p class=\"loud\"", &loud.text);
+        page.element(LOUD, &loud.text);
         page.details(loud.each.iter().cloned());
     }
     let quiet: Vec<&Told> = told.iter().filter(|told| !told.loud).collect();

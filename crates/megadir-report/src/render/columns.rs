@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use megadir_record::{Arm, ArmId, Latency, LookupCall, Plan, Sample, Work};
+use megadir_record::{Arm, Latency, LookupCall, Plan, Sample, Work};
 use serde::Serialize;
 
 use crate::report::Report;
@@ -13,8 +13,10 @@ pub struct Column {
     pub name: &'static str,
     pub what: &'static str,
     pub kind: Kind,
-    pub value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
+    pub value: Of,
 }
+
+type Of = for<'r> fn(&'r Row<'_>) -> Value<'r>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -31,7 +33,6 @@ pub enum Value<'r> {
     Hash(u64),
 }
 
-/// With what all rows of the arm share.
 pub struct Row<'r> {
     sample: &'r Sample,
     arm: &'r OfArm,
@@ -63,15 +64,11 @@ struct Single {
     gap_ns: u64,
 }
 
-const fn number(
-    name: &'static str,
-    what: &'static str,
-    value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
-) -> Column {
+const fn number(name: &'static str, what: &'static str, value: Of) -> Column {
     Column { name, what, kind: Kind::Number, value }
 }
 
-const fn text(name: &'static str, what: &'static str, value: for<'r> fn(&'r Row<'_>) -> Value<'r>) -> Column {
+const fn text(name: &'static str, what: &'static str, value: Of) -> Column {
     Column { name, what, kind: Kind::Text, value }
 }
 
@@ -201,15 +198,12 @@ pub fn of_cells(plan: &Plan) -> Vec<OfArm> {
     plan.arms.iter().map(|arm| of_cell(plan, arm)).collect()
 }
 
-fn row<'r>(sample: &'r Sample, times: Option<&Times>, arms: &'r [OfArm]) -> Option<Row<'r>> {
-    let ArmId(arm) = sample.arm;
-    let single = sample.latency.as_deref().zip(times).map(|(latency, times)| single(latency, times));
-    Some(Row { sample, arm: arms.get(arm as usize)?, single })
-}
-
 pub fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = Row<'r>> {
-    let samples = report.record.samples.iter().enumerate();
-    samples.filter_map(|(place, sample)| row(sample, report.operation_times(place), arms))
+    report.record.samples.iter().enumerate().filter_map(move |(place, sample)| {
+        let times = sample.latency.as_deref().zip(report.operation_times(place));
+        let single = times.map(|(latency, times)| single(latency, times));
+        Some(Row { sample, arm: arms.get(sample.arm.0 as usize)?, single })
+    })
 }
 
 fn single(latency: &Latency, times: &Times) -> Single {
@@ -259,7 +253,6 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
     }
 }
 
-/// The word of the record.
 fn kind(work: &Work) -> String {
     let value = serde_json::to_value(work).unwrap_or_default();
     value["do"].as_str().unwrap_or_default().to_owned()

@@ -18,52 +18,28 @@ use crate::warning::Advisory;
 
 /// Sets that differ only in size or location share one sentence.
 pub(super) fn data_sets(summary: &Summary) -> String {
-    let mut kinds: Vec<Kind> = Vec::new();
-    for check in &summary.data {
-        let Data { source, entries, .. } = &check.data;
-        let (source, place) = match source {
-            DataSource::Existing { .. } => (source.clone(), None),
-            DataSource::Made(made) => (DataSource::Made(without_places(made)), Some(places(made).join(", "))),
-        };
-        let at = kinds.iter().position(|kind| kind.source == source).unwrap_or_else(|| {
-            kinds.push(Kind { source, sets: 0, sizes: Vec::new(), places: Vec::new() });
-            kinds.len() - 1
-        });
-        let kind = &mut kinds[at];
-        kind.sets += 1;
-        if !kind.sizes.contains(entries) {
-            kind.sizes.push(*entries);
+    let by_source = summary.data.iter().map(|check| match &check.data.source {
+        DataSource::Existing { .. } => (check.data.source.clone(), &check.data),
+        DataSource::Made(made) => {
+            let (spread, directories) = (Spread::Flat, MakeDirectories::OnDemand);
+            (DataSource::Made(Made { spread, directories, ..made.clone() }), &check.data)
         }
-        if let Some(place) = place.filter(|place| !kind.places.contains(place)) {
-            kind.places.push(place);
-        }
-    }
-    text::list(&kinds.iter().map(data_set).collect::<Vec<_>>())
+    });
+    text::list(text::grouped(by_source).iter().map(|(source, sets)| data_set(source, sets)))
 }
 
-struct Kind {
-    source: DataSource,
-    sets: usize,
-    sizes: Vec<u64>,
-    places: Vec<String>,
-}
-
-fn without_places(made: &Made) -> Made {
-    Made { spread: Spread::Flat, directories: MakeDirectories::OnDemand, ..made.clone() }
-}
-
-fn data_set(kind: &Kind) -> String {
-    let all = match kind.sizes.as_slice() {
+fn data_set(source: &DataSource, sets: &[&Data]) -> String {
+    let sizes = text::distinct(sets.iter().map(|data| data.entries));
+    let all = match sizes.as_slice() {
         [one] => text::entries(*one),
-        several => {
-            format!("{} entries", text::list(&several.iter().copied().map(text::count).collect::<Vec<_>>()))
-        }
+        several => format!("{} entries", text::list(several.iter().copied().map(text::count))),
     };
-    match &kind.source {
+    match source {
         DataSource::Existing { path } => format!("{all} found in {path}"),
         DataSource::Made(made) => {
             let mut laws = laws(made);
-            match kind.places.as_slice() {
+            let made_in = sets.iter().filter_map(|data| data.source.made());
+            match text::distinct(made_in.map(|made| places(made).join(", "))).as_slice() {
                 [one] if one.is_empty() => {}
                 [one] => laws.push(one.clone()),
                 several => {
@@ -72,11 +48,11 @@ fn data_set(kind: &Kind) -> String {
                 }
             }
             let by_arms = if made.when == When::ByArms { " by the arms" } else { "" };
-            let times = match kind.sets {
-                sets if sets > kind.sizes.len() => format!("{} times ", text::count(sets as u64)),
+            let times = match sets.len() {
+                number if number > sizes.len() => format!("{} times ", text::count(number as u64)),
                 _ => String::new(),
             };
-            match kind.sizes.as_slice() {
+            match sizes.as_slice() {
                 [0] => format!("directories filled until one file was refused ({})", laws.join(", ")),
                 _ => format!("{times}{all} made{by_arms} ({})", laws.join(", ")),
             }

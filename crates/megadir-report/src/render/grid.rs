@@ -1,5 +1,4 @@
 //! Tables of text and their layout on a terminal.
-//!
 //! On a narrow terminal, columns with a rank are dropped first, then names are shortened.
 
 use std::borrow::Cow;
@@ -18,6 +17,21 @@ pub(crate) struct Grid {
     pub(crate) legend: Vec<String>,
     pub(crate) bars: Option<Bars>,
 }
+
+impl Grid {
+    pub(crate) fn new(columns: Vec<Column>, rows: Vec<Vec<Text>>, legend: impl Into<String>) -> Self {
+        Self { columns, rows, legend: vec![legend.into()], bars: None }
+    }
+}
+
+/// Alignment, heading and rank of each column.
+macro_rules! headings {
+    ($($align:ident $heading:tt $rank:tt),*) => {
+        vec![$($crate::render::grid::Column::$align($heading, $rank)),*]
+    };
+}
+
+pub(crate) use headings;
 
 /// An output prints each sentence once.
 #[derive(Default)]
@@ -67,13 +81,21 @@ impl Text {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Plain }
     }
+
+    pub(crate) fn heading(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Heading }
+    }
 }
 
 /// Lines have at most `width` characters; rows are indented by two.
 pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
-    let mut widths = natural_widths(grid, &texts);
+    let natural = |(place, column): (usize, &Column)| {
+        let fields = texts.iter().filter_map(|row| row.get(place)).map(|text| length(text));
+        fields.max().unwrap_or(0).max(length(&column.heading))
+    };
+    let mut widths: Vec<usize> = grid.columns.iter().enumerate().map(natural).collect();
     let needed = grid.bars.as_ref().filter(|bars| bars.needed).map_or(0, |_| GAP + BESIDE_MIN);
     let kept = fit(grid, &mut widths, width.saturating_sub(needed));
     let used: usize = kept.iter().map(|&place| GAP + widths[place]).sum();
@@ -97,14 +119,6 @@ pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
         line(texts.iter().map(String::as_str).zip(row.iter().map(|field| field.tone)).collect(), &beside)
     });
     std::iter::once(line(headings, &paint(named, Tone::Faint, style))).chain(rows).collect()
-}
-
-fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
-    let of_column = |(place, column): (usize, &Column)| {
-        let fields = texts.iter().filter_map(|row| row.get(place)).map(|text| length(text));
-        fields.max().unwrap_or(0).max(length(&column.heading))
-    };
-    grid.columns.iter().enumerate().map(of_column).collect()
 }
 
 /// Narrows the first column if the columns of rank 0 do not fit.
@@ -189,10 +203,8 @@ pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
 /// From zero to the maximum: at most `width` columns, each the median of its share.
 pub(super) fn course(values: &[f64], width: usize, style: Style) -> String {
     let size = values.len().div_ceil(width.max(1)).max(1);
-    let medians: Vec<f64> = values
-        .chunks(size)
-        .filter_map(|chunk| megadir_stats::median(chunk).filter(|m| m.is_finite()))
-        .collect();
+    let median = |chunk: &[f64]| megadir_stats::median(chunk).filter(|m| m.is_finite());
+    let medians: Vec<f64> = values.chunks(size).filter_map(median).collect();
     let highest = medians.iter().copied().fold(0.0, f64::max);
     let levels = if style.unicode { LEVELS } else { LEVELS_ASCII };
     let level = |value: &f64| {

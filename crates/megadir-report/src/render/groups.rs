@@ -1,13 +1,10 @@
 //! Groups of a summary as grids, for table and Markdown.
 
-use megadir_record::{Role, Work};
+use megadir_record::Work;
 
-use super::grid::{Column, Grid, Text};
-use super::operations::bounds;
-use super::paint::Tone;
-use crate::render::grid::{Bars, SHARE};
-use crate::render::operations;
-use crate::render::paint::{intervals, outcome};
+use super::grid::{Bars, Column, Grid, SHARE, Text, headings};
+use super::operations::{self, bounds};
+use super::paint::{intervals, outcome};
 use crate::summary::{
     ArmSummary, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Interval,
     Outcome, PairRow, Pairs, Summary, Verdict, rounds_for_interval,
@@ -35,18 +32,13 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
         "system", "calls", "entries", "text",
     ];
     let memory = summary.arms.iter().any(has_peak).then_some("memory");
-    let columns = std::iter::once(Column::left("arm", 0));
-    Grid {
-        columns: columns
-            .chain(HEADINGS.into_iter().chain(memory).map(|heading| Column::right(heading, 1)))
-            .collect(),
-        rows: summary.arms.iter().map(arm_row).collect(),
-        legend: vec![format!(
-            "Times of one operation; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
-            confidence(summary)
-        )],
-        bars: None,
-    }
+    let columns = HEADINGS.into_iter().chain(memory).map(|heading| Column::right(heading, 1));
+    let legend = format!(
+        "Times of one operation; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
+        text::chosen(summary.rules.confidence)
+    );
+    let columns = std::iter::once(Column::left("arm", 0)).chain(columns).collect();
+    Grid::new(columns, summary.arms.iter().map(arm_row).collect(), legend)
 }
 
 fn has_peak(arm: &ArmSummary) -> bool {
@@ -91,24 +83,16 @@ pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
 }
 
 fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid {
-    let mut columns = vec![
-        Column::left("arm", 0),
-        Column::right("time", 1),
-        Column::left("interval", 5),
-        Column::right("an entry", 3),
-        Column::right("processor", 4),
-        Column::right("calls", 2),
-        Column::left("ratio", 0),
-        Column::left("verdict", 0),
+    let mut columns = headings![
+        left "arm" 0, right "time" 1, left "interval" 5, right "an entry" 3, right "processor" 4,
+        right "calls" 2, left "ratio" 0, left "verdict" 0
     ];
     let programs = runs_programs(summary, comparison);
     if programs {
-        let of_programs = [Column::right("user", 5), Column::right("system", 5), Column::right("memory", 3)];
+        let of_programs = headings![right "user" 5, right "system" 5, right "memory" 3];
         columns.splice(PROCESSOR..=PROCESSOR, of_programs);
     }
-    let itself =
-        |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself);
-    let shown = comparison.rows.iter().filter(|row| !itself(row));
+    let shown = comparison.rows.iter().filter(|row| !summary.is_against_itself(row.arm));
     let mut rows: Vec<Vec<Text>> =
         shown.clone().map(|row| compare_row(summary, comparison, row, programs)).collect();
     let mut legend = compare_legend(summary, comparison);
@@ -122,7 +106,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     }
     let time = |row: &Contrast| Some(summary.timing(row.arm)?.time_ns.value);
     let bars = Bars { what: "time", values: shown.map(time).collect(), needed: false };
-    Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
+    Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
 
 pub(super) fn speed_up(outcome: &Outcome) -> String {
@@ -143,11 +127,8 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     let mut legend =
         format!("Ratio: time / time of {baseline}, below 1 is faster; 2.00x faster: half the time.");
     if any(|outcome| matches!(outcome, Outcome::Judged { .. })) {
-        legend.push_str(&intervals(
-            summary,
-            "all arms of the group",
-            comparison.rows.iter().map(|row| &row.outcome),
-        ));
+        let outcomes = comparison.rows.iter().map(|row| &row.outcome);
+        legend.push_str(&intervals(summary, "all arms of the group", outcomes));
     }
     if any(|outcome| matches!(outcome, Outcome::TooFewRounds { .. })) {
         let needed = rounds_for_interval(summary.rules.confidence);
@@ -175,17 +156,14 @@ fn is_lookup(summary: &Summary, row: &Contrast) -> bool {
 }
 
 fn is_negligible(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Judged {
-            verdict: Verdict::Faster { negligible } | Verdict::Slower { negligible }, ..
-        } => *negligible,
+    match outcome.verdict() {
+        Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => negligible,
         _ => false,
     }
 }
 
 const PROCESSOR: usize = 4;
 
-/// User time, system time and memory are shown for programs.
 fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
 }
@@ -218,40 +196,32 @@ fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, 
 }
 
 fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
-    let columns = vec![
-        Column::left("factor", 0),
-        Column::right("slow", 1),
-        Column::right("fast", 1),
-        Column::left("difference", 0),
-        Column::left("share", 0),
-    ];
+    let columns =
+        headings![left "factor" 0, right "slow" 1, right "fast" 1, left "difference" 0, left "share" 0];
     let Decomposition { slow_name, fast_name, ratio, .. } = decomposition;
     let mut rows: Vec<Vec<Text>> = decomposition.factors.iter().map(factor_row).collect();
     let whole = [
-        "the whole".into(),
+        "the whole".to_owned(),
         text::time(decomposition.slow_ns.value),
         text::time(decomposition.fast_ns.value),
         text::time_with_interval(&decomposition.difference_ns),
         "100 %".into(),
     ];
-    rows.push(whole.map(|text| Text { text, tone: Tone::Heading }).into());
+    rows.push(whole.map(Text::heading).into());
     let needed = rounds_for_interval(summary.rules.confidence);
-    let few = if decomposition.rounds < needed {
-        format!(" No interval under {needed} rounds.")
-    } else {
-        String::new()
-    };
+    let few = decomposition.rounds < needed;
+    let few = if few { format!(" No interval under {needed} rounds.") } else { String::new() };
     let legend = format!(
         "Slow: {slow_name}; fast: {fast_name}; slow / fast {}. Times an entry of {}, medians of {}; each interval {} by itself; shares add up to 100 % within each round, their medians only nearly.{few}",
         text::ratio(ratio.value, ratio.interval),
         text::count(decomposition.entries),
         text::counted(decomposition.rounds as u64, "round"),
-        confidence(summary),
+        text::chosen(summary.rules.confidence),
     );
     // The bar of the total would shorten the others.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
     let bars = Bars { what: SHARE, values: decomposition.factors.iter().map(share).collect(), needed: true };
-    Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
+    Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
 
 fn factor_row(factor: &Factor) -> Vec<Text> {
@@ -271,13 +241,8 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     let at = first.filter(|first| {
         pairs.rows.iter().all(|row| (&row.pair.at, row.pair.wall_time) == (&first.at, first.wall_time))
     });
-    let mut columns = vec![
-        Column::left("what", 0),
-        Column::left("at", 0),
-        Column::right("time", 1),
-        Column::right("against", 2),
-        Column::left("ratio", 0),
-        Column::left("verdict", 0),
+    let mut columns = headings![
+        left "what" 0, left "at" 0, right "time" 1, right "against" 2, left "ratio" 0, left "verdict" 0
     ];
     if at.is_some() {
         columns.remove(1);
@@ -304,9 +269,5 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     };
     let at = at.map(|pair| format!("; {}", summary.circumstances_in_full(pair))).unwrap_or_default();
     let legend = format!("{of}{at}.{intervals}");
-    Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend], bars: None }
-}
-
-fn confidence(summary: &Summary) -> String {
-    text::chosen(summary.rules.confidence)
+    Grid::new(columns, pairs.rows.iter().map(row).collect(), legend)
 }

@@ -1,6 +1,4 @@
-//! Times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: one line per
-//! arm, with its name as the tag.
-//!
+//! Times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: a line per arm, its name the tag.
 //! Format: hdrhistogram.org, log version 1.3. An arm's interval is from its first valid block to its last and
 //! includes the turns of other arms.
 
@@ -51,9 +49,8 @@ fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
         let (start, end) = (starts().min()?, ends.max()?);
         let duration = Duration::from_nanos(end.saturating_sub(start));
         let name = tag(&arm.name);
-        writer
-            .write_histogram(&histogram(&each)?, Duration::from_nanos(start), duration, Tag::new(&name))
-            .ok()?;
+        let (start, times) = (Duration::from_nanos(start), histogram(&each)?);
+        writer.write_histogram(&times, start, duration, Tag::new(&name)).ok()?;
     }
     Some(())
 }

@@ -67,6 +67,7 @@ pub(crate) fn stand_in_lines(summary: &Summary) -> impl Iterator<Item = String> 
 pub(crate) fn machine_line(summary: &Summary) -> String {
     let machine = &summary.machine;
     let file_system = &machine.file_system;
+    let images = if has_images_directory(summary) { "images on " } else { "" };
     let options = file_system.mount_options.as_ref().map(|options| format!(" ({options})"));
     let parts = [
         machine.host.clone(),
@@ -77,7 +78,7 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
         machine.hypervisor.as_ref().map(|hypervisor| format!("under {hypervisor}")),
         machine.governor.as_ref().map(|governor| format!("governor {governor}")),
         machine.power_plan.as_ref().map(|plan| format!("power plan {plan}")),
-        Some(format!("{}{}{}", images(summary), file_system.kind, options.unwrap_or_default())),
+        Some(format!("{images}{}{}", file_system.kind, options.unwrap_or_default())),
         Some(format!("megadir {}", machine.version)),
         programs(summary),
     ];
@@ -90,10 +91,6 @@ fn programs(summary: &Summary) -> Option<String> {
         _ => None,
     }));
     (!known.is_empty()).then(|| format!("programs: {}", known.join(", ")))
-}
-
-fn images(summary: &Summary) -> &'static str {
-    if has_images_directory(summary) { "images on " } else { "" }
 }
 
 fn has_images_directory(summary: &Summary) -> bool {
@@ -116,9 +113,8 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
 
 fn lives(summary: &Summary) -> Option<String> {
     let labels = |of: &dyn Fn(&LabFileSystem) -> bool| {
-        let labels: Vec<String> =
-            summary.file_systems.iter().filter(|one| of(one)).map(|one| one.label.clone()).collect();
-        (!labels.is_empty()).then(|| text::list(&labels))
+        let labels = text::list(summary.file_systems.iter().filter(|one| of(one)).map(|one| &one.label));
+        Some(labels).filter(|labels| !labels.is_empty())
     };
     let reformatted = labels(&|of| of.made_anew).map(|labels| {
         format!(
@@ -131,10 +127,8 @@ fn lives(summary: &Summary) -> Option<String> {
         )
     });
     let begun = "Each epoch began on a file system that was remounted, except in memory";
-    summary
-        .rules
-        .fresh_mounts
-        .then(|| format!("{begun}{}{}.", reformatted.unwrap_or_default(), remembers.unwrap_or_default()))
+    let (reformatted, remembers) = (reformatted.unwrap_or_default(), remembers.unwrap_or_default());
+    summary.rules.fresh_mounts.then(|| format!("{begun}{reformatted}{remembers}."))
 }
 
 fn place(place: &Place) -> String {
@@ -214,9 +208,8 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
 const RESOLUTIONS_MAX: usize = 2;
 
 pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
-    let each = || summary.resolution.iter().map(|resolution| resolution_line(summary, resolution)).collect();
     if summary.resolution.len() <= RESOLUTIONS_MAX {
-        return each();
+        return summary.resolution.iter().map(|resolution| resolution_line(summary, resolution)).collect();
     }
     let known = summary.resolution.iter().filter_map(|one| Some((one.half_width_percent?, one)));
     let mut known: Vec<(f64, &Resolution)> = known.collect();
@@ -244,7 +237,6 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
 /// Fewer families of comparisons are not mentioned, unless there is a table of file systems.
 const FAMILIES_MIN: usize = 5;
 
-/// Error rates hold within families of comparisons, not over all of them.
 pub(crate) fn families_line(summary: &Summary) -> Option<String> {
     let families: usize = summary.groups.iter().map(families).sum();
     // Marks and headline of the table of file systems are one family; each pair over all rows is another.
@@ -303,23 +295,19 @@ pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
         let null_loop_ns = summary.null_loop_ns?;
         return Some(format!("Self-check: the empty loop takes {} an operation.", text::time(null_loop_ns)));
     };
-    let lengths: Vec<String> =
-        check.delays.iter().map(|delay| text::time(delay.injected_ns as f64)).collect();
+    let linux = summary.machine.kernel.starts_with("Linux");
+    let lengths = check.delays.iter().map(|delay| text::time(delay.injected_ns as f64));
     Some(format!(
         "Self-check: a read of the {} takes {}, the empty loop {}; timing adds {} to {} of {} ({}, {} pairs of blocks); delays of {} {}; histograms account for {:.2} % of the time.",
         if check.cycle_counter { "cycle counter" } else { "monotonic clock" },
         text::time(check.timer_ns),
         text::time(check.null_loop_ns),
         text::time_with_interval(&check.overhead_ns),
-        if summary.machine.kernel.starts_with("Linux") {
-            "a cached fstatat"
-        } else {
-            "a question to an open directory"
-        },
+        if linux { "a cached fstatat" } else { "a question to an open directory" },
         text::time(check.untimed_ns),
         text::percent(100.0 * check.overhead_ns.value / check.untimed_ns),
         text::count(check.rounds as u64),
-        text::list(&lengths),
+        text::list(lengths),
         if check.delays_found { "were found" } else { "were NOT FOUND" },
         100.0 * check.accounted,
     ))
@@ -331,5 +319,5 @@ fn caches(summary: &Summary) -> String {
         state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
         cold => format!("{guest}{}", cold.name()),
     });
-    format!("cache {}", text::list(&text::distinct(states)))
+    format!("cache {}", text::list(text::distinct(states)))
 }

@@ -27,10 +27,7 @@ pub fn markdown(report: &Report) -> String {
         let lines = overview::lines(overview).join("\n").replace('`', "'");
         page.push_str(&format!("```text\n{lines}\n```\n\n"));
     }
-    if let Some(grid) = published::grid_source_table(summary) {
-        page.push_str(&format!("## {}\n\n", published::SOURCE_TABLE_TITLE));
-        push_grid(&mut page, &mut legends, &grid);
-    }
+    titled(&mut page, &mut legends, published::SOURCE_TABLE_TITLE, published::grid_source_table(summary));
     for group in &summary.groups {
         page.push_str(&format!("## {}\n\n", clean(&group.title)));
         match groups::grid(summary, group) {
@@ -52,14 +49,8 @@ pub fn markdown(report: &Report) -> String {
     warnings(&mut page, report);
     page.push_str("## All arms\n\n");
     push_grid(&mut page, &mut legends, &groups::arms(summary));
-    if let Some(grid) = operations::grid(summary) {
-        page.push_str(&format!("## {}\n\n", operations::TITLE));
-        push_grid(&mut page, &mut legends, &grid);
-    }
-    if let Some(grid) = operations::grid_hosts(summary) {
-        page.push_str(&format!("## {}\n\n", operations::HOSTS_TITLE));
-        push_grid(&mut page, &mut legends, &grid);
-    }
+    titled(&mut page, &mut legends, operations::TITLE, operations::grid(summary));
+    titled(&mut page, &mut legends, operations::HOSTS_TITLE, operations::grid_hosts(summary));
     method(&mut page, report);
     page.truncate(page.trim_end().len());
     page.push('\n');
@@ -118,6 +109,13 @@ fn method(page: &mut String, report: &Report) {
     let mitigations = &summary.machine.mitigations;
     if !mitigations.is_empty() {
         paragraph(page, &format!("Mitigations: {}.", mitigations.join("; ")));
+    }
+}
+
+fn titled(page: &mut String, legends: &mut Legends, title: &str, grid: Option<Grid>) {
+    if let Some(grid) = grid {
+        page.push_str(&format!("## {title}\n\n"));
+        push_grid(page, legends, &grid);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use megadir_record::Since;
 
-use crate::render::grid::{Bars, Column, Grid, Text};
-use crate::render::paint::{Tone, intervals, outcome};
+use crate::render::grid::{Bars, Grid, Text, headings};
+use crate::render::paint::{intervals, outcome};
 use crate::summary::{
     ArmSummary, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, HostRate, Operations,
     Refusal, Series, Shape, Summary, Threshold,
@@ -13,27 +13,14 @@ use crate::text;
 pub(crate) const TITLE: &str = "How long do single operations take?";
 
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
-    let single = |arm: &ArmSummary| arm.timing.as_ref().and_then(|timing| timing.single.clone());
-    let timed: Vec<(&ArmSummary, Operations)> =
-        summary.asked().filter_map(|arm| Some((arm, single(arm)?))).collect();
-    if timed.is_empty() {
-        return None;
-    }
-    let columns = vec![
-        Column::left("arm", 0),
-        Column::right("p50", 0),
-        Column::left("interval", 4),
-        Column::right("p90", 2),
-        Column::left("interval", 6),
-        Column::right("p99", 0),
-        Column::left("interval", 3),
-        Column::right("p99.9", 1),
-        Column::left("interval", 5),
-        Column::right("max", 1),
-        Column::right("operations", 7),
+    let timed = || summary.asked().filter_map(|arm| Some((arm, arm.single()?)));
+    let (_, first) = timed().next()?;
+    let columns = headings![
+        left "arm" 0, right "p50" 0, left "interval" 4, right "p90" 2, left "interval" 6, right "p99" 0,
+        left "interval" 3, right "p99.9" 1, left "interval" 5, right "max" 1, right "operations" 7
     ];
-    let rows = timed.iter().map(|(arm, single)| row(&arm.planned.name, single)).collect();
-    Some(Grid { columns, rows, legend: vec![legend(summary, &timed[0].1)], bars: None })
+    let rows = timed().map(|(arm, single)| row(&arm.planned.name, single)).collect();
+    Some(Grid::new(columns, rows, legend(summary, first)))
 }
 
 pub(crate) const HOSTS_TITLE: &str = "How fast was each host?";
@@ -46,18 +33,13 @@ pub(crate) fn grid_hosts(summary: &Summary) -> Option<Grid> {
     };
     let rows: Vec<Vec<Text>> =
         summary.asked().flat_map(|arm| arm.hosts.iter().map(move |of| row(arm, of))).collect();
-    let columns = vec![
-        Column::left("arm", 0),
-        Column::left("host", 0),
-        Column::right("entries", 1),
-        Column::left("rate per second", 0),
-    ];
+    let columns = headings![left "arm" 0, left "host" 0, right "entries" 1, left "rate per second" 0];
     let legend = format!(
         "Rate: what the ranks of a host did in a block / the time until its last rank was done; median and {} interval over \
          rounds.",
         text::chosen(summary.rules.confidence)
     );
-    (!rows.is_empty()).then(|| Grid { columns, rows, legend: vec![legend], bars: None })
+    (!rows.is_empty()).then(|| Grid::new(columns, rows, legend))
 }
 
 fn row(name: &str, single: &Operations) -> Vec<Text> {
@@ -101,23 +83,12 @@ fn legend(summary: &Summary, single: &Operations) -> String {
 }
 
 pub(super) fn grid_break_even(read: &BreakEven) -> Grid {
-    let columns = vec![
-        Column::right("entries", 0),
-        Column::left("listed by", 0),
-        Column::right("asked for", 0),
-        Column::right("files", 3),
-        Column::right("time", 1),
-        Column::right("of listing", 2),
-        Column::left("ratio", 0),
-        Column::left("cheaper", 0),
+    let columns = headings![
+        right "entries" 0, left "listed by" 0, right "asked for" 0, right "files" 3, right "time" 1,
+        right "of listing" 2, left "ratio" 0, left "cheaper" 0
     ];
     let legend = "Ratio: time of asking / time of listing, round by round; above 1 listing costs less. Break-even: the share of the entries, and in [ ] its interval over rounds.";
-    Grid {
-        columns,
-        rows: read.series.iter().flat_map(rows).collect(),
-        legend: vec![legend.into()],
-        bars: None,
-    }
+    Grid::new(columns, read.series.iter().flat_map(rows).collect(), legend)
 }
 
 fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
@@ -148,22 +119,16 @@ fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
             format!("{who} {how}")
         }
     };
-    let (entries, nothing) = (text::count(series.entries), String::new);
-    let name = series.name.clone();
-    let fields = [entries, name, "break-even".into(), nothing(), nothing(), nothing(), share, nothing()];
-    rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+    let entries = text::count(series.entries);
+    let fields: [&str; 8] = [&entries, &series.name, "break-even", "", "", "", &share, ""];
+    rows.push(fields.map(Text::heading).into());
     rows
 }
 
 pub(super) fn refusal(refusal: &Refusal) -> Grid {
-    let columns = vec![
-        Column::right("directories", 0),
-        Column::right("mean", 0),
-        Column::right("least", 1),
-        Column::right("most", 1),
-        Column::right("predicted", 0),
-        Column::left("hardly outside", 0),
-        Column::right("error", 0),
+    let columns = headings![
+        right "directories" 0, right "mean" 0, right "least" 1, right "most" 1, right "predicted" 0,
+        left "hardly outside" 0, right "error" 0
     ];
     let of = |number: Option<u64>| number.map(text::count).unwrap_or_default();
     let predicted = refusal.predicted.as_ref();
@@ -182,19 +147,13 @@ pub(super) fn refusal(refusal: &Refusal) -> Grid {
     ];
     let basis = predicted.map_or_else(String::new, |of| format!(" Predicted from: {}.", of.basis));
     let legend = format!("Entries when the first file was refused, for the directory's index.{basis}");
-    Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend], bars: None }
+    Grid::new(columns, vec![row.map(Text::plain).into()], legend)
 }
 
 pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
-    let columns = vec![
-        Column::right("files there", 0),
-        Column::right("time", 0),
-        Column::left("interval", 2),
-        Column::right("p50", 3),
-        Column::right("p99", 1),
-        Column::right("longest", 3),
-        Column::left("ratio", 0),
-        Column::left("verdict", 0),
+    let columns = headings![
+        right "files there" 0, right "time" 0, left "interval" 2, right "p50" 3, right "p99" 1,
+        right "longest" 3, left "ratio" 0, left "verdict" 0
     ];
     let row = |bucket: &Bucket| {
         let timing = summary.timing(bucket.arm);
@@ -219,18 +178,13 @@ pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
     );
     let time = |bucket: &Bucket| bucket.time_ns.map(|figure| figure.value);
     let bars = Bars { what: "time", values: fill.buckets.iter().map(time).collect(), needed: false };
-    Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend], bars: Some(bars) }
+    Grid { bars: Some(bars), ..Grid::new(columns, fill.buckets.iter().map(row).collect(), legend) }
 }
 
 pub(super) fn grow(growth: &Growth) -> Grid {
-    let columns = vec![
-        Column::left("series", 0),
-        Column::right("entries", 0),
-        Column::right("time", 1),
-        Column::left("interval", 3),
-        Column::right("an entry", 2),
-        Column::left("exponent", 0),
-        Column::left("says", 0),
+    let columns = headings![
+        left "series" 0, right "entries" 0, right "time" 1, left "interval" 3, right "an entry" 2,
+        left "exponent" 0, left "says" 0
     ];
     let rows = growth.series.iter().flat_map(series_rows).collect();
     // Bars of flat series would all have one length.
@@ -245,7 +199,7 @@ pub(super) fn grow(growth: &Growth) -> Grid {
     let bars =
         Bars { what: if an_entry { "an entry" } else { "time" }, values: values.collect(), needed: false };
     let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
-    Grid { columns, rows, legend: vec![legend.into()], bars: Some(bars) }
+    Grid { bars: Some(bars), ..Grid::new(columns, rows, legend) }
 }
 
 fn series_rows(series: &Series) -> Vec<Vec<Text>> {
@@ -265,17 +219,9 @@ fn series_rows(series: &Series) -> Vec<Vec<Text>> {
     };
     let mut rows: Vec<Vec<Text>> = series.points.iter().map(point).collect();
     if let Some(exponent) = &series.exponent {
-        let nothing = String::new;
-        let fields = [
-            series.name.clone(),
-            "all".into(),
-            nothing(),
-            nothing(),
-            nothing(),
-            text::exponent(exponent),
-            shape(series.shape).into(),
-        ];
-        rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+        let exponent = text::exponent(exponent);
+        let fields: [&str; 7] = [&series.name, "all", "", "", "", &exponent, shape(series.shape)];
+        rows.push(fields.map(Text::heading).into());
     }
     rows
 }

@@ -15,8 +15,7 @@ const BAR_MAX: usize = 40;
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
 pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
-    let label = |row: &OverviewRow| length(&row.what) + 2;
-    let first = overview.rows.iter().map(label).max().unwrap_or(0);
+    let first = overview.rows.iter().map(|row| length(&row.what) + 2).max().unwrap_or(0);
     let widths = (0..overview.columns.len()).map(|column| {
         let cells =
             overview.rows.iter().map(|row| length(&cell(row.cells[column].as_ref(), overview, column, true)));
@@ -36,11 +35,10 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
             }
         }
     }
-    let grid = |chunk: Vec<usize>| Grid {
-        columns: std::iter::once(Column::left("time", 0))
-            .chain(chunk.iter().map(|column| Column::right(overview.columns[*column].name.clone(), 0)))
-            .collect(),
-        rows: rows(overview, |row| {
+    let grid = |chunk: Vec<usize>| {
+        let named = chunk.iter().map(|column| Column::right(overview.columns[*column].name.clone(), 0));
+        let columns = std::iter::once(Column::left("time", 0)).chain(named).collect();
+        let rows = rows(overview, |row| {
             let of = |column: &usize| {
                 let cell_of = row.cells[*column].as_ref();
                 let fastest = row.fastest == Some(*column);
@@ -48,9 +46,8 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
                 Text { text: cell(cell_of, overview, *column, fastest), tone }
             };
             chunk.iter().map(of).collect()
-        }),
-        legend: Vec::new(),
-        bars: None,
+        });
+        Grid::new(columns, rows, "")
     };
     chunks.into_iter().map(grid).collect()
 }
@@ -61,7 +58,7 @@ fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<
     for row in &overview.rows {
         if row.section != section {
             section = &row.section;
-            rows.push(vec![Text { text: row.section.clone(), tone: Tone::Heading }]);
+            rows.push(vec![Text::heading(section)]);
         }
         let indent = if row.section.is_empty() { "" } else { "  " };
         let mut line = vec![Text::plain(format!("{indent}{}", row.what))];
@@ -140,10 +137,9 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
         );
         for ground in apart {
             let on = overview.columns.iter().filter(|column| column.ground == ground);
-            let names: Vec<String> = on.map(|column| column.name.clone()).collect();
             lines.push(format!(
                 "Not compared (!): {} (on {ground}, not on {} as {}).",
-                text::list(&names),
+                text::list(on.map(|column| &column.name)),
                 first.ground,
                 first.name
             ));
@@ -156,8 +152,8 @@ pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
         [] => {}
         [gone] => lines.push(format!("Unavailable: {}: {}.", gone.name, gone.reason)),
         several => {
-            let names: Vec<String> = several.iter().map(|gone| gone.name.clone()).collect();
-            lines.push(format!("Unavailable: {}; --verbose prints the reasons.", text::list(&names)));
+            let names = text::list(several.iter().map(|gone| &gone.name));
+            lines.push(format!("Unavailable: {names}; --verbose prints the reasons."));
         }
     }
     lines
@@ -174,19 +170,12 @@ pub(super) fn overall(overview: &Overview) -> Option<Grid> {
     };
     let first = vec![Text::plain(name(least)), Text::plain("1x")];
     let lengths = others.iter().map(|(_, outcome)| outcome.adjusted().map(|figure| figure.value));
-    Some(Grid {
-        bars: Some(Bars {
-            what: "time",
-            values: std::iter::once(Some(1.0)).chain(lengths).collect(),
-            needed: true,
-        }),
-        columns: vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)],
-        rows: std::iter::once(first).chain(others.iter().map(row)).collect(),
-        legend: vec![
-            "Geometric mean over all kinds of work, in each round. [ ]: 95 % interval, adjusted for all pairs (Holm)."
-                .into(),
-        ],
-    })
+    let values = std::iter::once(Some(1.0)).chain(lengths).collect();
+    let columns = vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)];
+    let rows = std::iter::once(first).chain(others.iter().map(row)).collect();
+    let legend = "Geometric mean over all kinds of work, in each round. [ ]: 95 % interval, adjusted for all pairs (Holm).";
+    let bars = Some(Bars { what: "time", values, needed: true });
+    Some(Grid { bars, ..Grid::new(columns, rows, legend) })
 }
 
 pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
@@ -203,12 +192,7 @@ pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Gr
         };
         row.cells.iter().map(field).collect()
     });
-    Some(Grid {
-        columns: std::iter::once(Column::left("bars", 0)).chain(columns).collect(),
-        rows,
-        legend: Vec::new(),
-        bars: None,
-    })
+    Some(Grid::new(std::iter::once(Column::left("bars", 0)).chain(columns).collect(), rows, ""))
 }
 
 fn shortened(name: &str, width: usize) -> String {
@@ -261,15 +245,9 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
         std::iter::once(Text::plain(name(*of))).chain(fields).collect()
     };
     let columns = shown.iter().map(|column| Column::right(format!("against {}", name(*column)), 0));
-    Some(Grid {
-        columns: std::iter::once(Column::left("time", 0)).chain(columns).collect(),
-        rows: shown.iter().map(row).collect(),
-        legend: vec![
-            "Time of the row's file system over the time of the column's file system: geometric mean over all kinds of work that both have, in each round. [ ]: adjusted for all pairs (Holm)."
-                .into(),
-        ],
-        bars: None,
-    })
+    let columns = std::iter::once(Column::left("time", 0)).chain(columns).collect();
+    let legend = "Time of the row's file system over the time of the column's file system: geometric mean over all kinds of work that both have, in each round. [ ]: adjusted for all pairs (Holm).";
+    Some(Grid::new(columns, shown.iter().map(row).collect(), legend))
 }
 
 pub(crate) fn volume_lines(summary: &Summary) -> Vec<String> {
@@ -307,7 +285,6 @@ fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {
     format!("Volume {}: {path}, {}{}.", of.label, mounted.kind, parts.concat())
 }
 
-/// Times do not separate the effects of these properties.
 fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     type Property = fn(&FileSystem) -> String;
     let properties: [(&str, Property); 5] = [
@@ -318,12 +295,11 @@ fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
         ("features", |mounted| format!("{:?}", mounted.features)),
     ];
     let differs = |of: &Property| volumes.iter().any(|(_, mounted)| of(mounted) != of(volumes[0].1));
-    let all: Vec<String> =
-        properties.iter().filter(|(_, of)| differs(of)).map(|(name, _)| (*name).to_owned()).collect();
+    let all: Vec<&str> = properties.iter().filter(|(_, of)| differs(of)).map(|(name, _)| *name).collect();
     (!all.is_empty()).then(|| {
         format!(
             "The volumes differ in {}; a difference in time may be due to any of these, and to what the volumes hold already.",
-            text::list(&all)
+            text::list(all)
         )
     })
 }
@@ -333,13 +309,10 @@ fn one_device(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     let shared = volumes.iter().find_map(|(of, mounted)| {
         let own = device(mounted)?;
         let same = |(_, other): &&(&LabFileSystem, &FileSystem)| device(other).as_ref() == Some(&own);
-        let labels: Vec<String> = volumes.iter().filter(same).map(|(other, _)| other.label.clone()).collect();
-        (labels.len() > 1 && labels[0] == of.label).then_some((labels, own))
+        let labels: Vec<&str> = volumes.iter().filter(same).map(|(other, _)| &*other.label).collect();
+        (labels.len() > 1 && labels[0] == of.label).then_some((text::list(labels), own))
     });
     shared.map(|(labels, own)| {
-        format!(
-            "{} are on the same device, {own}: it causes no difference between them.",
-            text::list(&labels)
-        )
+        format!("{labels} are on the same device, {own}: it causes no difference between them.")
     })
 }

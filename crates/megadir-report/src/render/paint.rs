@@ -1,5 +1,4 @@
 //! Colours of a terminal, and the words and tones of outcomes.
-//!
 //! A record may contain any characters: [`clean`] removes escape sequences before layout.
 
 use crate::summary::{Outcome, Summary, Verdict, looks};

@@ -42,12 +42,8 @@ fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
     let wine = wine.map(|version| ("megadir.wine", format!("{version}: says nothing of Windows")));
     let emulator = header.machine.emulator.as_ref();
     let emulator = emulator.map(|emulator| ("megadir.emulator", emulator.clone()));
-    let said = said
-        .into_iter()
-        .chain(wine)
-        .chain(emulator)
-        .map(|(key, value)| KeyValue::new(key.into(), value))
-        .collect();
+    let said = said.into_iter().chain(wine).chain(emulator);
+    let said = said.map(|(key, value)| KeyValue::new(key.into(), value)).collect();
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use megadir_record::{Arm, ArmId, CacheState, Keys, Published, Role, Work};
 
-use crate::render::grid::{Column, Grid, Text};
-use crate::render::groups;
-use crate::render::groups::{RAW_CALLS, tells_speed_ups};
+use crate::render::grid::{Column, Grid, Text, headings};
+use crate::render::groups::{self, RAW_CALLS, tells_speed_ups};
 use crate::summary::{
     Comparison, Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
 };
@@ -16,12 +15,7 @@ pub(crate) const TITLE: &str = "Published, and here";
 
 pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Grid> {
     let figures = figures(summary, group);
-    let columns = vec![
-        Column::left("published", 0),
-        Column::right("there", 0),
-        Column::right("here", 0),
-        Column::left("measured by", 1),
-    ];
+    let columns = headings![left "published" 0, right "there" 0, right "here" 0, left "measured by" 1];
     let row = |figure: &&Published| {
         let ours = group.and_then(|group| ours(summary, group, figure));
         let (by, here) = match (unlike_ours(summary, figure, ours.as_ref()), ours) {
@@ -34,7 +28,7 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
     };
     let legend = "There: as published, on another machine. Here: this run's arm that does the same, where there is one.";
     let rows: Vec<Vec<Text>> = figures.iter().map(row).collect();
-    (!rows.is_empty()).then(|| Grid { columns, rows, legend: vec![legend.into()], bars: None })
+    (!rows.is_empty()).then(|| Grid::new(columns, rows, legend))
 }
 
 pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
@@ -180,16 +174,12 @@ fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
             fields.map(Text::plain).into()
         })
         .collect();
-    let headings = ["Mean", "Error", "StdDev", "Median"].map(|heading| Column::right(heading, 0));
-    let columns = std::iter::once(Column::left("looked up", 0)).chain(headings);
+    let columns = headings![
+        left "looked up" 0, right "Mean" 0, right "Error" 0, right "StdDev" 0, right "Median" 0, left "Ratio" 0
+    ];
     let legend = "Times of one look-up over the rounds. Error: half of the mean's 99.9 % interval; StdDev: standard deviation; Ratio: to the first row.";
     let raw = if summary.machine.kernel.starts_with("Linux") { RAW_CALLS } else { "" };
-    (!rows.is_empty()).then(|| Grid {
-        columns: columns.chain([Column::left("Ratio", 0)]).collect(),
-        rows,
-        legend: vec![format!("{legend}{raw}")],
-        bars: None,
-    })
+    (!rows.is_empty()).then(|| Grid::new(columns, rows, format!("{legend}{raw}")))
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -240,7 +230,7 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
         fields.into_iter().map(Text::plain).collect()
     };
     let rows = ways.iter().map(row).collect();
-    (!ways.is_empty()).then(|| Grid { columns, rows, legend: vec![legend(&states, &ways)], bars: None })
+    (!ways.is_empty()).then(|| Grid::new(columns, rows, legend(&states, &ways)))
 }
 
 fn method(summary: &Summary, planned: &Arm) -> Option<String> {

@@ -1,5 +1,4 @@
-//! First screen of a report: question, answer, table, the main warnings, and where the rest is. It has at
-//! most [`LINES_MAX`] lines of [`WIDTH_MAX`] columns.
+//! First screen of a report: question, answer, table, main warnings, in [`LINES_MAX`] lines of [`WIDTH_MAX`] columns.
 
 use super::grid::{Bars, Grid, SHARE, Text};
 use super::machine::stand_in_lines;
@@ -9,7 +8,7 @@ use super::{Style, groups, overview};
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
-use crate::warning::{Told, Warning, disturbance, incomplete_line, told};
+use crate::warning::{Advisory, Told, Warning, disturbance, incomplete_line, told};
 
 /// 25, less the lines in which the program names the record and the page.
 pub const LINES_MAX: usize = 22;
@@ -38,12 +37,10 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
         top.paragraph("There are no findings.", "", Tone::Plain);
     }
 
-    let quiet: Vec<&Told> =
-        warnings.iter().filter(|told| !told.loud).filter(|told| !told.is_incomplete).collect();
-    let volumes = overview::differences_line(&report.summary);
-    volumes.iter().for_each(|line| {
-        top.sentences(line, "", Tone::Plain, SMALL_PRINT_MAX);
-    });
+    let quiet: Vec<&Told> = warnings.iter().filter(|told| !told.loud && !told.is_incomplete).collect();
+    if let Some(line) = overview::differences_line(&report.summary) {
+        top.sentences(&line, "", Tone::Plain, SMALL_PRINT_MAX);
+    }
     for line in overview::omitted_lines(&report.summary) {
         top.sentences(&line, "", Tone::Plain, 1);
     }
@@ -74,7 +71,8 @@ fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     for line in stand_in_lines(&report.summary) {
         page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
     }
-    if disturbance(&report.warnings).is_some() && finds_false_differences(report) {
+    let false_one = |one: &Advisory| one.loud && matches!(one.warning, Warning::DiffersFromItself { .. });
+    if disturbance(&report.warnings).is_some() && report.warnings.iter().any(false_one) {
         page.sentences(DISTURBED, "! ", Tone::Alarm, 1);
     }
     for finding in report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX) {
@@ -82,11 +80,6 @@ fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     }
     let loud = warnings.iter().filter(|told| told.loud).take(WARNINGS_MAX);
     loud.map(|told| page.sentences(&told.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
-}
-
-fn finds_false_differences(report: &Report) -> bool {
-    let false_one = |warning: &Warning| matches!(warning, Warning::DiffersFromItself { .. });
-    report.warnings.iter().any(|advisory| advisory.loud && false_one(&advisory.warning))
 }
 
 fn rest(report: &Report, notes: usize) -> String {
@@ -112,13 +105,13 @@ fn main_table(report: &Report) -> Option<(String, Grid)> {
 
 /// Within `room` lines: first the rows, then the title, then the legend.
 pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, room: usize) {
-    let Grid { columns, mut rows, legend, bars } = grid;
+    let Grid { columns, mut rows, legend, mut bars } = grid;
     let all = rows.len();
     let Some(mut room) = room.checked_sub(2).filter(|room| *room >= all.min(ROWS_MIN)) else { return };
     let title = title.filter(|_| room > all.min(ROWS_FIRST));
     room -= usize::from(title.is_some());
     let cut = all > room;
-    let (mut bars, mut smaller) = (bars, false);
+    let mut smaller = false;
     if cut {
         room -= 1;
         match bars.as_mut().filter(|bars| bars.what == SHARE) {

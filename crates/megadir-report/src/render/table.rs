@@ -20,7 +20,6 @@ const COURSE_WIDTH: usize = 24;
 /// With a table of file systems, further groups are omitted.
 const GROUPS_MAX: usize = 8;
 
-/// Times of the baseline that varies most, in the order of rounds.
 fn course_line(report: &Report, style: Style) -> Option<String> {
     let baseline = report.summary.widest_resolution()?.baseline;
     let times_ns = report.rounds().times(baseline);
@@ -54,12 +53,11 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     // Among many tables a reader would miss the overall one.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
     let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
-    for (place, finding) in report.findings.iter().filter(on_claims).filter(|_| brief).enumerate() {
-        if place == 0 {
-            page.gap();
-        }
-        page.paragraph(&finding.text, "", Tone::Plain);
+    let mut on_claims = report.findings.iter().filter(on_claims).filter(|_| brief).peekable();
+    if on_claims.peek().is_some() {
+        page.gap();
     }
+    page.paragraphs(on_claims.map(|finding| &finding.text), "", Tone::Plain);
     for group in summary.groups.iter().filter(|_| !brief) {
         page.gap();
         one_group(&mut page, report, group);
@@ -75,54 +73,39 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
     page.titled(operations::TITLE, operations::grid(summary).filter(|_| !brief));
     page.titled(operations::HOSTS_TITLE, operations::grid_hosts(summary));
     page.gap();
-    resolution_lines(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
-    families_line(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
-    course_line(report, style).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
-    for line in use_lines(summary).iter().filter(|_| !brief) {
-        page.paragraph(line, "", Tone::Plain);
-    }
-    if let Some(line) = self_check_line(summary) {
-        page.paragraph(&line, "", Tone::Plain);
-    }
-    if let Some(published) = published::sentence(summary, None) {
-        page.paragraph(&published, "", Tone::Plain);
-    }
+    page.paragraphs(resolution_lines(summary), "", Tone::Plain);
+    page.paragraphs(families_line(summary), "", Tone::Plain);
+    page.paragraphs(course_line(report, style), "", Tone::Plain);
+    page.paragraphs(use_lines(summary).iter().filter(|_| !brief), "", Tone::Plain);
+    page.paragraphs(self_check_line(summary), "", Tone::Plain);
+    page.paragraphs(published::sentence(summary, None), "", Tone::Plain);
     told(&report.warnings).iter().for_each(|told| warning(&mut page, told));
-    for line in file_system_lines(summary) {
-        page.paragraph(&line, "", Tone::Faint);
-    }
+    page.paragraphs(file_system_lines(summary), "", Tone::Faint);
     page.paragraph(&machine_line(summary), "", Tone::Faint);
     page.text
 }
 
 fn answer(page: &mut Page, report: &Report) {
-    if let Some(line) = incomplete_line(&report.warnings) {
-        page.paragraph(&line, "! ", Tone::Alarm);
-    }
-    for line in stand_in_lines(&report.summary) {
-        page.paragraph(&line, "! ", Tone::Alarm);
-    }
-    for finding in report.findings.iter().filter(|finding| finding.loud) {
-        page.paragraph(&finding.text, "! ", Tone::Alarm);
-    }
+    page.paragraphs(incomplete_line(&report.warnings), "! ", Tone::Alarm);
+    page.paragraphs(stand_in_lines(&report.summary), "! ", Tone::Alarm);
+    let loud = report.findings.iter().filter(|finding| finding.loud);
+    page.paragraphs(loud.map(|finding| &finding.text), "! ", Tone::Alarm);
     if report.warnings.iter().any(|advisory| advisory.loud) {
         let text = "Do not use these numbers before reading the warnings marked WARNING below.";
         page.paragraph(text, "! ", Tone::Alarm);
     }
     let told = report.first_findings();
-    told.iter().for_each(|finding| page.paragraph(&finding.text, "", Tone::Plain));
+    page.paragraphs(told.iter().map(|finding| &finding.text), "", Tone::Plain);
     if told.is_empty() {
         page.paragraph(&report.without_answer(), "", Tone::Plain);
     }
     let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !told.contains(finding);
-    for finding in report.findings.iter().filter(of_all) {
-        page.paragraph(&finding.text, "", Tone::Plain);
-    }
+    page.paragraphs(report.findings.iter().filter(of_all).map(|finding| &finding.text), "", Tone::Plain);
 }
 
 fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
     page.paragraph(overview::title(summary), "", Tone::Heading);
-    overview::legend(summary, overview).iter().for_each(|line| page.paragraph(line, "  ", Tone::Faint));
+    page.paragraphs(overview::legend(summary, overview), "  ", Tone::Faint);
     overview::tables(overview, page.width).iter().for_each(|grid| page.grid(grid));
     if let Some(bars) = overview::bars(overview, page.width, page.style) {
         page.gap();
@@ -134,18 +117,14 @@ fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
 fn one_group(page: &mut Page, report: &Report, group: &GroupSummary) {
     let summary = &report.summary;
     page.paragraph(&group.title, "", Tone::Heading);
-    let of_group = |finding: &&Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
     let told = report.first_findings();
-    for finding in report.findings.iter().filter(of_group).filter(|finding| !told.contains(finding)) {
-        page.paragraph(&finding.text, "  ", Tone::Plain);
-    }
+    let others = report.of_group(group).filter(|finding| !told.contains(finding));
+    page.paragraphs(others.map(|finding| &finding.text), "  ", Tone::Plain);
     match groups::grid(summary, group) {
         Some(grid) => page.grid(&grid),
         None => page.paragraph("cannot be read, see above", "  ", Tone::Alarm),
     }
-    if let Some(published) = published::sentence(summary, Some(group)) {
-        page.paragraph(&published, "  ", Tone::Plain);
-    }
+    page.paragraphs(published::sentence(summary, Some(group)), "  ", Tone::Plain);
 }
 
 fn warning(page: &mut Page, told: &Told) {
@@ -166,6 +145,15 @@ impl Page {
         Self { text: String::new(), width: width.max(WIDTH_MIN), style, legends: Legends::default() }
     }
 
+    pub(crate) fn paragraphs(
+        &mut self,
+        texts: impl IntoIterator<Item = impl AsRef<str>>,
+        mark: &str,
+        tone: Tone,
+    ) {
+        texts.into_iter().for_each(|text| self.paragraph(text.as_ref(), mark, tone));
+    }
+
     /// Only the first line starts with `mark`.
     pub(crate) fn paragraph(&mut self, text: &str, mark: &str, tone: Tone) {
         self.sentences(text, mark, tone, usize::MAX);
@@ -183,7 +171,7 @@ impl Page {
         lines.len()
     }
 
-    fn titled(&mut self, title: &str, grid: Option<Grid>) {
+    pub(crate) fn titled(&mut self, title: &str, grid: Option<Grid>) {
         if let Some(grid) = grid {
             self.gap();
             self.paragraph(title, "", Tone::Heading);
@@ -196,7 +184,7 @@ impl Page {
             self.line(&line);
         }
         let legend = self.legends.unprinted(&grid.legend);
-        legend.iter().for_each(|legend| self.paragraph(legend, "  ", Tone::Faint));
+        self.paragraphs(legend, "  ", Tone::Faint);
     }
 
     fn line(&mut self, line: &str) {

@@ -25,6 +25,12 @@ pub struct ArmSummary {
     pub hosts: Vec<HostRate>,
 }
 
+impl ArmSummary {
+    pub(crate) fn single(&self) -> Option<&Operations> {
+        self.timing.as_ref()?.single.as_ref()
+    }
+}
+
 /// Work of one host's ranks together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

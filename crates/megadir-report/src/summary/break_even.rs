@@ -1,6 +1,4 @@
-//! The rule BreakEven: the share of a directory's files from which on listing all of them is faster than stat
-//! by name.
-//!
+//! The rule BreakEven: the share of a directory's files from which on listing all is faster than stat by name.
 //! In each round, the share is where the curve through the stat arms reaches the time of the listing; the
 //! interval is over rounds. Nothing is extrapolated.
 

@@ -1,5 +1,4 @@
 //! The rule Compare: every arm of a group against the group's baseline, round by round.
-//!
 //! A ratio is the time of the arm over the time of the baseline. The family of Holm's adjustment is the
 //! group; the baseline against itself is judged alone.
 
@@ -95,7 +94,6 @@ impl From<Verdict> for Says {
 }
 
 impl Outcome {
-    /// `None` if nothing was compared.
     pub(crate) fn says(&self) -> Option<Says> {
         match self {
             Self::Judged { verdict, .. } => Some((*verdict).into()),
@@ -122,7 +120,6 @@ impl Outcome {
         Some(Figure { interval, ..self.ratio()? })
     }
 
-    /// [`Self::adjusted`] as text; empty if nothing was compared.
     pub(crate) fn ratio_text(&self) -> String {
         self.adjusted().map(|ratio| text::ratio(ratio.value, ratio.interval)).unwrap_or_default()
     }
@@ -258,8 +255,7 @@ pub struct PairRow {
     pub outcome: Outcome,
 }
 
-/// Each pair of file systems is a family of its own. In a single family, the verdict on two would depend on
-/// the number of others measured.
+/// Each pair of file systems is a family: in a single one, the verdict on two would depend on the number of others.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let by_systems = pairs.iter().enumerate().map(|(place, pair)| ((&pair.what, &pair.than), place));
     let mut rows: Vec<(usize, PairRow)> = Vec::with_capacity(pairs.len());

@@ -1,5 +1,4 @@
 //! The rule Decompose: the difference between two programs, split into factors.
-//!
 //! ```text
 //!  slow:  arm 0 -> arm 1 -> ... -> arm s      each arm adds one step to the one before
 //!  fast:  arm 0 -> arm 1 -> ... -> arm f
@@ -7,7 +6,6 @@
 //!  D = slow - fast = the sum of the costs of all factors             (both sums telescope)
 //!  share of a factor = cost / D                                      adds up to 1 in every round
 //! ```
-//!
 //! Figures are medians over rounds, so shares add up to 100 % only approximately. A factor that makes the
 //! slow program faster has a negative share.
 
@@ -115,10 +113,7 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
         fast_ns: judge.cost(fast_whole).ok_or_else(not_measured)?,
         difference_ns,
         ratio: Figure::ratio_of(slow_whole, fast_whole, evidence.confidence()).ok_or_else(not_measured)?,
-        factors: names(programs)
-            .into_iter()
-            .filter_map(|name| factor(&judge, &steps, programs, name))
-            .collect(),
+        factors: names(programs).iter().filter_map(|name| factor(&judge, &steps, programs, name)).collect(),
         reading: reading(evidence, &judge, &steps, programs),
     })
 }
@@ -165,7 +160,6 @@ struct Steps {
     fast: Vec<Vec<f64>>,
 }
 
-/// Time that each arm adds to the one before, by round.
 fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let step = |place: usize| match place.checked_sub(1) {
         Some(before) => difference(&times[place], &times[before]),
@@ -208,8 +202,10 @@ fn reading(
     steps: &Steps,
     programs: &Programs<'_>,
 ) -> Option<ReadingFactor> {
-    let reads =
-        |step: &(String, ArmId)| evidence.plan.arm(step.1).is_some_and(|planned| only_reads(&planned.work));
+    let reads = |step: &(String, ArmId)| match evidence.plan.arm(step.1).map(|planned| &planned.work) {
+        Some(Work::List { stages, .. }) => stages.iter().all(|stage| *stage == Stage::Read),
+        _ => false,
+    };
     let slow = sum_where(&steps.slow, programs.slow, reads)?;
     let fast = sum_where(&steps.fast, programs.fast, reads)?;
     let cost = difference(&slow, &fast);
@@ -229,17 +225,12 @@ fn reading(
     })
 }
 
-/// A claimed cause stands above one half of the difference and falls below it.
 fn claim(share: Option<Figure>) -> Claim {
     match share.and_then(|share| share.interval) {
         Some(interval) if interval.low > 0.5 => Claim::Stands,
         Some(interval) if interval.high < 0.5 => Claim::Falls,
         Some(_) | None => Claim::CannotBeTold,
     }
-}
-
-fn only_reads(work: &Work) -> bool {
-    matches!(work, Work::List { stages, .. } if stages.iter().all(|stage| *stage == Stage::Read))
 }
 
 fn sum_where(

@@ -1,5 +1,4 @@
 //! Equal work: in every round, each arm must have seen the entries of its data set.
-//!
 //! The record has the expected entries, except in older records. There, the majority of a round is trusted: a
 //! faulty reader loses entries alone, while a changed directory changes for all arms. The planned number of
 //! entries decides a tie; if that fails too, no arm is trusted.
@@ -72,11 +71,7 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
         let data = &plan.data[place];
         let hash = match epoch {
             0 => data.hash,
-            _ => record
-                .epochs
-                .iter()
-                .rfind(|later| later.epoch == epoch)
-                .and_then(|later| *later.hashes.get(place)?),
+            _ => *record.epochs.iter().rfind(|later| later.epoch == epoch)?.hashes.get(place)?,
         };
         Some((data.entries, hash?))
     };
@@ -135,11 +130,9 @@ fn check_arm(
 }
 
 fn check_data(data: &Data, agreed: &Agreed) -> DataCheck {
-    let seen: Vec<(u32, Seen)> = agreed
-        .iter()
-        .filter(|((id, _), _)| *id == data.id)
-        .filter_map(|((_, (epoch, _)), seen)| Some((*epoch, (*seen)?)))
-        .collect();
+    let of_data = agreed.iter().filter(|((id, _), _)| *id == data.id);
+    let seen = of_data.filter_map(|((_, (epoch, _)), seen)| Some((*epoch, (*seen)?)));
+    let seen: Vec<(u32, Seen)> = seen.collect();
     let entries = || seen.iter().map(|(_, (entries, _))| *entries);
     let same = seen.windows(2).all(|pair| pair[0] == pair[1] || pair[0].0 != pair[1].0);
     let as_planned = match data.source {

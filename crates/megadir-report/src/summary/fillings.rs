@@ -1,5 +1,4 @@
-//! Numbers over the number of entries: filling, growth, and refusals. The buckets of a filling are compared
-//! with the first, as one family.
+//! Numbers over the number of entries: filling, growth, refusals. Buckets are compared with the first, as one family.
 
 use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
@@ -45,11 +44,12 @@ pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, Stri
     let others: Vec<ArmId> = others.iter().map(|(arm, ..)| *arm).collect();
     let mut judged = contrasts(evidence, *first, &others).into_iter();
     let bucket = |(arm, from, to): (ArmId, u64, u64)| {
-        let of_first = || (evidence.rounds.times(arm).len(), Outcome::Baseline);
-        let contrast = (arm != *first).then(|| judged.next()).flatten();
-        let (rounds, outcome) =
-            contrast.map_or_else(of_first, |contrast| (contrast.rounds, contrast.outcome));
-        let time_ns = Figure::median_of(&evidence.rounds.times(arm), evidence.confidence());
+        let times = evidence.rounds.times(arm);
+        let (rounds, outcome) = match (arm != *first).then(|| judged.next()).flatten() {
+            Some(contrast) => (contrast.rounds, contrast.outcome),
+            None => (times.len(), Outcome::Baseline),
+        };
+        let time_ns = Figure::median_of(&times, evidence.confidence());
         Bucket { arm, from, to, time_ns, outcome, rounds }
     };
     Ok(Fill { buckets: ranges.iter().copied().map(bucket).collect() })
@@ -148,9 +148,7 @@ pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> 
 
 fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[ArmId]) -> Series {
     let usable = arms.iter().filter(|arm| evidence.is_equal(**arm));
-    let planned_arms: Vec<&Arm> = usable.filter_map(|arm| evidence.plan.arm(*arm)).collect();
-    let mut points: Vec<Point> =
-        planned_arms.into_iter().filter_map(|planned| point(evidence, planned)).collect();
+    let mut points: Vec<Point> = usable.filter_map(|arm| point(evidence, evidence.plan.arm(*arm)?)).collect();
     points.sort_by_key(|point| point.entries);
     let times = evidence.rounds.paired(&points.iter().map(|point| point.arm).collect::<Vec<_>>());
     let entries: Vec<f64> = points.iter().map(|point| point.entries as f64).collect();
@@ -223,9 +221,7 @@ pub struct Refusal {
 }
 
 pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
-    let Some(planned) = evidence.plan.arm(arm) else {
-        return Err("its arm is missing".into());
-    };
+    let Some(planned) = evidence.plan.arm(arm) else { return Err("its arm is missing".into()) };
     let Work::FillUntilRefused { predicted, .. } = &planned.work else {
         return Err(format!("`{}` fills no directory", planned.name));
     };

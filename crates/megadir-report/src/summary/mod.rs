@@ -35,13 +35,11 @@ pub(crate) use published::{entries_nowhere, unlike, unlike_contents, unlike_entr
 pub use resolution::{Difference, Resolution};
 #[cfg(test)]
 pub(crate) use rounds::DECODED;
-pub(crate) use rounds::Times;
-pub(crate) use rounds::{Index, Rounds};
+pub(crate) use rounds::{Index, Rounds, Times};
 pub use self_check::SelfChecked;
 pub(crate) use self_check::{TIMER_COST_REFUSED, cost_of_timing};
-pub use whole::Stopped;
 pub(crate) use whole::summarize;
-pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
+pub use whole::{Ending, GroupReading, GroupSummary, Progress, Stopped, Summary};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
@@ -63,10 +61,8 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
             return broken(format!("arm {place} is numbered {}", planned.id.0));
         }
         if plan.data_set(planned.data).is_none() {
-            return broken(format!(
-                "`{}` works on data set {}, which does not exist",
-                planned.name, planned.data.0
-            ));
+            let (name, data) = (&planned.name, planned.data.0);
+            return broken(format!("`{name}` works on data set {data}, which does not exist"));
         }
     }
     for group in &plan.groups {
@@ -122,8 +118,7 @@ fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
     record.samples.iter().map(|sample| decode(sample).map_err(|reason| refuse(sample, reason))).collect()
 }
 
-/// Input of the rules: the plan, the samples by round, and the arms that may be compared; no results, so that no rule
-/// can lean on another's.
+/// Input of the rules: plan, samples by round, and which arms may be compared; no results, so no rule uses another's.
 pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) rounds: &'a Rounds<'a>,
@@ -131,7 +126,6 @@ pub(crate) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// The arm did the same work as the others on its data.
     pub(crate) fn is_equal(&self, arm: ArmId) -> bool {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }

@@ -1,9 +1,8 @@
 //! Times of an arm's single operations, from all its histograms together.
-//!
 //! Quantiles over rounds (in [`super::Timing`]) show how blocks scatter, these how single operations do.
 //! Operations of one round are not independent, so intervals come from resampling rounds.
 
-use megadir_record::{ArmId, Plan, Sample, Since};
+use megadir_record::{Arm, ArmId, Plan, Sample, Since};
 use megadir_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -64,13 +63,11 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     let each: Vec<Times> = rounds.times_by_round(arm)?.into_iter().cloned().collect();
     let all = together(&each);
     let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
-    let figure = |place: usize| -> Option<Figure> {
-        Some(match &estimates {
-            Some(estimates) => {
-                Figure { value: estimates[place].value, interval: estimates[place].interval.bounded() }
-            }
-            None => Figure { value: all.quantile(QUANTILES[place])? as f64, interval: None },
-        })
+    let figure = |place: usize| match &estimates {
+        Some(estimates) => {
+            Some(Figure { value: estimates[place].value, interval: estimates[place].interval.bounded() })
+        }
+        None => Some(Figure { value: all.quantile(QUANTILES[place])? as f64, interval: None }),
     };
     let quantiles = OperationQuantiles {
         p50_ns: figure(0)?,
@@ -80,15 +77,13 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
         max_ns: all.max()? as f64,
     };
     let first = rounds.samples(arm).find_map(|sample| sample.latency.as_deref())?;
-    let planned = plan.arm(arm)?;
-    let adds_up = planned.work.gaps_are_counted();
+    let Arm { rate_per_s: rate, work, .. } = plan.arm(arm)?;
+    let adds_up = work.gaps_are_counted();
     Some(Operations {
         operations: all.count(),
         since: first.since,
         quantiles: Some(quantiles),
-        rate: planned
-            .rate_per_s
-            .map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
+        rate: rate.map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
         accounted: accounted(rounds, arm).filter(|_| adds_up && first.since == Since::Start),
     })
 }

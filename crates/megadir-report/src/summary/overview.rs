@@ -93,7 +93,6 @@ pub struct Overall {
 }
 
 impl OverviewRow {
-    /// Columns that no other is shown to beat at this work.
     pub fn best(&self) -> impl Iterator<Item = usize> {
         let best = |(column, cell): (usize, &Option<OverviewCell>)| {
             cell.as_ref().is_some_and(|cell| cell.best).then_some(column)
@@ -125,8 +124,7 @@ impl Overview {
         Some(known.unwrap_or(nearest))
     }
 
-    /// Comparable file systems that are not shown to be slower than the fastest, including it; empty if there
-    /// are fewer than two.
+    /// Comparable file systems not shown to be slower than the fastest, including it; empty if fewer than two.
     pub fn undistinguished(&self) -> Vec<usize> {
         let Some(least) = self.least() else { return Vec::new() };
         let pair = |column: usize| {
@@ -141,7 +139,6 @@ impl Overview {
         self.comparable().filter(|column| *column == least || (known(*column) && open(*column))).collect()
     }
 
-    /// `None` if the two are not comparable.
     pub fn against(&self, of: usize, than: usize) -> Option<Outcome> {
         let outcome = |of: usize, than: usize| {
             let found = self.overall.iter().find(|overall| (overall.of, overall.than) == (of, than))?;
@@ -225,7 +222,6 @@ fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<ArmId, O
     OverviewRow { section, what, counts, cells, fastest: None }
 }
 
-/// Every two comparable ones, over all rows that both have.
 fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[OverviewRow]) -> Vec<Overall> {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     let mut family: Vec<Vec<Vec<f64>>> = Vec::new();

@@ -14,7 +14,6 @@ pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Optio
     unlike_contents(summary, figure, arm).or_else(|| unlike_entries(summary, figure, arm))
 }
 
-/// `None` if contents are alike or do not matter.
 pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let of_json = figure.what.contains(JSON).then_some(ContentKind::Json);
     let wanted = figure.content.or(of_json)?;
@@ -37,7 +36,6 @@ fn are_alike(here: u64, wanted: u64) -> bool {
     (here as f64 - wanted as f64).abs() <= ALIKE * wanted as f64
 }
 
-/// `None` if the difference is small or does not matter.
 pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let (wanted, here) = (figure.entries?, entries(summary, arm)?);
     (!are_alike(here, wanted))

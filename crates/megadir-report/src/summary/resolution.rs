@@ -40,22 +40,15 @@ pub enum Difference {
 /// One family: judged alone, one baseline in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let against_itself = evidence.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
-    let pairs: Vec<(ArmId, ArmId)> = against_itself
-        .filter_map(|planned| Some((planned.id, baseline_of(evidence.plan, planned)?)))
-        .collect();
-    let judged = contrast(evidence, &pairs).into_iter();
-    pairs
-        .iter()
-        .zip(judged)
-        .filter_map(|(pair, (rounds, outcome))| resolution(*pair, rounds, &outcome))
-        .collect()
-}
-
-fn resolution((arm, baseline): (ArmId, ArmId), rounds: usize, outcome: &Outcome) -> Option<Resolution> {
-    let ratio = outcome.ratio()?;
-    let difference = outcome.verdict().map_or(Difference::None, difference);
-    let half_width_percent = ratio.interval.map(|interval| 100.0 * interval.half_width());
-    Some(Resolution { arm, baseline, rounds, ratio, half_width_percent, difference })
+    let pair = |planned: &Arm| Some((planned.id, baseline_of(evidence.plan, planned)?));
+    let pairs: Vec<(ArmId, ArmId)> = against_itself.filter_map(pair).collect();
+    let resolution = |(&(arm, baseline), (rounds, outcome)): (&(ArmId, ArmId), (usize, Outcome))| {
+        let ratio = outcome.ratio()?;
+        let difference = outcome.verdict().map_or(Difference::None, difference);
+        let half_width_percent = ratio.interval.map(|interval| 100.0 * interval.half_width());
+        Some(Resolution { arm, baseline, rounds, ratio, half_width_percent, difference })
+    };
+    pairs.iter().zip(contrast(evidence, &pairs)).filter_map(resolution).collect()
 }
 
 fn difference(verdict: Verdict) -> Difference {
@@ -67,10 +60,7 @@ fn difference(verdict: Verdict) -> Difference {
 }
 
 fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
-    let data = |planned: &Arm| {
-        let data = plan.data_set(planned.data);
-        data.map(|data| (data.entries, data.on, &data.source))
-    };
+    let data = |planned: &Arm| plan.data_set(planned.data).map(|data| (data.entries, data.on, &data.source));
     let same_work = |other: &Arm| {
         let alike =
             other.data == planned.data || (planned.chain != other.chain && data(other) == data(planned));

@@ -1,5 +1,4 @@
 //! The samples that count, arranged by arm and round, so that arms are compared within rounds only.
-//!
 //! ```text
 //!              (epoch 0, round 0)  (0, 1)  (0, 2)
 //!  arm 0             41.2 ms       41.0      -      <- the run was killed here
@@ -154,8 +153,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Nanoseconds an operation. At a fixed rate it is the mean of the times from planned starts, because the
-/// rate determines the length of the block.
+/// Nanoseconds an operation; at a fixed rate the mean from planned starts, because the rate sets the block's length.
 fn time_ns(sample: &Sample) -> f64 {
     if let Some(latency) = sample.latency.as_deref().filter(|latency| latency.since == Since::IntendedStart) {
         return latency.sum_ticks as f64 * latency.ns_per_tick / sample.operations as f64;

@@ -1,5 +1,4 @@
-//! The summary of a record. Records may come from anywhere: the plan is checked before use, and nothing here
-//! panics.
+//! The summary of a record. Records may come from anywhere: the plan is checked first, and nothing here panics.
 
 use std::collections::BTreeSet;
 
@@ -199,11 +198,8 @@ impl Summary {
     }
 
     pub fn circumstances_in_full(&self, pair: &Pair) -> String {
-        let on = self.place(pair.arm);
-        match self.file_systems.len() > 1 && on == self.place(pair.to) {
-            true => format!("{}, {on}", self.circumstances(pair)),
-            false => self.circumstances(pair),
-        }
+        let (on, at) = (self.place(pair.arm), self.circumstances(pair));
+        if self.file_systems.len() > 1 && on == self.place(pair.to) { format!("{at}, {on}") } else { at }
     }
 
     pub(crate) fn compares_volumes(&self) -> bool {
@@ -232,7 +228,10 @@ impl Summary {
         self.arms.get(arm.0 as usize)
     }
 
-    /// Resolution of the baseline that varies most.
+    pub(crate) fn is_against_itself(&self, arm: ArmId) -> bool {
+        self.arm(arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself)
+    }
+
     pub(crate) fn widest_resolution(&self) -> Option<&Resolution> {
         let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
         self.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)))

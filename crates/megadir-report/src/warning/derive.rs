@@ -1,7 +1,5 @@
-//! Warnings derived from samples, notes and the end of a record.
-//!
-//! Only baselines are searched for trends: every comparison depends on them, and more tests would find
-//! something by chance.
+//! Warnings derived from samples, notes and the end of a record. Only baselines are searched for trends: every
+//! comparison depends on them, and more tests would find something by chance.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -11,8 +9,8 @@ use megadir_stats::{HalfWidth, Looks, narrow_enough};
 
 use super::{Advisory, Options, Warning};
 use crate::summary::{
-    ArmSummary, Difference, Ending, Figure, GroupReading, GroupSummary, Interval, Rate, Rounds, Summary,
-    TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
+    ArmSummary, Difference, Ending, Figure, GroupReading, GroupSummary, Interval, Mismatch, Rate, Rounds,
+    Summary, TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
 };
 
 const VOIDED_MAX: f64 = 0.2;
@@ -65,11 +63,9 @@ fn contradictory(record: &Record) -> Vec<Warning> {
 }
 
 fn unequal_work(summary: &Summary) -> Vec<Warning> {
-    let unequal = |arm: &ArmSummary| match &arm.work {
-        WorkCheck::Equal => None,
-        WorkCheck::Unequal(mismatch) => {
-            Some(Warning::UnequalWork { arm: arm.planned.name.clone(), rounds: mismatch.rounds })
-        }
+    let unequal = |arm: &ArmSummary| {
+        let WorkCheck::Unequal(Mismatch { rounds, .. }) = arm.work else { return None };
+        Some(Warning::UnequalWork { arm: arm.planned.name.clone(), rounds })
     };
     summary.arms.iter().filter_map(unequal).collect()
 }
@@ -121,14 +117,11 @@ fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Names the arms if others have enough rounds.
 fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Option<Warning> {
-    let arms: Vec<&ArmSummary> =
-        summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.planned.id)).collect();
-    let few: Vec<&ArmSummary> = arms.iter().copied().filter(|arm| arm.rounds < needed).collect();
-    let rounds = few.iter().map(|arm| arm.rounds).max();
-    match rounds {
-        Some(rounds) if few.len() < arms.len() => {
+    let arms = summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.planned.id));
+    let (few, enough): (Vec<&ArmSummary>, Vec<&ArmSummary>) = arms.partition(|arm| arm.rounds < needed);
+    match few.iter().map(|arm| arm.rounds).max() {
+        Some(rounds) if !enough.is_empty() => {
             let arms = few.iter().map(|arm| arm.planned.name.clone()).collect();
             Some(Warning::TooFewRounds { rounds, needed, arms })
         }
@@ -158,9 +151,7 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
     }
     // A block after dropping the cache holds few operations; starting it is a larger share.
     let long = summary.arms.iter().filter(|arm| !arm.planned.cache.is_cold());
-    let arms = long.filter_map(|arm| {
-        Some((Some(arm.planned.name.clone()), arm.timing.as_ref()?.single.as_ref()?.accounted?))
-    });
+    let arms = long.filter_map(|arm| Some((Some(arm.planned.name.clone()), arm.single()?.accounted?)));
     let of_check = summary.self_check.as_ref().map(|check| (None, check.accounted));
     let worst =
         of_check.into_iter().chain(arms).max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()));
@@ -171,8 +162,7 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
 }
 
 fn rate_not_kept(summary: &Summary) -> Option<Warning> {
-    let rate = |arm: &ArmSummary| arm.timing.as_ref()?.single.as_ref()?.rate;
-    let behind = summary.arms.iter().filter_map(|arm| Some((arm, rate(arm)?)));
+    let behind = summary.arms.iter().filter_map(|arm| Some((arm, arm.single()?.rate?)));
     let kept = |rate: &Rate| rate.achieved_per_s / rate.asked_per_s.max(1) as f64;
     let (arm, rate) = behind.min_by(|a, b| kept(&a.1).total_cmp(&kept(&b.1)))?;
     (kept(&rate) < RATE_KEPT_MIN).then(|| Warning::RateNotKept {
@@ -223,7 +213,6 @@ fn bimodality(times: &[f64]) -> Option<f64> {
 const PRESSURE_MIN: f64 = 10.0;
 const PRESSURE_RISE_MIN: f64 = 5.0;
 
-/// Their difference from themselves is known less precisely than the equivalence band.
 pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     let band = summary.rules.equivalence_band;
     let wide = summary.resolution.iter().filter_map(|resolution| {
@@ -235,7 +224,6 @@ pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     wide.collect()
 }
 
-/// All rounds were used.
 pub(super) fn width_not_reached(plan: &Plan, summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
     let (target, looks) = target(&summary.rules)?;
     let confidence = looks.confidence(summary.rules.confidence);
@@ -285,8 +273,7 @@ pub(crate) struct Wide {
     pub(crate) others_percent: Option<f64>,
 }
 
-/// Against itself, or by its own time if the compared arms are precise. Ratios by round cancel only noise
-/// that affects both.
+/// Against itself, or by its own time if the compared arms are precise: ratios by round cancel only common noise.
 pub(crate) fn wide(summary: &Summary, arm: ArmId, others: &[Figure]) -> Option<Wide> {
     let itself = summary.resolution.iter().filter(|one| one.baseline == arm);
     let itself = itself.filter_map(|one| one.half_width_percent).fold(0.0, f64::max);

@@ -1,5 +1,4 @@
-//! Groups warnings for display: warnings that differ only in the arm become one, with a count and the worst
-//! case.
+//! Warnings for display: those that differ only in the arm become one, with a count and the worst case.
 
 use super::kind::{DISTURBING, WINE};
 use super::{Advisory, Warning};

@@ -167,7 +167,6 @@ impl Warning {
         form["kind"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The numbers must not be used until this is resolved.
     pub(super) fn is_loud(&self) -> bool {
         match self {
             Self::UnequalWork { .. }

@@ -5,8 +5,7 @@ mod grouped;
 mod kind;
 mod words;
 
-pub(crate) use derive::advise;
-pub(crate) use derive::{Wide, wide};
+pub(crate) use derive::{Wide, advise, wide};
 pub(crate) use grouped::{Told, disturbance, incomplete_line, told};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, Warning};

@@ -186,7 +186,6 @@ fn reference_wide(arm: &str, half_width_percent: f64, others_percent: Option<f64
 }
 
 fn too_few_rounds(rounds: usize, needed: usize, arms: &[String]) -> String {
-    /// More arms are counted, not named.
     const NAMED_MAX: usize = 3;
     let counted = text::counted(rounds as u64, "round");
     let arms: Vec<String> = match arms {

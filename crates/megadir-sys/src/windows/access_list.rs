@@ -17,8 +17,7 @@ const BYTES_MAX: usize = (64 << 10) + BYTES;
 const PLACE: usize = 16;
 const CONTROL: usize = 2;
 
-/// Access list (DACL) of a file. Lists are equal if they have the same entries in the same order and agree on
-/// inheritance.
+/// Access list (DACL) of a file. Lists are equal if they have the same entries in the same order and agree on inheritance.
 #[derive(Clone, Debug)]
 pub struct AccessList {
     /// Descriptor with the list only, aligned as the system requires.
@@ -69,8 +68,7 @@ impl AccessList {
         u16::from_ne_bytes([bytes[CONTROL], bytes[CONTROL + 1]])
     }
 
-    /// `Some(None)` without a list, which allows everything to everyone; `None` if the list exceeds the
-    /// descriptor.
+    /// `Some(None)` without a list, which allows everything to everyone; `None` if the list exceeds the descriptor.
     fn entries(&self) -> Option<Option<Vec<u8>>> {
         let bytes = bytes_of(&self.units);
         let at = u32::from_ne_bytes(bytes.get(PLACE..PLACE + 4)?.try_into().ok()?) as usize;

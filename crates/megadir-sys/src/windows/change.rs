@@ -15,48 +15,24 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-/// UTF-16 units.
 const NAME_UNITS_MAX: usize = 255;
-
-/// Best first. With POSIX semantics the name goes when this handle is closed, otherwise with the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Removes read-only files too (Windows 10 1809 and later).
-    PosixMarked,
-    Posix,
-    /// Every system. Until the last handle is closed the name stays taken and its directory is not empty.
-    AtLastClose,
-}
-
-const WAYS: [Way; 3] = [Way::PosixMarked, Way::Posix, Way::AtLastClose];
-
-impl Way {
-    fn remove(self, file: BorrowedHandle<'_>) -> NTSTATUS {
-        let posix = FILE_DISPOSITION_FLAG_DELETE | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS;
-        let marked = FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE;
-        match self {
-            Self::PosixMarked => set(file, &(posix | marked), FileDispositionInformationEx),
-            Self::Posix => set(file, &posix, FileDispositionInformationEx),
-            Self::AtLastClose => set(file, &1_u8, FileDispositionInformation),
-        }
-    }
-}
 
 /// For a file or empty directory opened for [`super::open::Purpose::Remove`]. Without POSIX semantics the
 /// name goes with the last handle, and read-only files are refused. Support depends on the file system, so
 /// each file is tried: a failing call or two.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
-    let mut status = 0;
-    for way in WAYS {
-        status = way.remove(file);
-        if status == 0 {
-            return Ok(());
-        }
-        if !super::is_unknown(status) {
-            break;
-        }
+    // The name goes when this handle is closed. Read-only files need Windows 10 1809 or later.
+    let posix = FILE_DISPOSITION_FLAG_DELETE | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS;
+    let marked = posix | FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE;
+    let mut status = set(file, &marked, FileDispositionInformationEx);
+    if super::is_unknown(status) {
+        status = set(file, &posix, FileDispositionInformationEx);
     }
-    Err(super::error_of(status))
+    if super::is_unknown(status) {
+        // Until the last handle is closed the name stays taken and its directory is not empty.
+        status = set(file, &1_u8, FileDispositionInformation);
+    }
+    super::checked(status)
 }
 
 /// Times stay. The file must be opened for [`super::open::Purpose::RemoveMarked`].
@@ -93,8 +69,7 @@ pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name:
 
 fn set<T>(file: BorrowedHandle<'_>, told: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {
     let mut io_status = IO_STATUS_BLOCK::default();
-    // SAFETY: the handle is open for the call, which only reads the structure's bytes; the status is written
-    // before it returns.
+    // SAFETY: the handle is open for the call, which only reads the structure's bytes; the status is written before it returns.
     unsafe {
         NtSetInformationFile(
             file.as_raw_handle(),

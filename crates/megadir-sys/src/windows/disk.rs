@@ -77,8 +77,7 @@ impl Disk {
     }
 }
 
-/// Each query registers one more user of the counters, so as many `IOCTL_DISK_PERFORMANCE_OFF` calls release
-/// them.
+/// Each query registers one more user of the counters, so as many `IOCTL_DISK_PERFORMANCE_OFF` calls release them.
 #[derive(Debug)]
 pub struct Counting {
     disk: Disk,

@@ -21,24 +21,22 @@ use super::{checked, open, succeeded, units, wide};
 
 pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
 
-/// Times are 100 ns since 1601, 0 if absent.
+/// Times are 100 ns since 1601. A field is 0 if it is absent or was not queried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `FILE_ATTRIBUTE_...` bits.
     pub attributes: u32,
-    /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
     pub created: i64,
     pub accessed: i64,
     pub written: i64,
-    /// Last change of data or metadata; 0 if not queried.
+    /// Last change of data or metadata.
     pub changed: i64,
     pub size_bytes: u64,
-    /// Hard links; 0 if not queried.
     pub links: u32,
-    /// File ID; 0 if not queried.
+    /// File ID.
     pub index: u64,
-    /// Serial number of the volume; 0 if not queried.
+    /// Serial number of the volume.
     pub volume: u32,
 }
 
@@ -62,8 +60,7 @@ pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     })
 }
 
-/// `GetFileAttributesExW` of a path without a NUL. Links are not followed, and the kind of a reparse point is
-/// unknown.
+/// `GetFileAttributesExW` of a path without a NUL. Links are not followed, and the kind of a reparse point is unknown.
 pub fn of_path(path: &[u16]) -> io::Result<Facts> {
     of_terminated(&super::terminated(path.iter().copied()))
 }

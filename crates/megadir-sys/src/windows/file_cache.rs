@@ -31,7 +31,6 @@ pub fn may_forget() -> io::Result<()> {
     find().map(|_| ())
 }
 
-/// The name ends with a NUL.
 fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
     let mut luid = LUID::default();
     // SAFETY: the name is a constant that ends with a NUL; the system writes one number.
@@ -41,8 +40,7 @@ fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
         Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
     };
     let none = std::ptr::null_mut();
-    // SAFETY: the token is open for adjusting, and the structure holds one privilege; the previous state is not
-    // requested.
+    // SAFETY: the token is open for adjusting, and the structure holds one privilege; the previous state is not requested.
     let adjusted = unsafe {
         AdjustTokenPrivileges(token.as_raw_handle(), 0, &raw const wanted, 0, none, std::ptr::null_mut())
     };

@@ -13,12 +13,10 @@ use super::facts::{REPARSE_POINT, time};
 pub struct Search {
     handle: HANDLE,
     data: Box<WIN32_FIND_DATAW>,
-    /// The first entry has not been returned yet.
     first: bool,
 }
 
-// SAFETY: a search handle belongs to the process, not to the thread that opened it, and one thread at a time
-// uses it.
+// SAFETY: a search handle belongs to the process, not to the thread that opened it, and one thread at a time uses it.
 unsafe impl Send for Search {}
 
 /// Times are 100 ns since 1601, 0 if absent.
@@ -40,8 +38,7 @@ impl Search {
     pub fn open(pattern: &[u16], basic: bool, large_fetch: bool) -> io::Result<Self> {
         let pattern = super::terminated(pattern.iter().copied());
         let mut data = Box::<WIN32_FIND_DATAW>::default();
-        // SAFETY: the pattern ends with a NUL, and the system writes one entry to `data`; both live until the
-        // call returns.
+        // SAFETY: the pattern ends with a NUL, and the system writes one entry to `data`; both live until the call returns.
         let handle = unsafe {
             FindFirstFileExW(
                 pattern.as_ptr(),

@@ -5,7 +5,6 @@ use std::io;
 
 use windows_sys::Wdk::System::Threading::{PROCESSINFOCLASS, ProcessIoPriority};
 use windows_sys::Win32::Foundation::{HANDLE, NTSTATUS};
-use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
 /// `IoPriorityVeryLow`: the priority of the system's background work.
 static VERY_LOW: u32 = 0;
@@ -21,8 +20,6 @@ pub fn make_idle() -> io::Result<()> {
     let set = unsafe {
         std::mem::transmute::<unsafe extern "system" fn() -> isize, NtSetInformationProcess>(found)
     };
-    // SAFETY: returns a constant that stands for this process.
-    let process = unsafe { GetCurrentProcess() };
     // SAFETY: the system reads one number, which lives until the call returns.
-    super::checked(unsafe { set(process, ProcessIoPriority, (&raw const VERY_LOW).cast(), 4) })
+    super::checked(unsafe { set(super::this_process(), ProcessIoPriority, (&raw const VERY_LOW).cast(), 4) })
 }

@@ -26,27 +26,25 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
 use windows_sys::Win32::Foundation::{
     ERROR_CALL_NOT_IMPLEMENTED, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, ERROR_INVALID_FUNCTION,
-    ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, FILETIME, NTSTATUS,
+    ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, FILETIME, HANDLE, NTSTATUS,
     RtlNtStatusToDosError, STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY,
     STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER,
     STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
 use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
+use windows_sys::Win32::System::Threading::GetCurrentProcess;
 use windows_sys::core::BOOL;
 use windows_sys::w;
 
-/// Result of a call of Win32 that has just returned.
 fn succeeded(result: BOOL) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Result of a call of the native interface.
 fn checked(status: NTSTATUS) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(error_of(status)) }
 }
 
-/// Function of the system with this name; `None` if it lacks the function.
 fn find_in_ntdll(name: &CStr) -> Option<unsafe extern "system" fn() -> isize> {
     // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
@@ -88,6 +86,11 @@ fn terminated(text: impl IntoIterator<Item = u16>) -> Vec<u16> {
     text.into_iter().filter(|unit| *unit != 0).chain([0]).collect()
 }
 
+pub(crate) fn this_process() -> HANDLE {
+    // SAFETY: returns a constant that stands for the process itself.
+    unsafe { GetCurrentProcess() }
+}
+
 fn wide(high: u32, low: u32) -> u64 {
     (u64::from(high) << 32) | u64::from(low)
 }
@@ -114,7 +117,6 @@ fn error_of(status: NTSTATUS) -> io::Error {
     io::Error::from_raw_os_error(code as i32)
 }
 
-/// `true` if the system or the file system does not know the request.
 fn is_unknown(status: NTSTATUS) -> bool {
     matches!(
         status,

@@ -1,5 +1,4 @@
-//! Names that one process holds at a time; the system releases them when it ends for any reason. Reference:
-//! `CreateMutexW`.
+//! Names that one process holds at a time; the system releases them when it ends for any reason. Reference: `CreateMutexW`.
 
 use std::os::windows::io::{FromRawHandle, OwnedHandle};
 

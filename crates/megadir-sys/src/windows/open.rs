@@ -1,5 +1,4 @@
-//! Opens entries below an open directory by `NtCreateFile`, which follows no reparse point; Win32 has no such
-//! call.
+//! Opens entries below an open directory by `NtCreateFile`, which follows no reparse point; Win32 has no such call.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -29,8 +28,7 @@ pub enum Purpose {
     /// Refuses anything but a directory.
     RemoveDirectory,
     Read,
-    /// Bypasses the cache. If no other process has the file open, the system writes back and drops its cached
-    /// pages.
+    /// Bypasses the cache. If no other process has the file open, the system writes back and drops its cached pages.
     ReadUncached,
     /// Read, write, set attributes, query the owner; refuses a directory.
     Write,
@@ -67,9 +65,8 @@ impl Purpose {
     }
 }
 
-/// `name` may have components separated by `\`; an empty one reopens the directory itself. Only the last
-/// component is opened without following a reparse point. Other processes may read, write, rename and remove
-/// the file.
+/// `name` may have components separated by `\`; an empty one reopens the directory itself. Only the last component is opened
+/// without following a reparse point. Other processes may read, write, rename and remove the file.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
     let Asked { access, options, disposition } = purpose.asked();
     let name = unicode_string(name)?;

@@ -9,10 +9,10 @@ use windows_sys::Win32::Security::{
     GetTokenInformation, OWNER_SECURITY_INFORMATION, TOKEN_ACCESS_MASK, TOKEN_INFORMATION_CLASS, TOKEN_QUERY,
     TokenOwner, TokenUser,
 };
-use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
+use windows_sys::Win32::System::Threading::OpenProcessToken;
 
 use super::access_list::{bytes_of, descriptor};
-use super::succeeded;
+use super::{succeeded, this_process};
 
 /// Room for a token's answer with one identifier of at most 68 bytes, aligned like pointers.
 const UNITS: usize = 32;
@@ -51,13 +51,10 @@ fn owner_of(file: BorrowedHandle<'_>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Token of this process.
 pub(super) fn token(access: TOKEN_ACCESS_MASK) -> io::Result<OwnedHandle> {
     let mut token: HANDLE = std::ptr::null_mut();
-    // SAFETY: returns a constant that stands for this process.
-    let process = unsafe { GetCurrentProcess() };
     // SAFETY: writes one handle.
-    succeeded(unsafe { OpenProcessToken(process, access, &raw mut token) })?;
+    succeeded(unsafe { OpenProcessToken(this_process(), access, &raw mut token) })?;
     // SAFETY: the call succeeded, so this is a handle that no other owner has.
     Ok(unsafe { OwnedHandle::from_raw_handle(token) })
 }
@@ -67,8 +64,7 @@ fn of_token(token: &OwnedHandle, class: TOKEN_INFORMATION_CLASS) -> io::Result<V
     let mut units = [0_u64; UNITS];
     let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);
     let mut needed = 0;
-    // SAFETY: the token is open for the call, and the system writes at most `length` bytes, aligned as it
-    // requires.
+    // SAFETY: the token is open for the call, and the system writes at most `length` bytes, aligned as it requires.
     succeeded(unsafe {
         GetTokenInformation(token.as_raw_handle(), class, to.cast(), length, &raw mut needed)
     })?;

@@ -11,14 +11,11 @@ use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
 };
-use windows_sys::Win32::System::Threading::{
-    CreateEventW, GetCurrentProcess, INFINITE, SetEvent, WaitForSingleObject,
-};
+use windows_sys::Win32::System::Threading::{CreateEventW, INFINITE, SetEvent, WaitForSingleObject};
 
-use super::succeeded;
+use super::{succeeded, this_process};
 
-/// Handle duplicated into another process by [`give`], closed there on drop; the other process duplicates it
-/// first ([`take`]).
+/// Handle duplicated into another process by [`give`], closed there on drop; the other process duplicates it first ([`take`]).
 #[derive(Debug)]
 pub struct Given {
     to: OwnedHandle,
@@ -34,8 +31,7 @@ impl Given {
 
 impl Drop for Given {
     fn drop(&mut self) {
-        // If the process lives, the value is still ours: moving it here closes it there, and the copy is
-        // dropped.
+        // If the process lives, the value is still ours: moving it here closes it there, and the copy is dropped.
         if let Ok(copy) =
             duplicate(self.to.as_raw_handle(), self.there as HANDLE, this_process(), CLOSE_THERE)
         {
@@ -45,8 +41,7 @@ impl Drop for Given {
     }
 }
 
-/// `to` must have been opened with `PROCESS_DUP_HANDLE`, as its starter has. "Access denied" if the process has
-/// ended.
+/// `to` must have been opened with `PROCESS_DUP_HANDLE`, as its starter has. "Access denied" if the process has ended.
 pub fn give(open: BorrowedHandle<'_>, to: BorrowedHandle<'_>) -> io::Result<Given> {
     let to = to.try_clone_to_owned()?;
     let there = duplicate(this_process(), open.as_raw_handle(), to.as_raw_handle(), DUPLICATE_SAME_ACCESS)?;
@@ -78,11 +73,6 @@ fn duplicate(
     // SAFETY: the system checks all three handles and writes one, which child processes do not inherit.
     succeeded(unsafe { DuplicateHandle(from, open, to, &raw mut made, 0, 0, options) })?;
     Ok(made)
-}
-
-fn this_process() -> HANDLE {
-    // SAFETY: returns a constant that stands for the process itself.
-    unsafe { GetCurrentProcess() }
 }
 
 /// Releases all waiters when it opens, once.

@@ -104,18 +104,7 @@ pub struct JobLimits {
 
 pub fn job_limits() -> JobLimits {
     let mut limits = JobLimits::default();
-    let mut told = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
-    // SAFETY: a null handle means the process's own job; the system writes at most the structure's bytes.
-    let succeeded = unsafe {
-        QueryInformationJobObject(
-            std::ptr::null_mut(),
-            JobObjectExtendedLimitInformation,
-            (&raw mut told).cast(),
-            size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>() as u32,
-            std::ptr::null_mut(),
-        )
-    };
-    if succeeded != 0 {
+    if let Some(told) = of_job::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>(JobObjectExtendedLimitInformation) {
         let flags = told.BasicLimitInformation.LimitFlags;
         let of = |flag, bytes: usize| (flags & flag != 0).then_some(bytes as u64);
         let job = of(JOB_OBJECT_LIMIT_JOB_MEMORY, told.JobMemoryLimit);
@@ -123,23 +112,24 @@ pub fn job_limits() -> JobLimits {
         limits.memory_bytes = job.into_iter().chain(process).min();
     }
     // JOBOBJECT_CPU_RATE_CONTROL_INFORMATION: flags, and a union of numbers.
-    let mut rate = [0_u32; 2];
-    // SAFETY: as above.
-    let succeeded = unsafe {
-        QueryInformationJobObject(
-            std::ptr::null_mut(),
-            JobObjectCpuRateControlInformation,
-            (&raw mut rate).cast(),
-            size_of_val(&rate) as u32,
-            std::ptr::null_mut(),
-        )
-    };
+    let rate: Option<[u32; 2]> = of_job(JobObjectCpuRateControlInformation);
     let capped = JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP;
-    if succeeded != 0 && rate[0] & capped == capped {
+    if let Some([flags, rate]) = rate
+        && flags & capped == capped
+    {
         // In units of 1/10 000.
-        limits.processor_share = Some(f64::from(rate[1]) / 10_000.0).filter(|share| *share > 0.0);
+        limits.processor_share = Some(f64::from(rate) / 10_000.0).filter(|share| *share > 0.0);
     }
     limits
+}
+
+/// `T` must consist of numbers.
+fn of_job<T: Default>(class: i32) -> Option<T> {
+    let mut told = T::default();
+    let (to, length, none) = ((&raw mut told).cast(), size_of::<T>() as u32, std::ptr::null_mut());
+    // SAFETY: a null handle means the process's own job; the system writes at most the structure's bytes, and any bytes are a valid `T`.
+    let succeeded = unsafe { QueryInformationJobObject(none, class, to, length, std::ptr::null_mut()) };
+    (succeeded != 0).then_some(told)
 }
 
 #[cfg(test)]

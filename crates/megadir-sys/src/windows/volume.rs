@@ -28,8 +28,7 @@ impl Size {
 pub fn size(file: BorrowedHandle<'_>) -> io::Result<Size> {
     let mut told = Size::default();
     let mut io_status = IO_STATUS_BLOCK::default();
-    // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes, which are
-    // numbers.
+    // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes, which are numbers.
     super::checked(unsafe {
         NtQueryVolumeInformationFile(
             file.as_raw_handle(),

@@ -1,5 +1,4 @@
-//! Properties of a volume (`FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, on any of its handles), and case sensitivity
-//! of a directory.
+//! Properties of a volume (`FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, on any of its handles), and case sensitivity of a directory.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -81,8 +80,7 @@ pub fn is_case_sensitive(directory: BorrowedHandle<'_>) -> io::Result<bool> {
     Ok(told.Flags & 1 != 0)
 }
 
-/// `\\?\Volume{...}` without a final backslash, the name of the volume and of its device. Fails for volumes of
-/// other machines.
+/// `\\?\Volume{...}` without a final backslash, the name of the volume and of its device. Fails for volumes of other machines.
 pub fn device(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     let path = super::facts::path_as(file, VOLUME_NAME_GUID)?;
     // The fourth backslash ends the name.

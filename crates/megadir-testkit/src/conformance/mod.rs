@@ -65,7 +65,6 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Creates trees in `directory`.
 pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
     let ground = Ground {
         backend,

@@ -113,7 +113,6 @@ impl Hooked {
         Box::new(HookedExamine { inner, before: Arc::clone(&self.on_examine) })
     }
 
-    /// Stat backends are `'static`.
     fn leak(self) -> &'static dyn StatBackend {
         Box::leak(Box::new(self))
     }

@@ -1,5 +1,4 @@
-//! Fixture of the stat backend suite: a stat backend, a directory for trees, all strategies, and the
-//! comparison.
+//! Fixture of the stat backend suite: a stat backend, a directory for trees, all strategies, the comparison.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,6 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Creates trees in `directory`.
 pub fn examining(stat_backend: &'static dyn StatBackend, directory: &Path) -> Outcome {
     let ground = Ground::new(stat_backend, directory);
     run_cases(stat_backend.name(), CASES, &ground);
@@ -145,7 +143,6 @@ impl Ground {
         self.check(&Dir::open(path).unwrap(), &oracle(path), StatMask::ALL, buffer_bytes);
     }
 
-    /// Each entry once, with its own attributes.
     pub fn same(&self, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
         let Examined { rows, error, .. } = drain(again(directory), way);
         let what = format!("{} in {}: {way}", self.stat_backend.name(), directory.path().display());

@@ -1,6 +1,5 @@
-//! The suite that every stat backend passes with every strategy and in the walk; to add a case, write a
-//! function and a line in [`CASES`]. The oracle is `std`, plus a statx for the mount ID. Refusals need a
-//! reason and return no rows.
+//! The suite that every stat backend passes with every strategy and in the walk, against `std` and a statx for the
+//! mount ID; to add a case, write a function and a line in [`CASES`].
 
 mod broken;
 mod changing;

@@ -189,7 +189,6 @@ impl Drop for Mounted {
     }
 }
 
-/// Directories with other file systems mounted on their directories and files.
 pub(super) fn mounts(ground: &Ground) {
     if !rustix::process::geteuid().is_root() {
         return;

@@ -70,7 +70,6 @@ fn compare(ground: &Ground, walked: &Walked, truth: &BTreeMap<PathBuf, Attribute
 }
 
 impl Ground {
-    /// One mount, one thread and several.
     pub fn check_tree(&self, path: &Path) {
         if !self.accepts(&Dir::open(path).unwrap()) {
             let refused = walk(self, path, 2, 8, false).map(drop).unwrap_err();

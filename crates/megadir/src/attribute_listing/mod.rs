@@ -32,7 +32,6 @@ use crate::stat::{AttributeBatch, AttributeReader, Examine, examine};
 /// Listing of one directory with attributes.
 ///
 /// ```
-/// # fn main() -> megadir::Result<()> {
 /// use megadir::{AttributeListing, StatMask};
 /// let mut listing = AttributeListing::open("/usr", StatMask::SIZE | StatMask::MODIFIED, 1)?;
 /// while let Some(batch) = listing.next_batch()? {
@@ -42,8 +41,7 @@ use crate::stat::{AttributeBatch, AttributeReader, Examine, examine};
 ///     }
 /// }
 /// println!("{}", listing.choice());
-/// # Ok(())
-/// # }
+/// # Ok::<(), megadir::Error>(())
 /// ```
 pub struct AttributeListing {
     choice: AttributeChoice,
@@ -119,15 +117,14 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
             ErrorKind::Unavailable,
             "directories cannot be split into shares on this system",
         )),
-        Strategy::AtOnce => Ok(Box::new(AtOnce {
-            reader: match stat_backend.is_listed() {
+        Strategy::AtOnce => {
+            let reader = match stat_backend.is_listed() {
                 true => listing.backend.open_with_attributes(&directory, &listing.options, want)?,
                 false => listing.backend.open(&directory, &listing.options)?,
-            },
-            examine: stat_backend.start(&directory, want)?,
-            rows: Vec::new(),
-            directory,
-        })),
+            };
+            let examine = stat_backend.start(&directory, want)?;
+            Ok(Box::new(AtOnce { reader, examine, rows: Vec::new(), directory }))
+        }
         Strategy::Chunks { threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
             Ok(Box::new(Chunks::start(&directory, Supply::Listing(reader), threads, stat_backend, want)?))

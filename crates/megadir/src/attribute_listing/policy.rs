@@ -96,14 +96,12 @@ const ON_A_DISK: &str =
 const SMALL_BYTES: u64 = 256 << 10;
 /// 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
-/// Small, because a call of getdents64 asks a FUSE server for no more than a page anyway: several threads
-/// have work in a directory of some thousand entries, and attributes that came with the names (READDIRPLUS)
-/// are read before they expire.
+/// Small, because a call of getdents64 asks a FUSE server for no more than a page anyway: several threads have work in a
+/// directory of some thousand entries, and attributes that came with the names (READDIRPLUS) are read before they expire.
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
 
-/// Threads read attributes in chunks, unless the directory is small.
 const CHUNKS: Row = Row {
     file_system: None,
     sharing: Sharing::Chunks,
@@ -191,17 +189,13 @@ pub fn threads_max(file_system: FileSystem, processors: usize) -> usize {
     uncached_threads(per_processor, processors).max(threads(file_system, processors))
 }
 
-/// Chooses how to list a directory and read attributes, with at most `threads` threads.
-///
-/// Errors: as [`Dir::size_bytes`].
+/// Chooses how to list a directory and read attributes, with at most `threads` threads. Errors: as [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<AttributeChoice> {
     choose_between(directory, want, threads, threads)
 }
 
 /// Chooses how to list a directory and read attributes, with [`threads`] threads, or [`threads_max`] where they wait for the
-/// device.
-///
-/// Errors: as [`choose`].
+/// device. Errors: as [`choose`].
 pub fn choose_freely(directory: &Dir, want: StatMask) -> Result<AttributeChoice> {
     let (file_system, processors) = (directory.file_system(), processors());
     choose_between(directory, want, threads(file_system, processors), threads_max(file_system, processors))

@@ -1,6 +1,5 @@
-//! Strategy "windows": a reader that gathers entries and returns them in inode order. ext4 lists in hash order:
-//! on rotating disks that takes more than ten times as long, and no two neighbours share a block of inodes. A
-//! window bounds the memory.
+//! Strategy "windows": a reader that gathers entries and returns them in inode order. ext4 lists in hash order: on rotating
+//! disks that takes more than ten times as long, and no two neighbours share a block of inodes. A window bounds the memory.
 
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,19 +21,15 @@ const WINDOW_BYTES: usize = 64 << 20;
 const SORTED_ALONE: usize = 1 << 16;
 
 pub(crate) struct InInodeOrder {
-    /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
-    /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
     sorters: usize,
     window: Arc<RwLock<Window>>,
-    /// Entries of the window that are not taken yet.
     left: Range<usize>,
     batch: OwnedBatch,
 }
 
-/// Entries, and the order to return them in.
 #[derive(Default)]
 pub(crate) struct Window {
     records: Vec<u8>,

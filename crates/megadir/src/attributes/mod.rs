@@ -33,8 +33,7 @@ pub struct Attributes {
     pub allocated_bytes: u64,
     /// Time of the last modification of the contents.
     pub modified: Time,
-    /// Time of the last access, as far as the mount records it: at most once a day with `relatime`, the usual
-    /// option.
+    /// Time of the last access, as far as the mount records it: at most once a day with `relatime`, the usual option.
     pub accessed: Time,
     /// Time of the last change of the inode.
     pub changed: Time,

@@ -154,8 +154,7 @@ pub trait Backend: Sync {
     }
 
     /// Opens a reader at the start of a directory. Errors: [`ErrorKind::Unavailable`] as from
-    /// [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported option, or the error of opening the
-    /// directory.
+    /// [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported option, or the error of opening the directory.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
     /// Opens a reader on a directory that is at its start and has no other reader. Errors: as
@@ -179,9 +178,8 @@ pub trait Backend: Sync {
         StatMask::NOTHING
     }
 
-    /// As [`Backend::open_once`]; batches have the attributes in both `want` and [`Backend::brings`]
-    /// ([`Batch::attributes`]). Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else
-    /// as [`Backend::open`].
+    /// As [`Backend::open_once`]; batches have the attributes in both `want` and [`Backend::brings`] ([`Batch::attributes`]).
+    /// Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else as [`Backend::open`].
     fn open_with_attributes(
         &self,
         directory: &Arc<Dir>,
@@ -208,21 +206,17 @@ pub trait Reader: Send {
     }
 }
 
-/// Finds a backend that other systems may lack.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Backend> {
     BACKENDS.iter().copied().find(|backend| backend.name() == name)
 }
 
-/// Finds a backend by name.
-///
-/// Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
+/// Finds a backend by name. Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn Backend> {
-    if let Some(backend) = find(name) {
-        return Ok(backend);
-    }
-    let choices = choices(name, BACKENDS.iter().map(|backend| backend.name()));
-    let reason = format!("unknown backend '{name}': {choices}");
-    Err(Error::new("read", "".as_ref(), ErrorKind::UnknownBackend, reason))
+    find(name).ok_or_else(|| {
+        let choices = choices(name, BACKENDS.iter().map(|backend| backend.name()));
+        let reason = format!("unknown backend '{name}': {choices}");
+        Error::new("read", "".as_ref(), ErrorKind::UnknownBackend, reason)
+    })
 }
 
 #[cfg(test)]

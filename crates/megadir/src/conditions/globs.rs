@@ -34,8 +34,7 @@ pub struct Globs {
 }
 
 impl Globs {
-    /// Globs that match whole names. Fails on a glob with a `/`. Errors: [`BadGlob`] for the first glob that
-    /// is malformed.
+    /// Globs that match whole names. Fails on a glob with a `/`. Errors: [`BadGlob`] for the first glob that is malformed.
     pub fn of_names(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
         Self::new(globs, |glob| match glob.contains('/') {
             true => Err(bad(glob, "a glob matches names, which contain no '/'")),
@@ -43,9 +42,8 @@ impl Globs {
         })
     }
 
-    /// Globs that match whole paths below the directory, such as `cache/*/old`; `**` matches any number of
-    /// directories. A leading `/` has no effect. Errors: [`BadGlob`] for the first glob that is malformed or
-    /// can match no path.
+    /// Globs that match whole paths below the directory, such as `cache/*/old`; `**` matches any number of directories. A
+    /// leading `/` has no effect. Errors: [`BadGlob`] for the first glob that is malformed or can match no path.
     pub fn of_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
         Self::new(globs, |_| Ok(true))
     }

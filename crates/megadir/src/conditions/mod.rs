@@ -1,8 +1,7 @@
 //! Conditions on entries: one implementation for listing, walking, removing, inventories and comparisons.
 //!
-//! [`Conditions::exclude`] and [`Conditions::depth_max`] limit what exists for the caller: an excluded
-//! directory is not entered. All other conditions choose among the entries that are seen; a directory that
-//! does not meet them is still entered.
+//! [`Conditions::exclude`] and [`Conditions::depth_max`] limit what exists for the caller: an excluded directory is not
+//! entered. All other conditions choose among the entries that are seen; a directory that does not meet them is still entered.
 
 mod globs;
 

@@ -49,9 +49,8 @@ impl Dir {
         if names::to_wide(name).is_some_and(is_away) {
             return Err(not_a_directory(&path()));
         }
-        let (attributes, reparse_tag) =
-            facts::tag(handle.as_handle()).map_err(|error| Error::io("open", &path(), error))?;
-        match (Found { attributes, reparse_tag, ..Found::default() }).kind() {
+        let tag = facts::tag(handle.as_handle()).map_err(|error| Error::io("open", &path(), error))?;
+        match Found::kind_of(tag) {
             FileType::Directory => Ok(Self { path: self.path.child(name), handle }),
             _ => Err(not_a_directory(&path())),
         }
@@ -74,8 +73,7 @@ impl Dir {
         };
         let file = self.open_entry(name, Purpose::Read).map_err(failed)?;
         let (attributes, reparse_tag) = facts::tag(file.as_handle())?;
-        let found = Found { attributes, reparse_tag, ..Found::default() };
-        match found.kind() {
+        match Found::kind_of((attributes, reparse_tag)) {
             FileType::File if attributes & LIES_ELSEWHERE != 0 => {
                 Err(std::io::Error::other("its contents are stored elsewhere, and reading would fetch them"))
             }
@@ -141,8 +139,7 @@ impl Dir {
         FileSystem::of(self.as_handle())
     }
 
-    /// Size of the directory itself, bytes; 0 for small directories of NTFS. Errors: as
-    /// `GetFileInformationByHandleEx`.
+    /// Size of the directory itself, bytes; 0 for small directories of NTFS. Errors: as `GetFileInformationByHandleEx`.
     pub fn size_bytes(&self) -> Result<u64> {
         let facts = facts::of_open(self.as_handle());
         facts.map(|facts| facts.size_bytes).map_err(|error| Error::io("stat", &self.path, error))
@@ -156,8 +153,7 @@ impl Dir {
             opened => opened?,
         };
         let failed = |error| Error::io("stat", &self.entry_path(name), error);
-        let (attributes, reparse_tag) = facts::tag(entry.as_handle()).map_err(failed)?;
-        Ok(Found { attributes, reparse_tag, ..Found::default() }.kind())
+        facts::tag(entry.as_handle()).map(Found::kind_of).map_err(failed)
     }
 
     /// Identity of the directory, to detect loops. Errors: as `GetFileInformationByHandle`.

@@ -125,7 +125,7 @@ impl Layout {
         if self.source == Source::Sequence {
             return is_below(width, name);
         }
-        let Some(digits) = name.strip_prefix(self.label.as_bytes()) else { return false };
+        let Some(digits) = name.strip_prefix(self.label.all()) else { return false };
         let is_digit: fn(&u8) -> bool = match self.source {
             Source::Digest => |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
             Source::Decimal => u8::is_ascii_digit,

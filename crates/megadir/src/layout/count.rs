@@ -20,18 +20,16 @@ pub struct Shape {
 }
 
 impl Layout {
-    /// Maximum number of directories below the top, on all levels at the greatest depth, saturating at
-    /// `u64::MAX`. `values` is the number of different characters at each position of the names, e.g. 16;
-    /// digests and numbers ignore it.
+    /// Maximum number of directories below the top, on all levels at the greatest depth, saturating at `u64::MAX`. `values` is
+    /// the number of different characters at each position of the names, e.g. 16; digests and numbers ignore it.
     pub fn directories(&self, values: u64) -> u64 {
         sum(&self.products(*self.depths().end(), values))
     }
 
     /// Shape with `files` files, at the depth for that number.
     ///
-    /// Expected numbers assume uniform, independent characters: n names hit m (1 - (1 - 1/m)^n) of m
-    /// directories. For [`Source::Decimal`] and [`Source::Sequence`] they are for the numbers from 0.
-    /// `values` is as in [`Layout::directories`].
+    /// Expected numbers assume uniform, independent characters: n names hit m (1 - (1 - 1/m)^n) of m directories. For
+    /// [`Source::Decimal`] and [`Source::Sequence`] they are for the numbers from 0. `values` is as in [`Layout::directories`].
     pub fn shape(&self, files: u64, values: u64) -> Shape {
         let depth = self.at(files).depth();
         let products = self.products(depth, values);

@@ -30,10 +30,9 @@
 //!
 //! # Guarantees
 //!
-//! Two names that a layout accepts never share a path, at any depth, and no file's path is the directory of
-//! another file. Other names are [refused](Refused). A path stays below the top: it has no empty component,
-//! no `.` or `..`, and no component longer than 255 bytes. This also holds if ASCII case is ignored, for
-//! names that differ in more than case.
+//! Two names that a layout accepts never share a path, at any depth, and no file's path is the directory of another file. Other
+//! names are [refused](Refused). A path stays below the top: it has no empty component, no `.` or `..`, and no component longer
+//! than 255 bytes. This also holds if ASCII case is ignored, for names that differ in more than case.
 //!
 //! Names are bytes, so a directory's name may be a part of a character. Where names must be Unicode, the
 //! layout (on Windows) or the file system refuses such names.
@@ -46,8 +45,7 @@ mod text;
 
 pub use component::Refused;
 pub use count::Shape;
-pub use place::NameBuffer;
-pub use place::{PATH_BYTES_MAX, PathBuffer, Placed, Placer};
+pub use place::{Buffer, NameBuffer, PATH_BYTES_MAX, PathBuffer, Placed, Placer};
 pub use presets::{PRESETS, Preset, by_name as preset};
 pub use text::LayoutError;
 
@@ -95,49 +93,26 @@ pub struct Growth {
     pub under_files: u64,
 }
 
+/// Up to `MOST` values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Levels {
-    values: [u16; LEVELS_MAX],
+struct Few<T, const MOST: usize> {
+    values: [T; MOST],
     count: usize,
 }
 
-impl Levels {
-    const fn new(levels: &[u16]) -> Self {
-        let mut values = [0; LEVELS_MAX];
+impl<T: Copy, const MOST: usize> Few<T, MOST> {
+    const fn new(all: &[T], unused: T) -> Self {
+        let mut values = [unused; MOST];
         let mut at = 0;
-        while at < levels.len() {
-            values[at] = levels[at];
+        while at < all.len() {
+            values[at] = all[at];
             at += 1;
         }
-        Self { values, count: levels.len() }
+        Self { values, count: all.len() }
     }
 
-    fn all(&self) -> &[u16] {
+    fn all(&self) -> &[T] {
         &self.values[..self.count]
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Label {
-    bytes: [u8; LABEL_BYTES_MAX],
-    length: usize,
-}
-
-impl Label {
-    const NONE: Self = Self::new("");
-
-    const fn new(text: &str) -> Self {
-        let mut bytes = [0; LABEL_BYTES_MAX];
-        let mut at = 0;
-        while at < text.len() {
-            bytes[at] = text.as_bytes()[at];
-            at += 1;
-        }
-        Self { bytes, length: text.len() }
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
     }
 }
 
@@ -158,10 +133,10 @@ impl Label {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
     source: Source,
-    levels: Levels,
+    levels: Few<u16, LEVELS_MAX>,
     trimmed: bool,
     growth: Option<Growth>,
-    label: Label,
+    label: Few<u8, LABEL_BYTES_MAX>,
 }
 
 impl Layout {
@@ -169,12 +144,12 @@ impl Layout {
     pub const FLAT: Self = Self::fixed(Source::Flat, &[]);
 
     const fn fixed(source: Source, levels: &[u16]) -> Self {
-        Self { source, levels: Levels::new(levels), trimmed: false, growth: None, label: Label::NONE }
+        let (levels, label) = (Few::new(levels, 0), Few::new(&[], 0));
+        Self { source, levels, trimmed: false, growth: None, label }
     }
 
-    /// Creates a layout with these widths of levels (with [`Source::Sequence`], numbers of directories).
-    /// Errors: no levels or more than [`LEVELS_MAX`], a width of 0, or more characters than a name or digest
-    /// has.
+    /// Creates a layout with these widths of levels (with [`Source::Sequence`], numbers of directories). Errors: no levels or
+    /// more than [`LEVELS_MAX`], a width of 0, or more characters than a name or digest has.
     pub fn new(source: Source, levels: &[u16]) -> Result<Self, LayoutError> {
         text::check_levels(source, levels)?;
         Ok(Self::fixed(source, levels))
@@ -230,7 +205,7 @@ impl Layout {
             let reason = format!("followed by {widest} characters, a label has at most {most}");
             return Err(LayoutError::new(reason));
         }
-        Ok(Self { label: Label::new(label), ..self })
+        Ok(Self { label: Few::new(label.as_bytes(), 0), ..self })
     }
 
     fn takes_label(&self) -> bool {
@@ -259,7 +234,7 @@ impl Layout {
 
     /// Prefix of every directory's name; empty by default.
     pub fn label(&self) -> &str {
-        std::str::from_utf8(self.label.as_bytes()).unwrap_or_default()
+        std::str::from_utf8(self.label.all()).unwrap_or_default()
     }
 
     /// Minimum and maximum number of directories between the top and a file.

@@ -12,20 +12,25 @@ use super::{
 /// Maximum length of a path, bytes: digits of all levels, labels, separators, and the file.
 pub const PATH_BYTES_MAX: usize = NAME_BYTES_MAX + LEVELS_MAX * (LABEL_BYTES_MAX + 1) + NAME_BYTES_MAX;
 
-/// Buffer for a path.
+/// Buffer of a fixed size.
 #[derive(Clone)]
-pub struct PathBuffer {
-    bytes: [u8; PATH_BYTES_MAX],
+pub struct Buffer<const BYTES: usize> {
+    bytes: [u8; BYTES],
 }
 
-impl PathBuffer {
+/// Buffer for a path.
+pub type PathBuffer = Buffer<PATH_BYTES_MAX>;
+/// Buffer for a name.
+pub type NameBuffer = Buffer<NAME_BYTES_MAX>;
+
+impl<const BYTES: usize> Buffer<BYTES> {
     /// Creates an empty buffer.
     pub fn new() -> Self {
-        Self { bytes: [0; PATH_BYTES_MAX] }
+        Self { bytes: [0; BYTES] }
     }
 }
 
-impl Default for PathBuffer {
+impl<const BYTES: usize> Default for Buffer<BYTES> {
     fn default() -> Self {
         Self::new()
     }
@@ -113,7 +118,8 @@ impl Placer {
 
     /// Checks all levels, but writes only the levels of this depth; returns the file's name.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
-        let Layout { source, label, trimmed, .. } = self.layout;
+        let Layout { source, trimmed, .. } = self.layout;
+        let label = self.layout.label.all();
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
         let spare = usize::from(trimmed || source == Source::NextToLast);
         let least = widths.clone().sum::<usize>() + spare;
@@ -135,12 +141,12 @@ impl Placer {
                 (left, digits) = left.split_at(left.len() - width);
             }
             // With a label, a directory is never '.' or '..'. Windows has more rules.
-            if label.length == 0 {
+            if label.is_empty() {
                 check(digits)?;
             } else if cfg!(windows) {
-                check(&[label.as_bytes(), digits].concat())?;
+                check(&[label, digits].concat())?;
             }
-            path.push(label.as_bytes(), digits);
+            path.push(label, digits);
             if trimmed {
                 self.check_at(left, level + 1)?;
                 file = if level < self.depth { left } else { file };
@@ -160,7 +166,7 @@ impl Placer {
             let mut left = &digits[..];
             for width in self.layout.levels() {
                 let (digits, after) = left.split_at(usize::from(*width));
-                path.push(self.layout.label.as_bytes(), digits);
+                path.push(self.layout.label.all(), digits);
                 left = after;
             }
         }
@@ -212,7 +218,7 @@ impl Placer {
     }
 
     fn check_whole(&self, file: &[u8]) -> Result<(), Refused> {
-        (0..self.layout.levels.count).try_for_each(|depth| self.check_at(file, depth))
+        (0..self.layout.levels().len()).try_for_each(|depth| self.check_at(file, depth))
     }
 
     /// A name must be possible at the depth, and impossible for a directory next to the file. Ignores case,
@@ -223,7 +229,7 @@ impl Placer {
         }
         check(file)?;
         let Some(width) = self.layout.levels().get(depth) else { return Ok(()) };
-        let label = self.layout.label.as_bytes();
+        let label = self.layout.label.all();
         let labelled = file.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label));
         let like = labelled && file.len() == label.len() + usize::from(*width);
         if like { Err(Refused::LikeDirectory) } else { Ok(()) }
@@ -268,25 +274,6 @@ fn upper_hex(number: u32, digits: &mut [u8; 4]) -> &[u8] {
     &digits[zeros.min(2)..]
 }
 
-/// Buffer for a name.
-#[derive(Clone)]
-pub struct NameBuffer {
-    bytes: [u8; NAME_BYTES_MAX],
-}
-
-impl NameBuffer {
-    /// Creates an empty buffer.
-    pub fn new() -> Self {
-        Self { bytes: [0; NAME_BYTES_MAX] }
-    }
-}
-
-impl Default for NameBuffer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Layout {
     /// Returns the name that has this path, at any depth of the layout; `None` if no name has.
     ///
@@ -321,7 +308,7 @@ impl Layout {
         };
         if self.source == Source::Decimal || self.trimmed {
             for directory in components {
-                append(directory.strip_prefix(self.label.as_bytes())?)?;
+                append(directory.strip_prefix(self.label.all())?)?;
             }
         }
         append(file)?;

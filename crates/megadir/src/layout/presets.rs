@@ -1,6 +1,6 @@
 //! Layouts of known programs, each taken from the program's source.
 
-use super::{Growth, Label, Layout, Source};
+use super::{Few, Growth, Layout, Source};
 
 /// Layout of a known program.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub static PRESETS: &[Preset] = &[
         name: "ceph-filestore",
         layout: Layout {
             growth: Some(Growth { from_levels: 0, under_files: 321 }),
-            label: Label::new("DIR_"),
+            label: Few::new(b"DIR_", 0),
             ..Layout::fixed(Source::Suffix, &[1, 1, 1, 1, 1, 1, 1, 1])
         },
         about: "objects of Ceph's FileStore. Ceph takes the digits from the end of the hash inside the file's name and splits each \

@@ -180,7 +180,7 @@ fn parse_options<'a>(
                 there
             }
             ("label", Some(value)) => {
-                let there = layout.label.length > 0;
+                let there = !layout.label().is_empty();
                 layout = layout.labelled(value).map_err(|error| error.at(piece))?;
                 there
             }
@@ -229,7 +229,7 @@ impl fmt::Display for Layout {
         if let Some(Growth { from_levels, under_files }) = self.growth {
             write!(f, "+from={from_levels}+under={under_files}")?;
         }
-        if self.label.length > 0 {
+        if !self.label().is_empty() {
             write!(f, "+label={}", self.label())?;
         }
         Ok(())

@@ -1,6 +1,5 @@
-//! Remedies for a limit; none may cause damage. Never `e2fsck -D`: before e2fsprogs 1.47.3 it can damage
-//! directories with many extents, and a packed index refuses entries sooner. Never a command that creates a
-//! file system.
+//! Remedies for a limit; none may cause damage. Never `e2fsck -D`: before e2fsprogs 1.47.3 it can damage directories with many
+//! extents, and a packed index refuses entries sooner. Never a command that creates a file system.
 
 use std::path::{Path, PathBuf};
 
@@ -89,30 +88,22 @@ pub(super) fn max_dir_size(facts: &Facts) -> Cure {
 }
 
 pub(super) fn inodes(facts: &Facts) -> Vec<Cure> {
-    match facts.file_system {
-        FileSystem::Tmpfs => vec![tmpfs_inodes(facts)],
-        FileSystem::Xfs => vec![fixed_inodes(), xfs_inodes(facts)],
-        _ => vec![fixed_inodes()],
+    if facts.file_system == FileSystem::Tmpfs {
+        let doubled = facts.space.inodes.saturating_mul(2);
+        let command = format!("mount -o remount,nr_inodes={doubled} {}", point(facts));
+        return vec![Cure::with("allow more inodes", command)];
     }
-}
-
-fn tmpfs_inodes(facts: &Facts) -> Cure {
-    let doubled = facts.space.inodes.saturating_mul(2);
-    Cure::with("allow more inodes", format!("mount -o remount,nr_inodes={doubled} {}", point(facts)))
-}
-
-fn xfs_inodes(facts: &Facts) -> Cure {
-    Cure::with(
-        "if space is left, allow inodes a larger share of it (xfs_info shows imaxpct, 5 to 25 by default)",
-        format!("xfs_growfs -m 50 {}", point(facts)),
-    )
-}
-
-fn fixed_inodes() -> Cure {
-    Cure::new(
+    let mut cures = vec![Cure::new(
         "remove unneeded files, grow the file system (which adds inodes), or move to one with more inodes (ext4 created \
          with -N) or without a fixed number (XFS, btrfs)",
-    )
+    )];
+    if facts.file_system == FileSystem::Xfs {
+        cures.push(Cure::with(
+            "if space is left, allow inodes a larger share of it (xfs_info shows imaxpct, 5 to 25 by default)",
+            format!("xfs_growfs -m 50 {}", point(facts)),
+        ));
+    }
+    cures
 }
 
 pub(super) fn blocks() -> Cure {

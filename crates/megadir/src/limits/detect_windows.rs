@@ -5,12 +5,11 @@ use std::os::windows::io::AsHandle;
 use megadir_sys::windows::{facts as sys, volume};
 
 use super::answer::Asked;
-use super::basis::{Fact, Known, Span};
-use super::facts::{Contents, Details, Facts, Space};
-use super::sample::{Sample, counted, of_size};
+use super::basis::Known;
+use super::facts::{Facts, Space};
+use super::sample::{Sample, counted, facts};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
-use crate::file_system::FileSystem;
 
 const COUNTED_MAX: u64 = 10_000;
 const NAME_UNITS_MAX: u64 = 255;
@@ -19,34 +18,18 @@ pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let failed = |error| Error::io("stat", directory.path(), error);
     let status = sys::of_open(directory.as_handle()).map_err(failed)?;
     let space = space(volume::size(directory.as_handle()).map_err(failed)?);
-    let file_system = directory.file_system();
     let entries = counted(directory, if asked.count { u64::MAX } else { COUNTED_MAX })?;
     let sample = match asked.like {
         Some(like) => Sample::of(like, Known::Given, &space)?,
         None => Sample::of(directory, Known::Measured, &space)?,
     };
     Ok(Facts {
-        path: directory.path().to_owned(),
-        file_system,
-        seen_as: None,
-        is_upper_layer: false,
-        details: Details::None,
         directory_bytes: status.size_bytes,
         links: status.links.into(),
         inode: status.index,
-        entries: entries.map(|entries| Fact::new(Span::exact(entries), Known::Measured, "counted")),
-        names: match asked.names {
-            Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
-            None => sample.names,
-        },
-        directory_share: sample.directory_share,
-        contents: asked
-            .contents_bytes
-            .map_or(sample.contents, |bytes| given_contents(bytes, file_system, &space)),
+        entries,
         // Free space already accounts for quotas.
-        quotas: Vec::new(),
-        space,
-        mount: None,
+        ..facts(directory, asked, sample, space)
     })
 }
 
@@ -58,18 +41,9 @@ fn space(told: volume::Size) -> Space {
         blocks: clusters(told.clusters),
         blocks_free: clusters(told.free),
         blocks_available: clusters(told.free_to_caller),
-        inodes: 0,
-        inodes_free: 0,
         name_bytes_max: NAME_UNITS_MAX,
-        inline_bytes_max: 0,
-        packed_bytes_max: 0,
+        ..Space::default()
     }
-}
-
-fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Contents> {
-    let mean_bytes = of_size(bytes, file_system, space) as f64;
-    let how = format!("contents of {bytes} bytes, as requested");
-    Fact::new(Contents::exact(mean_bytes), Known::Given, how)
 }
 
 #[cfg(test)]

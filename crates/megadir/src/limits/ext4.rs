@@ -16,10 +16,9 @@
 //! rule, and checked on Linux 6.18 against 53 fills in 23 configurations (mean error 1.3 %, worst 3.1 %,
 //! single fills up to 10 %) and 70 fills of mixes (means within 3 %, single fills -10 to +12 %).
 //!
-//! **Names that come and go** make the index grow without end: leaves are never merged, and only names with a
-//! nearby hash reuse space. The growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB
-//! blocks (4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25). With `large_dir` the index has three levels:
-//! 0.52 to 0.61 times P N² L in fills.
+//! **Names that come and go** make the index grow without end: leaves are never merged, and only names with a nearby hash reuse
+//! space. The growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB blocks (4.0, 2.69, 2.03 and 1.68 for L
+//! = 3, 7, 14 and 25). With `large_dir` the index has three levels: 0.52 to 0.61 times P N² L in fills.
 
 mod traps;
 
@@ -34,8 +33,7 @@ use crate::file_system::FileSystem;
 /// No fill ended below this share of the formula ...
 pub(crate) const LOW: f64 = 0.85;
 pub(crate) const HIGH: f64 = 1.15;
-/// The legacy hash crowds similar names: sequential names ended at 1.1 to 1.3 times the formula, others may
-/// end earlier.
+/// The legacy hash crowds similar names: sequential names ended at 1.1 to 1.3 times the formula, others may end earlier.
 const LEGACY: (f64, f64) = (0.5, 1.4);
 /// Planned share if entries stay: a margin below [`LOW`].
 const GROWING: f64 = 0.75;

@@ -206,7 +206,6 @@ impl Mount {
 }
 
 impl Facts {
-    /// Maximum size of a directory by ext4's mount option, if it is set.
     pub(crate) fn max_dir_size_kib(&self) -> Option<u64> {
         self.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)
     }

@@ -58,13 +58,11 @@ use crate::file_system::FileSystem;
 ///
 /// ```
 /// use megadir::limits::{Asked, limits};
-/// # fn main() -> megadir::Result<()> {
 /// let limits = limits(&megadir::Dir::open(".")?, &Asked::MORE_OF_THE_SAME)?;
 /// if let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) {
 ///     println!("about {} more entries, then {limit} run out", more.likely);
 /// }
-/// # Ok(())
-/// # }
+/// # Ok::<(), megadir::Error>(())
 /// ```
 ///
 /// Errors: the directory cannot be opened or read, or its volume cannot be queried (Windows); write permission is not
@@ -74,9 +72,7 @@ pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))
 }
 
-/// Reads the facts about a directory.
-///
-/// Errors: as [`limits`].
+/// Reads the facts about a directory. Errors: as [`limits`].
 #[cfg(any(target_os = "linux", windows))]
 pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mut facts = detect::visible(directory, asked)?;

@@ -83,17 +83,21 @@ pub enum Limit {
 impl Limit {
     /// Name in machine-readable output.
     pub fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::DirectoryIndex => "directory-index",
-            Self::DirectorySize => "directory-size",
-            Self::Numbers => "numbers",
-            Self::MountOption => "mount-option",
-            Self::LinkCount => "link-count",
-            Self::Inodes => "inodes",
-            Self::Blocks => "blocks",
-            Self::Quota(_) => "quota",
-            Self::NameCollision => "name-collision",
-            Self::Unknown => "unknown",
+            Self::DirectoryIndex => ("directory-index", "directory index"),
+            Self::DirectorySize => ("directory-size", "directory size"),
+            Self::Numbers => ("numbers", "numbers for entries"),
+            Self::MountOption => ("mount-option", "max_dir_size_kb"),
+            Self::LinkCount => ("link-count", "link count"),
+            Self::Inodes => ("inodes", "inodes"),
+            Self::Blocks => ("blocks", "blocks"),
+            Self::Quota(_) => ("quota", "quota"),
+            Self::NameCollision => ("name-collision", "names of one hash"),
+            Self::Unknown => ("unknown", "something unknown"),
         }
     }
 }
@@ -102,16 +106,8 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DirectoryIndex => f.write_str("directory index"),
-            Self::DirectorySize => f.write_str("directory size"),
-            Self::Numbers => f.write_str("numbers for entries"),
-            Self::MountOption => f.write_str("max_dir_size_kb"),
-            Self::LinkCount => f.write_str("link count"),
-            Self::Inodes => f.write_str("inodes"),
-            Self::Blocks => f.write_str("blocks"),
             Self::Quota(of) => write!(f, "quota of {of}"),
-            Self::NameCollision => f.write_str("names of one hash"),
-            Self::Unknown => f.write_str("something unknown"),
+            other => f.write_str(other.words().1),
         }
     }
 }

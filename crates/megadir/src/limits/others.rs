@@ -11,8 +11,7 @@ pub(super) static NTFS: Model = Model {
     file_system: FileSystem::Ntfs,
     about: "2^32 - 1 files per volume, in any directories; documented, not tested",
     judge: |facts, _churn| {
-        // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
-        // another.
+        // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take another.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
         numbered(facts, u64::from(u32::MAX), "2^32 - 1 files per volume, documented", entry_bytes)
     },
@@ -70,29 +69,26 @@ const ITEMS_BYTES: f64 = 345.0;
 /// images with names of 32 bytes took 466 to 473 bytes per entry.
 const FILLED: f64 = 0.94;
 
-/// Space of an entry without its contents, bytes.
 pub(super) fn btrfs_entry_bytes(facts: &Facts) -> f64 {
     (ITEMS_BYTES + 3.0 * facts.names.value.mean()) / FILLED
 }
 
 fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Judgement {
-    let basis = Basis::new(Known::Assumed, how);
     let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
     let used = now.likely as f64 / all as f64;
-    let ceiling =
-        Ceiling { limit: Limit::Numbers, more: Span::exact(all).less(now), used, basis: basis.clone() };
-    Judgement {
-        ceilings: vec![ceiling],
-        capacity: Some(Fact { value: Span::exact(all), basis }),
-        entry_bytes,
-        ..Judgement::default()
-    }
+    let judgement = limited(Limit::Numbers, Span::exact(all), now, used, Basis::new(Known::Assumed, how));
+    Judgement { entry_bytes, ..judgement }
+}
+
+fn limited(limit: Limit, all: Span, now: Span, used: f64, basis: Basis) -> Judgement {
+    let ceiling = Ceiling { limit, more: all.less(now), used, basis: basis.clone() };
+    let capacity = Some(Fact { value: all, basis });
+    Judgement { ceilings: vec![ceiling], capacity, ..Judgement::default() }
 }
 
 /// `XFS_DIR2_SPACE_SIZE`.
 const XFS_DATA_BYTES_MAX: u64 = 32 << 30;
-/// `struct xfs_dir3_data_hdr`.
-const XFS_HEADER_BYTES: f64 = 64.0;
+const XFS_HEADER_BYTES: f64 = 64.0; // struct xfs_dir3_data_hdr
 /// Default of mkfs.xfs.
 const XFS_INODE_BYTES: f64 = 512.0;
 /// Hash and address.
@@ -117,7 +113,6 @@ fn xfs(facts: &Facts) -> Judgement {
     let fitting = names.fitting(block_bytes - XFS_HEADER_BYTES, xfs_entry_bytes).max(1.0);
     let entries = fitting * XFS_DATA_BYTES_MAX as f64 / block_bytes;
     let basis = |how| Basis::of(&[&block.basis, &facts.names.basis], how);
-    let packed = basis("32 GiB of entries, packed as measured");
     let all = Span::rounded(entries, 0.95 * entries, 1.05 * entries);
     let gauge = Gauge {
         bytes: facts.directory_bytes,
@@ -125,26 +120,16 @@ fn xfs(facts: &Facts) -> Judgement {
         basis: basis("32 GiB, from the format"),
     };
     let now = facts.entries.as_ref().map_or(Span::exact((entries * gauge.used()) as u64), |now| now.value);
-    let ceiling = Ceiling {
-        limit: Limit::DirectorySize,
-        more: all.less(now),
-        used: gauge.used(),
-        basis: packed.clone(),
-    };
-    Judgement {
-        ceilings: vec![ceiling],
-        capacity: Some(Fact { value: all, basis: packed }),
-        gauge: Some(gauge),
-        entry_bytes: names.mean_of(xfs_entry_bytes) + XFS_LEAF_BYTES * 1.5 + XFS_INODE_BYTES,
-        ..Judgement::default()
-    }
+    let packed = basis("32 GiB of entries, packed as measured");
+    let judgement = limited(Limit::DirectorySize, all, now, gauge.used(), packed);
+    let entry_bytes = names.mean_of(xfs_entry_bytes) + XFS_LEAF_BYTES * 1.5 + XFS_INODE_BYTES;
+    Judgement { gauge: Some(gauge), entry_bytes, ..judgement }
 }
 
 const FAT_RECORD_BYTES: u64 = 32;
 const FAT_DOTS: u64 = 2;
 const FAT32_CLUSTERS_MIN: u64 = 65_525;
-/// `MSDOS_ROOT_INO`.
-const FAT_ROOT_INODE: u64 = 1;
+const FAT_ROOT_INODE: u64 = 1; // MSDOS_ROOT_INO
 const FAT16_ROOT_RECORDS: u64 = 512;
 
 /// A directory is a file of 32-byte records: 2 MiB below the root (`FAT_MAX_DIR_SIZE`), one record plus one for each 13
@@ -158,7 +143,8 @@ pub(super) static FAT: Model = Model {
             true => (FAT16_ROOT_RECORDS, "usually 512 records in a root directory of FAT16"),
             false => ((2 << 20) / FAT_RECORD_BYTES - FAT_DOTS, "2 MiB of records of 32 bytes"),
         };
-        records(facts, most, how, fat_records)
+        // Each byte counts as a character, to be safe.
+        records(facts, most, how, |name_bytes| 1.0 + f64::from(name_bytes.div_ceil(13)))
     },
 };
 
@@ -167,18 +153,10 @@ pub(super) static EXFAT: Model = Model {
     file_system: FileSystem::ExFat,
     about: "8 388 608 records of 32 bytes in a directory, from the kernel's source; not tested",
     judge: |facts, _churn| {
-        records(facts, (256 << 20) / FAT_RECORD_BYTES, "256 MiB of records of 32 bytes", exfat_records)
+        let of = |name_bytes: u16| 2.0 + f64::from(name_bytes.div_ceil(15));
+        records(facts, (256 << 20) / FAT_RECORD_BYTES, "256 MiB of records of 32 bytes", of)
     },
 };
-
-/// Each byte counts as a character, to be safe.
-fn fat_records(name_bytes: u16) -> f64 {
-    1.0 + f64::from(name_bytes.div_ceil(13))
-}
-
-fn exfat_records(name_bytes: u16) -> f64 {
-    2.0 + f64::from(name_bytes.div_ceil(15))
-}
 
 fn records(facts: &Facts, records: u64, how: &'static str, of: fn(u16) -> f64) -> Judgement {
     let names = &facts.names.value;
@@ -190,13 +168,10 @@ fn records(facts: &Facts, records: u64, how: &'static str, of: fn(u16) -> f64) -
     let guessed = || Span::exact((gauge.used().min(1.0) * all.likely as f64) as u64);
     let now = facts.entries.as_ref().map_or_else(guessed, |now| now.value);
     let used = now.likely as f64 / all.likely.max(1) as f64;
-    let ceiling = Ceiling { limit: Limit::DirectorySize, more: all.less(now), used, basis: basis.clone() };
     Judgement {
-        ceilings: vec![ceiling],
-        capacity: Some(Fact { value: all, basis }),
         gauge: Some(gauge),
         entry_bytes: entry_records * FAT_RECORD_BYTES as f64,
-        ..Judgement::default()
+        ..limited(Limit::DirectorySize, all, now, used, basis)
     }
 }
 

@@ -152,7 +152,6 @@ fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {
     inodes.into_iter().chain(bytes).collect()
 }
 
-/// Name of the trap of an exhausted limit.
 pub(super) fn trap_of(limit: Limit) -> Option<&'static str> {
     match limit {
         Limit::Inodes => Some(INODES),

@@ -1,16 +1,13 @@
 //! A sample of a directory's entries: name lengths, share of directories, content sizes.
 
-use super::basis::{Fact, Known};
-use super::facts::{Contents, Space};
+use super::answer::Asked;
+use super::basis::{Fact, Known, Span};
+use super::facts::{Contents, Details, Facts, Space};
 use super::name_lengths::{NAME_BYTES_MAX, NameLengths};
 use crate::dir::Dir;
 use crate::error::Result;
+use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-
-#[cfg(target_os = "linux")]
-pub(super) use self::system::allocated;
-#[cfg(windows)]
-pub(super) use self::system::of_size;
 
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
@@ -54,8 +51,8 @@ impl Sampled {
     }
 }
 
-/// Number of entries; `None` if there are more than `most`.
-pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
+/// `None` if there are more than `most`.
+pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<Fact<Span>>> {
     let options = crate::ReadOptions::serial(256 << 10);
     let mut reader = crate::backend(system::BACKEND)?.open(directory, &options)?;
     let mut entries = 0;
@@ -65,7 +62,45 @@ pub(super) fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
             return Ok(None);
         }
     }
-    Ok(Some(entries))
+    Ok(Some(Fact::new(Span::exact(entries), Known::Measured, "counted")))
+}
+
+/// With what the sample and the caller tell; the rest is empty.
+pub(super) fn facts(directory: &Dir, asked: &Asked<'_>, sample: Sample, space: Space) -> Facts {
+    let file_system = directory.file_system();
+    let given = |bytes| given_contents(bytes, file_system, &space);
+    Facts {
+        path: directory.path().to_owned(),
+        file_system,
+        seen_as: None,
+        is_upper_layer: false,
+        details: Details::None,
+        directory_bytes: 0,
+        links: 0,
+        inode: 0,
+        entries: None,
+        names: match asked.names {
+            Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
+            None => sample.names,
+        },
+        directory_share: sample.directory_share,
+        contents: asked.contents_bytes.map_or(sample.contents, given),
+        quotas: Vec::new(),
+        space,
+        mount: None,
+    }
+}
+
+/// May fit in an ext4 inode of 256 bytes.
+const INLINE_BYTES_POSSIBLE: u64 = 160;
+
+fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Contents> {
+    let mut contents = Contents::exact(system::allocated(bytes, file_system, space) as f64);
+    // Between the two sizes it depends on the inode's size and extended attributes.
+    if space.inline_bytes_max > 0 && bytes <= INLINE_BYTES_POSSIBLE && contents.mean_bytes > 0.0 {
+        contents.low_bytes = 0.0;
+    }
+    Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as requested"))
 }
 
 impl Sample {
@@ -193,7 +228,7 @@ mod system {
     const STAT_BLOCK_BYTES: u64 = 512;
 
     /// 0 if the contents fit in the inode.
-    pub(in crate::limits) fn allocated(bytes: u64, space: &Space) -> u64 {
+    pub(super) fn allocated(bytes: u64, _file_system: FileSystem, space: &Space) -> u64 {
         match bytes {
             _ if bytes <= space.inline_bytes_max => 0,
             _ if bytes <= space.packed_bytes_max => bytes,
@@ -201,8 +236,7 @@ mod system {
         }
     }
 
-    /// Its blocks are those that it will have when it is written back, so a file without any is sparse or
-    /// stored in its inode.
+    /// Its blocks are those that it will have when it is written back, so a file without any is sparse or stored in its inode.
     fn counts_unwritten(file_system: FileSystem) -> bool {
         use FileSystem::{Btrfs, Ext4, Tmpfs, Xfs};
         matches!(file_system, Ext4 | Xfs | Btrfs | Tmpfs)
@@ -218,7 +252,7 @@ mod system {
         let bytes = match status.stx_blocks {
             // Elsewhere a file that is not yet written back may have a size but no blocks.
             0 if kind.is_file() && !counts_unwritten(directory.file_system()) => {
-                allocated(status.stx_size, space)
+                allocated(status.stx_size, directory.file_system(), space)
             }
             _ if kind.is_file() && status.stx_size <= space.packed_bytes_max => status.stx_size,
             blocks => blocks * STAT_BLOCK_BYTES,
@@ -245,21 +279,19 @@ mod system {
     /// NTFS stores smaller contents in the file's own 1 KiB record.
     const RESIDENT_BYTES_MAX: u64 = 600;
 
-    /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be
-    /// opened.
+    /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be opened.
     pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
         let entry = directory.open_entry(name, Purpose::Ask).ok()?;
         let told = facts::of_open(entry.as_handle()).ok()?;
-        let found = Found { attributes: told.attributes, reparse_tag: told.reparse_tag, ..Found::default() };
-        let bytes = match found.kind() {
-            FileType::File => of_size(told.size_bytes, directory.file_system(), space),
+        let bytes = match Found::kind_of((told.attributes, told.reparse_tag)) {
+            FileType::File => allocated(told.size_bytes, directory.file_system(), space),
             // A directory's first entries are stored in its record; links have no contents.
             _ => 0,
         };
         Some(bytes as f64 / f64::from(told.links.max(1)))
     }
 
-    pub(in crate::limits) fn of_size(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
+    pub(super) fn allocated(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
         match file_system {
             FileSystem::Ntfs if bytes <= RESIDENT_BYTES_MAX => 0,
             _ => bytes.next_multiple_of(space.unit_bytes.max(1)),

@@ -35,16 +35,7 @@ pub struct Stated {
 }
 
 /// File systems whose limits a model knows without seeing them.
-const NAMES: [(&str, FileSystem); 8] = [
-    ("ext4", FileSystem::Ext4),
-    ("xfs", FileSystem::Xfs),
-    ("btrfs", FileSystem::Btrfs),
-    ("tmpfs", FileSystem::Tmpfs),
-    ("vfat", FileSystem::Fat),
-    ("exfat", FileSystem::ExFat),
-    ("ntfs", FileSystem::Ntfs),
-    ("zfs", FileSystem::Zfs),
-];
+const NAMES: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "vfat", "exfat", "ntfs", "zfs"];
 
 const FEATURES: [&str; 6] = ["dir_index", "large_dir", "metadata_csum", "dir_nlink", "casefold", "encrypt"];
 
@@ -63,11 +54,10 @@ impl FromStr for Stated {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        let known = NAMES.iter().find(|(known, _)| *known == name);
-        let Some((_, file_system)) = known else {
-            let names = NAMES.iter().map(|(name, _)| *name);
-            return Err(format!("unknown file system '{name}': {}", choices(name, names)));
-        };
+        if !NAMES.contains(&name) {
+            return Err(format!("unknown file system '{name}': {}", choices(name, NAMES)));
+        }
+        let file_system = FileSystem::from_name(name);
         let mut ext4 = Ext4 {
             features: Fact::new(Ext4Features::USUAL, Known::Given, HOW),
             indexed: None,
@@ -94,7 +84,7 @@ impl FromStr for Stated {
             let of = &mut ext4.features.value;
             match plain.split_once('=') {
                 Some(("block", size)) if has_blocks && is_set => {
-                    block_bytes = block(size, if *file_system == FileSystem::Ext4 { 1024 } else { 512 })?;
+                    block_bytes = block(size, if file_system == FileSystem::Ext4 { 1024 } else { 512 })?;
                 }
                 None if features.contains(&plain) => match plain {
                     "dir_index" => of.dir_index = is_set,
@@ -119,7 +109,7 @@ impl FromStr for Stated {
             FileSystem::Btrfs => Details::Btrfs(None),
             _ => Details::None,
         };
-        Ok(Self { file_system: *file_system, details, block_bytes: has_blocks.then_some(block_bytes) })
+        Ok(Self { file_system, details, block_bytes: has_blocks.then_some(block_bytes) })
     }
 }
 

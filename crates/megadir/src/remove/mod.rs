@@ -9,31 +9,25 @@
 //!
 //! * Every entry is reached by a single name relative to an open directory, and no symbolic link is followed,
 //!   whatever other processes rename. `..` is used only if it leads back to the expected directory.
-//! * File systems mounted below (bind mounts included) are not entered unless [`RemoveOptions::cross_mounts`]
-//!   is set. btrfs subvolumes are removed like directories (Linux 4.18 and later, for users with the mount
-//!   option `user_subvol_rm_allowed`).
+//! * File systems mounted below (bind mounts included) are not entered unless [`RemoveOptions::cross_mounts`] is set. btrfs
+//!   subvolumes are removed like directories (Linux 4.18 and later, for users with the mount option `user_subvol_rm_allowed`).
 //! * One `unlinkat` per file. Only conditions on types, times, sizes and owners, [`RemoveOptions::dry_run`]
 //!   and unknown types cost a `statx` per entry, just before the removal.
-//! * One worker empties a directory, because the kernel locks it for each removal; workers share the
-//!   directories of a tree.
-//! * Memory is bounded for any tree except for about 300 bytes per level of depth; two descriptors are
-//!   enough.
+//! * One worker empties a directory, because the kernel locks it for each removal; workers share the directories of a tree.
+//! * Memory is bounded for any tree except for about 300 bytes per level of depth; two descriptors are enough.
 //! * A failure at one entry is reported and the removal continues. Directories above it count in
 //!   [`Counts::directories_kept`].
 //! * A removal may be cancelled or killed at any moment; run it again to continue.
 //!
 //! On Windows:
 //!
-//! * An entry is opened relative to its directory, checked, and removed by its handle. With POSIX semantics
-//!   (Windows 10 1607 and later, NTFS) the name is free at once, otherwise with the last handle; the engine
-//!   waits up to a second.
+//! * An entry is opened relative to its directory, checked, and removed by its handle. With POSIX semantics (Windows 10 1607
+//!   and later, NTFS) the name is free at once, otherwise with the last handle; the engine waits up to a second.
 //! * Read-only entries are removed too; if that still fails, the attribute is restored.
 //! * Reparse points (symbolic links, junctions, mount points, cloud folders) are removed themselves and never
 //!   entered, so [`RemoveOptions::cross_mounts`] is refused.
-//! * Parent directories stay open. A directory with too many subdirectories is read further through its own
-//!   handle.
-//! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a
-//!   failure.
+//! * Parent directories stay open. A directory with too many subdirectories is read further through its own handle.
+//! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure.
 //!
 //! [`policy`] has the order of removal. [`aside`] puts a directory aside first. [`target`] resolves the path
 //! of an entry and refuses protected ones.
@@ -81,13 +75,11 @@ pub const WORKERS_MAX: usize = 256;
 pub struct RemoveOptions<'a> {
     /// Threads that remove, including the caller's: 1 to [`WORKERS_MAX`].
     pub workers: usize,
-    /// Enter other file systems mounted below. Mount points themselves stay, as failures ("busy"). Refused on
-    /// Windows.
+    /// Enter other file systems mounted below. Mount points themselves stay, as failures ("busy"). Refused on Windows.
     pub cross_mounts: bool,
-    /// Selects the entries to remove; `None` for all. A directory is removed if it meets the conditions (by
-    /// its attributes before the removal) and is empty by then; others are entered too, except excluded ones.
-    /// With any condition, the directory named in the call stays. The path of an entry named in the call is
-    /// its name.
+    /// Selects the entries to remove; `None` for all. A directory is removed if it meets the conditions (by its attributes
+    /// before the removal) and is empty by then; others are entered too, except excluded ones. With any condition, the
+    /// directory named in the call stays. The path of an entry named in the call is its name.
     pub conditions: Option<&'a Conditions>,
     /// Only entries whose name, without path, this predicate accepts too.
     pub name: Option<NameCondition<'a>>,
@@ -97,15 +89,13 @@ pub struct RemoveOptions<'a> {
     pub keep_newest: Option<NonZeroUsize>,
     /// Remove nothing; count entries and their bytes. Errors of the system are not predicted.
     pub dry_run: bool,
-    /// Entry directly below the directory that stays, with everything in it. Names are compared byte by byte,
-    /// on Windows too.
+    /// Entry directly below the directory that stays, with everything in it. Names are compared byte by byte, on Windows too.
     pub keep: Option<&'a [u8]>,
     /// Most entries removed per second, by all removals with the same [`Progress`] together. Dry runs and
     /// entries that stay do not count. Conditions are checked after the wait.
     pub entries_per_second_max: Option<NonZeroU32>,
-    /// Pause when removing calls take longer than in the first minute: from 1.5 times their mean over a
-    /// second, pauses double, up to 63 times the time of the calls; below 1.2 times they shrink by a fifth
-    /// each second.
+    /// Pause when removing calls take longer than in the first minute: from 1.5 times their mean over a second, pauses double,
+    /// up to 63 times the time of the calls; below 1.2 times they shrink by a fifth each second.
     pub back_off: bool,
     /// Order of removal; `None` for the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,

@@ -1,5 +1,4 @@
-//! Removal order of a directory's entries and number of entries read ahead: a table, with the reason in each
-//! row.
+//! Removal order of a directory's entries and number of entries read ahead: a table, with the reason in each row.
 
 use crate::file_system::FileSystem;
 

@@ -39,8 +39,7 @@ impl Counts {
     }
 }
 
-/// Counts of a running removal, and the flag that cancels it. One value may serve several removals,
-/// also at the same time.
+/// Counts of a running removal, and the flag that cancels it. One value may serve several removals, also at the same time.
 #[derive(Debug, Default)]
 pub struct Progress {
     counts: Mutex<Counts>,
@@ -70,8 +69,7 @@ impl Progress {
         *lock(&self.counts)
     }
 
-    /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may
-    /// call it.
+    /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may call it.
     pub fn cancel(&self) {
         self.cancelled.0.store(true, Ordering::Relaxed);
     }

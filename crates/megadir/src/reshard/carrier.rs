@@ -7,7 +7,7 @@ use std::thread::{Builder, Scope};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::relink::{Done, Relinker, is_same, rename};
+use super::relink::{Done, Refusal, Relinker, is_same, rename};
 use super::window::{Group, Waiting};
 use super::{Progress, ReshardOptions};
 use crate::dir::Dir;
@@ -29,23 +29,12 @@ pub(super) enum Job {
     RemoveEmptied(Vec<(Arc<Dir>, Box<[u8]>)>),
 }
 
-/// A file that stays.
-pub(super) struct Refusal {
-    pub(super) source: Arc<Dir>,
-    pub(super) name: Box<[u8]>,
-    pub(super) error: Errno,
-    /// The new path is a link to the same file.
-    pub(super) both: bool,
-}
-
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) moved: u64,
     pub(super) removed: u64,
-    /// Files whose target directory could not be opened.
     pub(super) unopened: u64,
     pub(super) refused: Vec<Refusal>,
-    /// The job is done.
     is_last: bool,
 }
 
@@ -128,12 +117,10 @@ impl<'a> Worker<'a> {
     fn add(&mut self, done: Done) {
         self.outcome.moved += done.moved;
         self.progress.more(done.moved);
-        let refusal = |(source, name, error)| Refusal { source, name, error, both: false };
-        self.outcome.refused.extend(done.refused.into_iter().map(refusal));
+        self.outcome.refused.extend(done.refused);
     }
 }
 
-/// Does one job while the next one is prepared.
 pub(super) enum Carrier<'a> {
     Thread {
         jobs: Sender<Job>,
@@ -171,7 +158,6 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Waits until the last job is done.
     pub(super) fn wait(&mut self, take: &mut dyn FnMut(Outcome)) {
         let Self::Thread { outcomes, is_busy, .. } = self else { return };
         while *is_busy && let Ok(outcome) = outcomes.recv() {

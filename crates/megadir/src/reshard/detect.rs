@@ -31,10 +31,8 @@ pub struct Detected {
     pub is_guess: bool,
 }
 
-/// Determines the layout of a tree from a sample, within milliseconds. Files that fit `besides` do not count:
-/// they were moved there.
-///
-/// Errors: the directory cannot be read.
+/// Determines the layout of a tree from a sample, within milliseconds. Files that fit `besides` do not count: they were moved
+/// there. Errors: the directory cannot be read.
 pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     let mut sample = Sample::default();
     sample.add(directory.again()?, &mut Vec::new(), 0)?;
@@ -136,9 +134,7 @@ pub struct Fit {
     pub failures: u64,
 }
 
-/// Compares the path of every file with a layout. `on_misfit` gets the relative paths of files and
-/// directories that do not fit.
-///
+/// Compares the path of every file with a layout. `on_misfit` gets the relative paths of files and directories that do not fit.
 /// Errors: the directory cannot be read. Failures below it are reported to `on_failure`.
 pub fn verify(
     directory: &Dir,

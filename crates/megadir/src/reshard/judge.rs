@@ -55,7 +55,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// `name` is the last component of `path`.
     pub(super) fn look(
         &mut self,
         level: usize,
@@ -80,10 +79,10 @@ impl<'a> Judge<'a> {
             counts.excluded += 1;
             return None;
         }
-        match self.route.of(path, &mut self.names, &mut self.path) {
+        match self.route.place(path, &mut self.names, &mut self.path) {
             Place::Moves(placed) => return Some(placed),
             Place::Here => self.in_place += 1,
-            Place::Refused(_) => counts.unplaced += 1,
+            Place::Refused => counts.unplaced += 1,
             Place::Foreign => counts.foreign += 1,
         }
         None

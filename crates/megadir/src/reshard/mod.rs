@@ -13,12 +13,12 @@
 //! * Directories of the new layout are made, with the owner, mode, ACLs and project of the directory, and
 //!   emptied directories of the old layout are removed. Nothing else changes.
 //! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path
-//!   shows if it was moved; pairs of layouts without this property are [refused](Route::new).
+//!   shows if it was moved; pairs of layouts without this property are refused: both put files on the same level,
+//!   and one of them shortens names.
 //! * Memory is bounded by twice [`ReshardOptions::window_bytes`], 8 bytes a file of a window and one buffer per level.
 //!
-//! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths
-//! for a moment, and after a kill until the next such run. If a program replaces a file in between, its new
-//! file is unlinked.
+//! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths for a moment, and after a kill
+//! until the next such run. If a program replaces a file in between, its new file is unlinked.
 
 mod carrier;
 mod detect;
@@ -39,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use self::mover::Mover;
+use self::route::Route;
 use self::targets::Targets;
 use crate::conditions::Globs;
 use crate::dir::Dir;
@@ -48,7 +49,6 @@ use crate::layout::Layout;
 pub use self::detect::{Detected, Fit, detect, verify};
 pub use self::judge::Counts;
 pub use self::renew::{complete as complete_renewal, renew};
-pub use self::route::{Route, Way};
 pub use self::survey::{Survey, survey};
 
 /// About 200 000 files with names of 32 bytes.
@@ -97,12 +97,10 @@ impl<'a> ReshardOptions<'a> {
 
 /// Moves the files of a directory to the places of another layout.
 ///
-/// Files that appear meanwhile may or may not be moved. Symbolic links, devices and other entries stay,
-/// because a relative link would lead elsewhere.
-///
-/// Errors: [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`]
-/// if another process holds the directory's lock (flock), or the file system cannot rename without replacing;
-/// if the directory cannot be read. They have the counts of the files that were moved before. Other failures are
+/// Files that appear meanwhile may or may not be moved. Symbolic links, devices and other entries stay, because a relative link
+/// would lead elsewhere. Errors: [`ErrorKind::BadOption`] for layouts between which a path is ambiguous;
+/// [`ErrorKind::Unavailable`] if another process holds the directory's lock (flock), or the file system cannot rename without
+/// replacing; if the directory cannot be read. They have the counts of the files that were moved before. Other failures are
 /// reported to [`ReshardOptions::on_failure`].
 ///
 /// ```
@@ -121,15 +119,14 @@ pub fn reshard(
     options: &ReshardOptions<'_>,
     progress: &Progress,
 ) -> std::result::Result<Counts, Stopped> {
-    // A walk that counts, for the depth, fails where the moving walk does, and in directories that only the new
-    // layout has.
+    // A walk that counts, for the depth, fails where the moving walk does, and in directories that only the new layout has.
     let failed = RefCell::new(HashSet::new());
     let on_failure = |failure: Error| {
         if failed.borrow_mut().insert(failure.path().to_owned()) {
             (options.on_failure)(failure);
         }
     };
-    let way = way(directory, &ReshardOptions { on_failure: &on_failure, ..*options }, progress)?;
+    let files = count_files(directory, &ReshardOptions { on_failure: &on_failure, ..*options }, progress)?;
     let on_failure = |failure: Error| {
         if !failed.borrow_mut().remove(failure.path()) {
             (options.on_failure)(failure);
@@ -147,8 +144,7 @@ pub fn reshard(
         }
         None => Arc::clone(&top),
     };
-    let route = Route::new(&options.from, &way)
-        .map_err(|reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason))?;
+    let route = Route::of(directory, options, files)?;
     let (targets, except) = (Targets::new(to)?, options.into.map(Dir::id).transpose()?);
     let mut done = std::thread::scope(|scope| {
         let mut mover = Mover::new(scope, route, targets, options, progress);
@@ -187,20 +183,16 @@ impl std::error::Error for Stopped {
     }
 }
 
-fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Way> {
+fn count_files(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<u64> {
     if options.to.growth().is_none() {
-        return Ok(match options.into {
-            Some(_) => Way::Elsewhere(options.to.at(0)),
-            None => Way::Inside(options.to.at(0)),
-        });
+        return Ok(0);
     }
     if options.into.is_some() {
         let reason = "the depth of the new layout depends on the number of files, which is only counted in place; \
                       name a layout without from= and under=";
         return Err(Error::new("reshard", directory.path(), ErrorKind::BadOption, reason));
     }
-    let files = survey::count_files(directory, options, u64::MAX, progress)?;
-    Ok(Way::Inside(options.to.at(files)))
+    survey::count_files(directory, options, u64::MAX, progress)
 }
 
 fn check_mount(from: &Dir, into: &Dir) -> Result<()> {

@@ -6,8 +6,9 @@ use std::thread::Scope;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::carrier::{Carrier, Job, Outcome, Refusal};
+use super::carrier::{Carrier, Job, Outcome};
 use super::judge::{Counts, Judge};
+use super::relink::Refusal;
 use super::route::Route;
 use super::targets::Targets;
 use super::tree::{At, Visit};

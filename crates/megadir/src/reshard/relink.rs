@@ -15,7 +15,6 @@ use crate::dir::Dir;
 
 /// Files that are passed to the other thread at once, unless the rate is limited.
 const BATCH: usize = 16;
-/// Batches that wait for it.
 const BATCHES_MAX: usize = 64;
 
 struct Linked {
@@ -25,11 +24,19 @@ struct Linked {
     made: Option<(Arc<Dir>, Box<[u8]>)>,
 }
 
+pub(super) struct Refusal {
+    pub(super) source: Arc<Dir>,
+    pub(super) name: Box<[u8]>,
+    pub(super) error: Errno,
+    /// The new path is a link to the same file.
+    pub(super) both: bool,
+}
+
 /// Number of files that have only the new path, and those that could not be unlinked.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) moved: u64,
-    pub(super) refused: Vec<(Arc<Dir>, Box<[u8]>, Errno)>,
+    pub(super) refused: Vec<Refusal>,
 }
 
 pub(super) struct Relinker {
@@ -38,7 +45,6 @@ pub(super) struct Relinker {
     batches: SyncSender<Vec<Linked>>,
     done: Receiver<Done>,
     pending: usize,
-    /// Files renamed where linking was refused.
     renamed: u64,
 }
 
@@ -131,7 +137,8 @@ fn unlink_all(batches: &Receiver<Vec<Linked>>, finished: &Sender<Done>) {
                     if let Some((target, name)) = &file.made {
                         let _ = unlink(target, name);
                     }
-                    done.refused.push((file.source, file.name, error));
+                    let Linked { source, name, .. } = file;
+                    done.refused.push(Refusal { source, name, error, both: false });
                 }
             }
         }

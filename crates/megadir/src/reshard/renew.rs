@@ -29,12 +29,10 @@ use crate::remove::aside::can_be_copied;
 const OTHER: &str = ".megadir-reshard-other";
 const DIRECTORIES_MAX: usize = 1 << 17;
 
-/// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs
-/// and other extended attributes. Paths through it always work, if meanwhile through symbolic links;
-/// processes that have the old directory open must open it again.
-///
-/// Errors: [`ErrorKind::Unavailable`] if it has any other entry, another process holds its lock (flock), the
-/// file system cannot exchange entries atomically, and for btrfs subvolumes and encrypted directories;
+/// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs and other
+/// extended attributes. Paths through it always work, if meanwhile through symbolic links; processes that have the old
+/// directory open must open it again. Errors: [`ErrorKind::Unavailable`] if it has any other entry, another process holds its
+/// lock (flock), the file system cannot exchange entries atomically, and for btrfs subvolumes and encrypted directories;
 /// [`ErrorKind::MountPoint`]; an error of copying the metadata. Before the exchange, an error leaves the
 /// directory unchanged; later, the same call continues.
 pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
@@ -51,9 +49,7 @@ pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
     place.finish(&new, &old).map(drop)
 }
 
-/// Completes or undoes a [`renew`] that was killed; `true` if it was completed.
-///
-/// Errors: as [`renew`].
+/// Completes or undoes a [`renew`] that was killed; `true` if it was completed. Errors: as [`renew`].
 pub fn complete(parent: &Dir, name: &[u8]) -> Result<bool> {
     let place = Place::new(parent, name)?;
     let now = place.open(name)?;

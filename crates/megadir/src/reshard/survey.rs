@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use super::judge::{Counts, Judge};
-use super::route::{Route, Way};
+use super::route::Route;
 use super::tree::{self, At, Visit};
 use super::{Progress, ReshardOptions};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file_type::FileType;
 
-/// 8 bytes each.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
 /// Counts of a run that changes nothing.
@@ -27,10 +26,8 @@ pub struct Survey {
     pub stay: Counts,
 }
 
-/// Counts the effects of a run. Ends early once more than `enough` files would be moved. For a new layout
-/// whose depth grows, `to_move` and `in_place` together decide the depth.
-///
-/// Errors: as [`reshard`](super::reshard), without the lock.
+/// Counts the effects of a run. Ends early once more than `enough` files would be moved. For a new layout whose depth grows,
+/// `to_move` and `in_place` together decide the depth. Errors: as [`reshard`](super::reshard), without the lock.
 pub fn survey(
     directory: &Dir,
     options: &ReshardOptions<'_>,
@@ -46,7 +43,6 @@ pub fn survey(
     count(directory, options, files, enough, progress)
 }
 
-/// Number of files that decides the depth of a new layout in the same directory.
 pub(super) fn count_files(
     directory: &Dir,
     options: &ReshardOptions<'_>,
@@ -57,7 +53,6 @@ pub(super) fn count_files(
     Ok(found.to_move + found.in_place)
 }
 
-/// Walks once, with the depth for `files` files.
 fn count(
     directory: &Dir,
     options: &ReshardOptions<'_>,
@@ -65,13 +60,9 @@ fn count(
     enough: u64,
     progress: &Progress,
 ) -> Result<Survey> {
-    let (into, placer) = (options.into, options.to.at(files));
-    let way = if into.is_some() { Way::Elsewhere(placer) } else { Way::Inside(placer) };
-    let route = Route::new(&options.from, &way)
-        .map_err(|reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason))?;
     let mut surveyor = Surveyor {
-        judge: Judge::new(route, options.exclude),
-        also_new: options.to.growth().is_some() && into.is_none(),
+        judge: Judge::new(Route::of(directory, options, files)?, options.exclude),
+        also_new: options.to.growth().is_some() && options.into.is_none(),
         to_move: 0,
         targets: HashSet::new(),
         hasher: RandomState::new(),
@@ -79,7 +70,7 @@ fn count(
         progress,
         on_failure: options.on_failure,
     };
-    tree::visit(directory, into.map(Dir::id).transpose()?, &mut surveyor)?;
+    tree::visit(directory, options.into.map(Dir::id).transpose()?, &mut surveyor)?;
     let Surveyor { judge, to_move, targets, .. } = surveyor;
     Ok(Survey {
         to_move,
@@ -103,7 +94,7 @@ struct Surveyor<'a> {
 impl Visit for Surveyor<'_> {
     fn enters(&self, level: usize, name: &[u8]) -> bool {
         self.judge.route.leads_to_files(level, name)
-            || self.also_new && self.judge.route.placer().layout().has_directory(level, name)
+            || self.also_new && self.judge.route.placer.layout().has_directory(level, name)
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {

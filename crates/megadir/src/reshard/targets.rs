@@ -13,7 +13,6 @@ use crate::likeness::make_alike;
 
 pub(super) struct Targets {
     top: Arc<Dir>,
-    /// The last path, from the top down.
     open: Vec<(Box<[u8]>, Arc<Dir>)>,
     /// `mkdir` alone makes a directory like the top.
     is_plain: bool,

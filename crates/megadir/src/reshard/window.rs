@@ -42,13 +42,11 @@ pub(super) struct Window {
     bytes: Vec<u8>,
 }
 
-/// Files of a window, by target directory.
 pub(super) struct Sorted {
     window: Arc<Window>,
     taken: usize,
 }
 
-/// Files for some of the target directories, by inode.
 pub(super) struct Group {
     window: Arc<Window>,
     order: Vec<u32>,

@@ -7,27 +7,17 @@ use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::Result;
-use crate::stat::{Examine, StatBackend};
+use crate::stat::{Examine, Plain};
 
-pub(crate) struct Fstatat;
+const LACKS: StatMask = StatMask::BORN.union(StatMask::MOUNT);
 
-impl StatBackend for Fstatat {
-    fn name(&self) -> &'static str {
-        "fstatat"
-    }
-
-    fn about(&self) -> &'static str {
-        "fstatat relative to the directory: all fields except birth time and mount, on any Unix"
-    }
-
-    fn lacks(&self) -> StatMask {
-        StatMask::BORN | StatMask::MOUNT
-    }
-
-    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(ByName { have: want.without(self.lacks()) }))
-    }
-}
+pub(super) static FSTATAT: Plain = Plain {
+    name: "fstatat",
+    about: "fstatat relative to the directory: all fields except birth time and mount, on any Unix",
+    lacks: LACKS,
+    is_listed: false,
+    start: |want| Box::new(ByName { have: want.without(LACKS) }),
+};
 
 struct ByName {
     have: StatMask,
@@ -52,7 +42,6 @@ impl ByName {
     fn attributes(&self, status: &rustix::fs::Stat) -> Attributes {
         Attributes {
             have: self.have,
-            error: 0,
             kind: Kind::from_raw_mode(status.st_mode).into(),
             mode: (status.st_mode & 0o7777) as u16,
             links: status.st_nlink as u64,
@@ -64,10 +53,9 @@ impl ByName {
             modified: Time { seconds: status.st_mtime as i64, nanoseconds: status.st_mtime_nsec as u32 },
             accessed: Time { seconds: status.st_atime as i64, nanoseconds: status.st_atime_nsec as u32 },
             changed: Time { seconds: status.st_ctime as i64, nanoseconds: status.st_ctime_nsec as u32 },
-            born: Time::EPOCH,
             device: (major(status.st_dev), minor(status.st_dev)),
-            mount: 0,
             special: (major(status.st_rdev), minor(status.st_rdev)),
+            ..Attributes::NOTHING
         }
     }
 }

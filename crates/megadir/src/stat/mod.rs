@@ -22,13 +22,13 @@ use crate::nearest::choices;
 
 /// The first is the reference of the conformance suite.
 pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
-    &std_metadata::StdMetadata,
+    &std_metadata::STD,
     #[cfg(target_os = "linux")]
     &statx::STATX,
     #[cfg(target_os = "linux")]
     &statx::STATX_FRESH,
     #[cfg(unix)]
-    &fstatat::Fstatat,
+    &fstatat::FSTATAT,
     #[cfg(target_os = "linux")]
     &bulk::XFS_BULKSTAT,
     #[cfg(target_os = "linux")]
@@ -36,11 +36,11 @@ pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     #[cfg(target_os = "linux")]
     &bulk::EXT4_DEVICE,
     #[cfg(windows)]
-    &listed::Listed,
+    &listed::LISTED,
     #[cfg(windows)]
-    &windows_each::AttributesEach,
+    &windows_each::ATTRIBUTES_EACH,
     #[cfg(windows)]
-    &windows_each::OpenEach,
+    &windows_each::OPEN_EACH,
 ];
 
 /// A way to read attributes of entries.
@@ -77,8 +77,7 @@ pub trait StatBackend: Sync {
         false
     }
 
-    /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and errors of the system
-    /// calls.
+    /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and errors of the system calls.
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
     /// Prepares `threads` threads for a directory or a tree, and does what is needed once per listing.
@@ -93,6 +92,37 @@ pub trait StatBackend: Sync {
     }
 }
 
+/// Stat backend that works in every directory and shares nothing between threads.
+struct Plain {
+    name: &'static str,
+    about: &'static str,
+    lacks: StatMask,
+    is_listed: bool,
+    start: fn(StatMask) -> Box<dyn Examine>,
+}
+
+impl StatBackend for Plain {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn lacks(&self) -> StatMask {
+        self.lacks
+    }
+
+    fn is_listed(&self) -> bool {
+        self.is_listed
+    }
+
+    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
+        Ok((self.start)(want))
+    }
+}
+
 /// Reads attributes in one thread.
 pub trait Examine: Send {
     /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order; an unreadable
@@ -101,14 +131,11 @@ pub trait Examine: Send {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
 }
 
-/// Finds a stat backend that other systems may lack.
 fn find(name: &str) -> Option<&'static dyn StatBackend> {
     STAT_BACKENDS.iter().copied().find(|stat_backend| stat_backend.name() == name)
 }
 
-/// Finds a stat backend by name.
-///
-/// Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
+/// Finds a stat backend by name. Errors: [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
     find(name).ok_or_else(|| {
         let choices = choices(name, STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()));
@@ -118,9 +145,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
 }
 
 /// Returns the stat backend that asks the server of a network file system, which may know later changes than this machine's
-/// cache.
-///
-/// Errors: [`ErrorKind::Unavailable`] on systems other than Linux.
+/// cache. Errors: [`ErrorKind::Unavailable`] on systems other than Linux.
 pub fn fresh() -> Result<&'static dyn StatBackend> {
     let unavailable = |_| {
         let reason = "attributes from the server need Linux";
@@ -162,8 +187,7 @@ impl<'a> AttributeBatch<'a> {
         self.len() == 0
     }
 
-    /// Iterates over entries and their attributes, including entries removed since the listing
-    /// ([`Attributes::has_vanished`]).
+    /// Iterates over entries and their attributes, including entries removed since the listing ([`Attributes::has_vanished`]).
     pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
         self.batch.entries().zip(self.rows)
     }
@@ -190,7 +214,6 @@ pub(crate) trait AttributeReader: Send {
 
 impl Dir {
     /// Asks the server of a network file system for the directory's own attributes: [`Dir::attributes`] knows them then.
-    ///
     /// Errors: as statx(2); [`ErrorKind::Unavailable`] on systems other than Linux.
     pub fn refresh(&self) -> Result<()> {
         #[cfg(target_os = "linux")]
@@ -224,27 +247,15 @@ mod listed {
     use crate::dir::Dir;
     use crate::error::Result;
     use crate::stat::windows_each::Opening;
-    use crate::stat::{Examine, StatBackend};
+    use crate::stat::{Examine, Plain};
 
-    pub(crate) struct Listed;
-
-    impl StatBackend for Listed {
-        fn name(&self) -> &'static str {
-            "listed"
-        }
-
-        fn about(&self) -> &'static str {
-            "attributes from the listing: types, sizes, times, file IDs; no links"
-        }
-
-        fn is_listed(&self) -> bool {
-            true
-        }
-
-        fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-            Ok(Box::new(Copying { otherwise: Opening::new(want.without(StatMask::LINKS)) }))
-        }
-    }
+    pub(super) static LISTED: Plain = Plain {
+        name: "listed",
+        about: "attributes from the listing: types, sizes, times, file IDs; no links",
+        lacks: StatMask::NOTHING,
+        is_listed: true,
+        start: |want| Box::new(Copying { otherwise: Opening { want: want.without(StatMask::LINKS) } }),
+    };
 
     struct Copying {
         otherwise: Opening,

@@ -5,27 +5,15 @@ use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::names;
-use crate::stat::{Examine, StatBackend};
+use crate::stat::{Examine, Plain};
 
-pub(crate) struct StdMetadata;
-
-impl StatBackend for StdMetadata {
-    fn name(&self) -> &'static str {
-        "std"
-    }
-
-    fn about(&self) -> &'static str {
-        "Rust's std::fs::symlink_metadata by path: slow and simple, the reference for all others"
-    }
-
-    fn lacks(&self) -> StatMask {
-        StatMask::MOUNT
-    }
-
-    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(ByPath { want }))
-    }
-}
+pub(super) static STD: Plain = Plain {
+    name: "std",
+    about: "Rust's std::fs::symlink_metadata by path: slow and simple, the reference for all others",
+    lacks: StatMask::MOUNT,
+    is_listed: false,
+    start: |want| Box::new(ByPath { want }),
+};
 
 struct ByPath {
     want: StatMask,

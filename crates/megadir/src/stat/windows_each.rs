@@ -1,5 +1,4 @@
-//! Stat backends `attributes-each` and `open-each`: a system call per entry, to compare with the listing's
-//! attributes.
+//! Stat backends `attributes-each` and `open-each`: a system call per entry, to compare with the listing's attributes.
 
 use std::os::windows::io::AsHandle;
 
@@ -13,7 +12,7 @@ use crate::directory_information::Found;
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
 use crate::names;
-use crate::stat::{Examine, StatBackend};
+use crate::stat::{Examine, Plain};
 
 const OF_PATH: StatMask = StatMask::TYPE
     .union(StatMask::SIZE)
@@ -22,21 +21,13 @@ const OF_PATH: StatMask = StatMask::TYPE
     .union(StatMask::BORN);
 const OF_OPEN: StatMask = OF_PATH.union(StatMask::CHANGED).union(StatMask::INODE).union(StatMask::LINKS);
 
-pub(crate) struct AttributesEach;
-
-impl StatBackend for AttributesEach {
-    fn name(&self) -> &'static str {
-        "attributes-each"
-    }
-
-    fn about(&self) -> &'static str {
-        "GetFileAttributesExW of each entry by path: types, sizes, times"
-    }
-
-    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(ByPath { want }))
-    }
-}
+pub(super) static ATTRIBUTES_EACH: Plain = Plain {
+    name: "attributes-each",
+    about: "GetFileAttributesExW of each entry by path: types, sizes, times",
+    lacks: StatMask::NOTHING,
+    is_listed: false,
+    start: |want| Box::new(ByPath { want }),
+};
 
 struct ByPath {
     want: StatMask,
@@ -72,30 +63,16 @@ impl Examine for ByPath {
 
 const REPARSE_POINT: u32 = 0x400;
 
-pub(crate) struct OpenEach;
-
-impl StatBackend for OpenEach {
-    fn name(&self) -> &'static str {
-        "open-each"
-    }
-
-    fn about(&self) -> &'static str {
-        "opens each entry relative to the directory: all attributes including links, slowest"
-    }
-
-    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(Opening::new(want)))
-    }
-}
+pub(super) static OPEN_EACH: Plain = Plain {
+    name: "open-each",
+    about: "opens each entry relative to the directory: all attributes including links, slowest",
+    lacks: StatMask::NOTHING,
+    is_listed: false,
+    start: |want| Box::new(Opening { want }),
+};
 
 pub(super) struct Opening {
-    want: StatMask,
-}
-
-impl Opening {
-    pub(super) fn new(want: StatMask) -> Self {
-        Self { want }
-    }
+    pub(super) want: StatMask,
 }
 
 impl Examine for Opening {

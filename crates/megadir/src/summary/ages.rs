@@ -62,8 +62,7 @@ impl Ages {
         self.entries
     }
 
-    /// Buckets from the first to the last non-empty one, newest first. A bucket includes its upper bound; a
-    /// year has 365 days.
+    /// Buckets from the first to the last non-empty one, newest first. A bucket includes its upper bound; a year has 365 days.
     pub fn buckets(&self) -> Vec<AgeBucket> {
         AgeBucket::filled(&self.buckets, |total| total.entries)
     }

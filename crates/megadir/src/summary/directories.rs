@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry as Slot;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +32,6 @@ pub struct DirectoryRow {
 /// Collects the totals of each directory of a tree and lists those with the most entries.
 ///
 /// ```
-/// # fn main() -> megadir::Result<()> {
 /// use megadir::{Dir, DirectorySummary, STAT_BACKENDS, Walk, WalkItem, WalkOptions};
 /// let examine = Some((STAT_BACKENDS[0], DirectorySummary::WANT));
 /// let options = WalkOptions { examine, tell_ends: true, ..WalkOptions::new(1) };
@@ -52,15 +50,13 @@ pub struct DirectoryRow {
 /// for row in summary.finish() {
 ///     println!("{} entries in {}", row.totals.total.entries, row.path.display());
 /// }
-/// # Ok(())
-/// # }
+/// # Ok::<(), megadir::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct DirectorySummary {
     /// Comparing and hashing paths would split them into components.
     unfinished: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
-    /// The finished directories with the most entries, and some others.
     finished: Vec<DirectoryRow>,
     capacity: usize,
     total: Total,
@@ -95,8 +91,7 @@ impl DirectorySummary {
         if let Some((before, totals)) = self.current.take() {
             self.unfinished.insert(before, totals);
         }
-        let unfinished = self.unfinished.remove_entry(directory);
-        self.current = Some(unfinished.unwrap_or_else(|| (directory.to_owned(), DirectoryTotals::default())));
+        self.current = Some(self.take_unfinished(directory));
     }
 
     /// Adds an entry of the current directory. Skips entries that were removed since the listing.
@@ -119,22 +114,14 @@ impl DirectorySummary {
     /// Marks a directory as finished. A directory that was never entered is empty.
     pub fn end(&mut self, directory: &Path) {
         let directory = directory.as_os_str();
-        match self.current.take() {
-            Some((current, totals)) if current == directory => self.close(current, totals),
-            other => {
-                self.current = other;
-                match self.unfinished.entry(directory.to_owned()) {
-                    Slot::Occupied(unfinished) => {
-                        let (path, totals) = unfinished.remove_entry();
-                        self.close(path, totals);
-                    }
-                    Slot::Vacant(empty) => {
-                        let path = empty.into_key();
-                        self.close(path, DirectoryTotals::default());
-                    }
-                }
-            }
-        }
+        let current = self.current.take_if(|(current, _)| *current == *directory);
+        let (path, totals) = current.unwrap_or_else(|| self.take_unfinished(directory));
+        self.close(path, totals);
+    }
+
+    fn take_unfinished(&mut self, directory: &OsStr) -> (OsString, DirectoryTotals) {
+        let unfinished = self.unfinished.remove_entry(directory);
+        unfinished.unwrap_or_else(|| (directory.to_owned(), DirectoryTotals::default()))
     }
 
     fn close(&mut self, path: OsString, totals: DirectoryTotals) {

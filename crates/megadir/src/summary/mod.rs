@@ -61,7 +61,6 @@ pub(crate) fn filled<B: Copy>(buckets: &[B], count: impl Fn(&B) -> u64) -> impl 
 /// a reference time, in whole seconds.
 ///
 /// ```
-/// # fn main() -> megadir::Result<()> {
 /// use megadir::{AttributeListing, Summary};
 /// let mut summary = Summary::new(1_767_323_045, 3);
 /// let mut listing = AttributeListing::open("/usr", Summary::WANT, 1)?;
@@ -74,8 +73,7 @@ pub(crate) fn filled<B: Copy>(buckets: &[B], count: impl Fn(&B) -> u64) -> impl 
 /// for largest in summary.largest() {
 ///     println!("{} {}", largest.value, String::from_utf8_lossy(largest.name));
 /// }
-/// # Ok(())
-/// # }
+/// # Ok::<(), megadir::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Summary {

@@ -1,6 +1,5 @@
-//! Distribution of sizes. Quantiles come from counts by size, 128 for each power of two from 256 on: the
-//! layout of Tene's HdrHistogram, 58 KiB. A count is reported by its smallest size, because many files have
-//! 4096 bytes and none 4112.
+//! Distribution of sizes. Quantiles come from counts by size, 128 for each power of two from 256 on: the layout of Tene's
+//! HdrHistogram, 58 KiB. A count is reported by its smallest size, because many files have 4096 bytes and none 4112.
 
 use super::{Total, filled};
 

@@ -6,7 +6,6 @@ use std::collections::hash_map::Entry;
 
 use crate::tree_path::TreePath;
 
-/// Device, and inode number with its upper half.
 type Id = (u64, (u64, u64));
 
 #[derive(Debug, Default)]

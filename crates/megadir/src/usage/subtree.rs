@@ -27,7 +27,6 @@ impl Gathering {
 #[derive(Debug)]
 pub struct Subtree {
     node: Arc<Node>,
-    /// Files directly in the directory.
     files: AtomicU64,
 }
 

@@ -208,8 +208,7 @@ impl Tables {
 }
 
 impl Report {
-    /// Entries by owner, most entries first: user IDs, `None` if unknown, and for the owners beyond the 4096
-    /// first seen.
+    /// Entries by owner, most entries first: user IDs, `None` if unknown, and for the owners beyond the 4096 first seen.
     pub fn owners(&self) -> Vec<(Option<u32>, Amount)> {
         self.tables.owners.sorted()
     }

@@ -52,7 +52,6 @@ impl Top {
         Self { by: options.by, top: options.top, kept: Vec::new(), shorten_at, least: None }
     }
 
-    /// Offers a directory whose figures are complete except for files with several hard links.
     pub(super) fn offer(&mut self, (root, path, depth): (u32, &TreePath, u32), gathered: &Gathering) {
         let high = rank(self.by, &gathered.sum, (gathered.linked_allocated, gathered.linked_apparent));
         if self.top == 0 || self.least.is_some_and(|least| high < least) {

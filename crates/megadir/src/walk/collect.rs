@@ -90,10 +90,8 @@ struct Reader<'r, C: WalkContext, T> {
 type Watch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 type Reading<'s, R> = ScopedJoinHandle<'s, io::Result<Vec<R>>>;
 
-/// Reads the parts of a walk by a thread for each, or a single part by the caller's thread if it is `alone`.
-/// Breaks if `watch` requested a stop.
-///
-/// Errors: no thread can be started; those of [`Collect`].
+/// Reads the parts of a walk by a thread for each, or a single part by the caller's thread if it is `alone`. Breaks if `watch`
+/// requested a stop. Errors: no thread can be started; those of [`Collect`].
 pub fn collect<C: WalkContext, T: Collect<C>>(
     parts: Vec<WalkPart<C>>,
     mut begin: impl FnMut() -> T,

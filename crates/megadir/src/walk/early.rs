@@ -33,7 +33,6 @@ pub(super) struct Early {
     pub(super) limits: PartialLimits,
     pub(super) is_ending: bool,
     pub(super) unvisited: Vec<Unvisited>,
-    /// Part of the root to read.
     pub(super) range: Option<PositionRange>,
 }
 

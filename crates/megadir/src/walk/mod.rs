@@ -1,7 +1,6 @@
-//! Walks a tree by threads that share a bounded queue of directories. Each is opened relative to its parent,
-//! never through a symbolic link. If the queue is full, a worker descends itself, so memory is bounded by
-//! queue and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its
-//! end.
+//! Walks a tree by threads that share a bounded queue of directories. Each is opened relative to its parent, never through a
+//! symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue and depth, not by the width of
+//! the tree. An unreadable directory is an item of the walk, not its end.
 
 pub mod collect;
 mod early;
@@ -33,26 +32,7 @@ pub use self::early::{PartialLimits, Unvisited};
 pub use self::partial::PartialWalk;
 pub use self::parts::WalkPart;
 
-/// Options of a walk.
-///
-/// [`WalkOptions::new`] has defaults that suit most trees.
-///
-/// ```
-/// use megadir::{Dir, Walk, WalkItem, WalkOptions};
-///
-/// let options = WalkOptions { cross_mounts: true, ..WalkOptions::new(2) };
-/// let mut walk = Walk::new(Dir::open("src")?, &options)?;
-/// let mut entries = 0;
-/// while let Some(item) = walk.next_item() {
-///     match item {
-///         WalkItem::Batch { batch, .. } => entries += batch.len(),
-///         WalkItem::Error(error) => eprintln!("{error}"),
-///         WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
-///     }
-/// }
-/// assert!(entries > 10);
-/// # Ok::<(), megadir::Error>(())
-/// ```
+/// Options of a walk; [`WalkOptions::new`] has defaults that suit most trees. The [crate] has an example.
 #[derive(Clone)]
 pub struct WalkOptions {
     /// Buffer of one call, bytes. Each thread has one per directory being read, at least one.

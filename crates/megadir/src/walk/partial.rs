@@ -35,7 +35,6 @@ pub struct PartialWalk {
 
 impl PartialWalk {
     /// Prepares a walk below an open directory, or of a range of its entries and everything below these.
-    ///
     /// Errors: [`ErrorKind::BadOption`] for more than one thread; [`ErrorKind::Unavailable`] for a range on a file system
     /// whose positions cannot be divided; as [`Walk::new`](super::Walk::new).
     pub fn new(

@@ -5,36 +5,30 @@ use super::{Walk, WalkContext, WalkItem, WalkOptions, item, workers};
 use crate::dir::Dir;
 use crate::error::Result;
 
-/// Part of a walk that belongs to one thread. Items are processed by the thread that read them, while they are
-/// in its cache.
+/// Part of a walk that belongs to one thread. Items are processed by the thread that read them, while they are in its cache.
 ///
 /// A part waits for directories that other parts may find, so run each on its own thread until it ends.
 /// Dropping a part early ends the walk for all parts. A part that is dropped before its first item, such as with the
 /// closure of a thread that could not be started, leaves its work to the others.
 ///
 /// ```
-/// # fn main() -> megadir::Result<()> {
-/// use megadir::{Dir, Walk, WalkItem, WalkOptions};
-/// let options = WalkOptions::new(2);
-/// let mut entries = 0;
-/// std::thread::scope(|scope| {
-///     let count = |mut part: megadir::WalkPart| {
-///         let mut entries = 0;
-///         while let Some(item) = part.next_item() {
-///             if let WalkItem::Batch { batch, .. } = item {
-///                 entries += batch.len();
-///             }
+/// use megadir::{Dir, Walk, WalkItem, WalkOptions, WalkPart};
+/// let count = |mut part: WalkPart| {
+///     let mut entries = 0;
+///     while let Some(item) = part.next_item() {
+///         if let WalkItem::Batch { batch, .. } = item {
+///             entries += batch.len();
 ///         }
-///         entries
-///     };
-///     let parts = Walk::parts(Dir::open("/etc")?, &options)?;
+///     }
+///     entries
+/// };
+/// let parts = Walk::parts(Dir::open("/etc")?, &WalkOptions::new(2))?;
+/// let entries: usize = std::thread::scope(|scope| {
 ///     let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || count(part))).collect();
-///     entries = threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum();
-///     megadir::Result::Ok(())
-/// })?;
+///     threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum()
+/// });
 /// assert!(entries > 0);
-/// # Ok(())
-/// # }
+/// # Ok::<(), megadir::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct WalkPart<C: WalkContext = ()> {

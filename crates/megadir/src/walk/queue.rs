@@ -57,8 +57,7 @@ const FEW: usize = 8;
 const LOOKS_TO_LEAVE: usize = 16;
 
 impl<C> Queue<C> {
-    /// `workers_min` workers take directories from the start, others only while reading waits, each with one
-    /// of `examine`.
+    /// `workers_min` workers take directories from the start, others only while reading waits, each with one of `examine`.
     pub(super) fn new(
         (workers_min, workers_max): (usize, usize),
         length_max: usize,

@@ -19,8 +19,7 @@ pub(super) struct DeviceWaits {
 }
 
 impl DeviceWaits {
-    /// The calling thread slept and read from a device since the last look; `None` if that was less than
-    /// a millisecond ago.
+    /// The calling thread slept and read from a device since the last look; `None` if that was less than a millisecond ago.
     #[cfg(target_os = "linux")]
     pub(super) fn look(&mut self) -> Option<bool> {
         let now = Instant::now();

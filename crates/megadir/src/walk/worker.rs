@@ -225,7 +225,6 @@ impl<C: WalkContext> Worker<C> {
 }
 
 impl<C> Frame<C> {
-    /// Also records subdirectories; `None` at the end.
     fn read(
         &mut self,
         gathered: OwnedBatch,

@@ -102,11 +102,10 @@ static ALLOWED: &[Allowed] = &[
             "megadir-tasks",
         ],
     ),
-    allowed(TESTKIT, &["megadir", "megadir-lab"]),
+    allowed(TESTKIT, &["megadir", "megadir-lab", "megadir-stats"]),
     allowed("xtask", &[]),
 ];
 
-/// For tests only.
 const TESTKIT: &str = "megadir-testkit";
 
 pub(crate) fn find_edges(metadata: &Value) -> Vec<Finding> {

@@ -12,8 +12,7 @@ use megadir_sys::page_cache::{Resident, resident};
 use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, openat};
 use rustix::io::Errno;
 
-use crate::cache::linux::names::DROP_CACHES;
-use crate::cache::linux::names::{SLABINFO, is_known};
+use crate::cache::linux::names::{DROP_CACHES, SLABINFO, is_known};
 use crate::cache::tree::{Found, each};
 use crate::cache::{Directories, Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
@@ -98,16 +97,15 @@ mod tests;
 /// Largest share of the pages that may be left.
 const LEFT_MAX: f64 = 0.01;
 
-/// Drops the contents of every regular file of a data set and verifies that they are gone.
 fn drop_all(top: BorrowedFd<'_>, deep: bool, control: RunControl<'_>) -> Result<(), WorkError> {
     let (mut pages, mut left, mut holder) = (0_u64, 0_u64, None);
     each(top, deep, control, &mut |found| {
         if found.kind != megadir::FileType::File {
             return Ok(());
         }
-        let Some(after) = drop_one(found, control).map_err(|error| because(found, &error))? else {
-            return Ok(());
-        };
+        let because =
+            |error: std::io::Error| refused(CacheState::DataCold, format!("'{}': {error}", found.path()));
+        let Some(after) = drop_one(found, control).map_err(because)? else { return Ok(()) };
         pages += after.pages;
         left += after.cached;
         if after.cached > 0 && holder.is_none() {
@@ -148,10 +146,6 @@ fn drop_one(found: &Found<'_>, control: RunControl<'_>) -> std::io::Result<Optio
     resident(file.as_fd()).map(Some)
 }
 
-fn because(found: &Found<'_>, error: &std::io::Error) -> WorkError {
-    refused(CacheState::DataCold, format!("'{}': {error}", found.path()))
-}
-
 /// File systems that live in the page cache.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
@@ -183,16 +177,13 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     }
 }
 
-/// Checks that this process may drop the machine's caches and read the slab counts.
 fn may_drop() -> Result<(), String> {
     OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
         format!(
             "{DROP_CACHES} cannot be written ({error}): it needs root, and containers usually do not allow it"
         )
     })?;
-    OpenOptions::new()
-        .read(true)
-        .open(SLABINFO)
+    File::open(SLABINFO)
         .map_err(|error| format!("{SLABINFO} cannot be read ({error}), so nothing could be verified"))?;
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! `vfs-cold`: drops names, inodes and contents of the whole machine, at least twice. One drop is not enough:
-//! new metadata of ext4 stay on the journal's list until a shrinker releases them (after creating 20 000
-//! files, 1540 of 1557 metadata pages survive the first drop, 3 the second), and XFS writes inodes back when
-//! its shrinker runs.
+//! `vfs-cold`: drops names, inodes and contents of the whole machine, at least twice. One drop is not enough: new metadata of
+//! ext4 stay on the journal's list until a shrinker releases them (after creating 20 000 files, 1540 of 1557 metadata pages
+//! survive the first drop, 3 the second), and XFS writes inodes back when its shrinker runs.
 //!
 //! The verification warms nothing: sampled names are looked up in the cache alone (`RESOLVE_CACHED`), and the
 //! kernel's counts of inodes and names must have fallen.
@@ -42,8 +41,7 @@ const OTHERS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// Counts left after the first verified drop, by type of file system: objects that other programs always
-    /// hold.
+    /// Counts left after the first verified drop, by type of file system: objects that other programs always hold.
     floors: BTreeMap<String, SlabCounts>,
 }
 
@@ -255,8 +253,7 @@ pub(super) fn is_known(file_system: &str) -> bool {
     known(file_system).is_some()
 }
 
-/// Kernel counts of the whole machine or device: an upper bound for a data set. Root only; slabinfo(5),
-/// cachestat(2).
+/// Kernel counts of the whole machine or device: an upper bound for a data set. Root only; slabinfo(5), cachestat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlabCounts {
     pub(super) inodes: u64,

@@ -5,18 +5,20 @@
 //! (`IOCTL_DISK_PERFORMANCE`): after a drop a sample must be read from the volume, and is then dropped again.
 //! If a volume does not count (Wine), no state can drop anything.
 
-use std::io;
+use std::io::{self, Read};
+use std::os::windows::io::AsHandle;
 
-use megadir::Dir;
+use megadir::{Dir, FileType};
 use megadir_record::{CacheState, DataId};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::disk::{Counting, Disk};
 use megadir_sys::windows::{facts, file_cache, volume_settings};
 
-use super::tree::Sampled;
+use super::judge::{self, FileRead};
+use super::tree::{Found, Pass, Sampled, are_there, each};
 use super::{Directories, Set, refused};
-use crate::control::{RunControl, WorkError, words};
-use crate::os::{At, Borrowed};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked, words};
+use crate::os::{self, Access, At, Borrowed};
 
 /// File systems with known caches: contents, names and attributes in the system's file cache.
 const KNOWN: &[&str] = &["NTFS", "ReFS"];
@@ -46,9 +48,9 @@ impl System {
             CacheState::DataCold => {
                 let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
                 let told = &mut || reads.now();
-                contents::drop_all(directory, set.deep, control, &mut self.random, told)
+                drop_contents(directory, set.deep, control, &mut self.random, told)
             }
-            CacheState::VfsCold => names::drop_all(directory, &set.sample, control),
+            CacheState::VfsCold => drop_names(directory, &set.sample, control),
             CacheState::FsCold => Err(refused(state, NOT_OURS)),
         }
     }
@@ -60,7 +62,7 @@ pub(super) fn verify_cold(
     sample: &[Sampled],
 ) -> Result<(), WorkError> {
     let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
-    names::verify_cold(state, directory, sample, &mut || reads.now())
+    verify_names(state, directory, sample, &mut || reads.now())
 }
 
 const NOT_OURS: &str =
@@ -96,8 +98,7 @@ fn not_counted(error: &io::Error) -> String {
     format!("the volume does not report how much is read from it ({words}), so nothing could be verified")
 }
 
-/// Counter of bytes read from a volume by all processes. It costs time while it exists, so never during a
-/// block.
+/// Counter of bytes read from a volume by all processes. It costs time while it exists, so never during a block.
 struct Reads(Counting);
 
 impl Reads {
@@ -110,182 +111,146 @@ impl Reads {
     }
 }
 
-mod names {
-    //! `vfs-cold`: drops names, attributes and contents of the whole machine. Looking up sampled names must
-    //! then read from the volume; that caches them, so a second drop follows.
-
-    use std::io;
-
-    use megadir_record::CacheState;
-    use megadir_sys::windows::file_cache;
-
-    use super::{Reads, not_counted};
-    use crate::cache::tree::{Sampled, are_there};
-    use crate::cache::{judge, refused};
-    use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
-    use crate::os::{self, Borrowed};
-
-    pub(super) fn drop_all(
-        directory: Borrowed<'_>,
-        sample: &[Sampled],
-        control: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        let refuse = |reason: String| refused(CacheState::VfsCold, reason);
-        if sample.is_empty() {
-            return Err(refuse("the data set is empty, so it has nothing to drop".to_owned()));
-        }
-        let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
-        forget(directory, control)?;
-        verify_cold(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
-        control.check()?;
-        forget(directory, control)?;
-        touch_own_pages();
-        Ok(())
+/// Drops names, attributes and contents of the whole machine. Looking up sampled names must then read from the
+/// volume; that caches them, so a second drop follows.
+fn drop_names(directory: Borrowed<'_>, sample: &[Sampled], control: RunControl<'_>) -> Result<(), WorkError> {
+    let refuse = |reason: String| refused(CacheState::VfsCold, reason);
+    if sample.is_empty() {
+        return Err(refuse("the data set is empty, so it has nothing to drop".to_owned()));
     }
+    let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
+    empty_file_cache(directory, control)?;
+    verify_names(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
+    control.check()?;
+    empty_file_cache(directory, control)?;
+    touch_own_pages();
+    Ok(())
+}
 
-    fn forget(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<(), WorkError> {
-        let forgotten = marked(control.heartbeat, WRITING_BACK, || {
-            os::sync(directory)?;
-            file_cache::may_forget()?;
-            file_cache::forget()
-        });
-        forgotten.map_err(|error| {
-            refused(CacheState::VfsCold, format!("the file cache could not be emptied: {error}"))
-        })
-    }
+fn empty_file_cache(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<(), WorkError> {
+    let forgotten = marked(control.heartbeat, WRITING_BACK, || {
+        os::sync(directory)?;
+        file_cache::may_forget()?;
+        file_cache::forget()
+    });
+    forgotten.map_err(|error| {
+        refused(CacheState::VfsCold, format!("the file cache could not be emptied: {error}"))
+    })
+}
 
-    pub(super) fn verify_cold(
-        state: CacheState,
-        directory: Borrowed<'_>,
-        sample: &[Sampled],
-        read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-    ) -> Result<(), WorkError> {
-        let mut told = || read_bytes().map_err(|error| refused(state, error.to_string()));
-        let before = told()?;
-        are_there(directory, sample)?;
-        let between = told()?;
-        are_there(directory, sample)?;
-        let (given, again) = (between.saturating_sub(before), told()?.saturating_sub(between));
-        judge::names(sample.len(), given, again).map_err(|reason| refused(state, reason))
-    }
+fn verify_names(
+    state: CacheState,
+    directory: Borrowed<'_>,
+    sample: &[Sampled],
+    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
+) -> Result<(), WorkError> {
+    let mut told = || read_bytes().map_err(|error| refused(state, error.to_string()));
+    let before = told()?;
+    are_there(directory, sample)?;
+    let between = told()?;
+    are_there(directory, sample)?;
+    let (given, again) = (between.saturating_sub(before), told()?.saturating_sub(between));
+    judge::names(sample.len(), given, again).map_err(|reason| refused(state, reason))
+}
 
-    /// Reads the program's file, so that no block pays for our page faults.
-    fn touch_own_pages() {
-        if let Ok(path) = std::env::current_exe() {
-            let _ = std::fs::read(path);
-        }
+/// Reads the program's file, so that no block pays for our page faults.
+fn touch_own_pages() {
+    if let Ok(path) = std::env::current_exe() {
+        let _ = std::fs::read(path);
     }
 }
 
-mod contents {
-    //! `data-cold`: drops the contents of a data set's files, not names and attributes. An unbuffered open
-    //! first writes dirty pages; pages of a file that another process has open stay, which the verification
-    //! detects.
+/// Smaller files may be resident in the file table, which stays cached, bytes.
+const OUTSIDE_BYTES_MIN: u64 = 4096;
+const READ_BYTES_MAX: u64 = 1 << 20;
 
-    use std::io::{self, Read};
-    use std::os::windows::io::AsHandle;
-
-    use megadir::FileType;
-    use megadir_record::CacheState;
-    use megadir_stats::permutation::SplitMix64;
-    use megadir_sys::windows::facts;
-
-    use crate::cache::judge::{self, FileRead};
-    use crate::cache::refused;
-    use crate::cache::tree::{Found, Pass, Sampled, each};
-    use crate::control::{RunControl, WorkError};
-    use crate::os::{self, Access, Borrowed};
-
-    /// Smaller files may be resident in the file table, which stays cached, bytes.
-    const OUTSIDE_BYTES_MIN: u64 = 4096;
-    const READ_BYTES_MAX: u64 = 1 << 20;
-
-    pub(super) fn drop_all(
-        top: Borrowed<'_>,
-        deep: bool,
-        control: RunControl<'_>,
-        random: &mut SplitMix64,
-        read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-    ) -> Result<(), WorkError> {
-        let (mut pass, mut bytes) = (Pass::new(random), 0_u64);
-        each(top, deep, control, &mut |found| {
-            if found.kind != FileType::File {
-                return Ok(());
-            }
-            let Some((size, allocated)) = forget(found)? else { return Ok(()) };
-            bytes += size;
-            // Reading a compressed or sparse file transfers fewer bytes than requested.
-            if size < OUTSIDE_BYTES_MIN || allocated < size {
-                return Ok(());
-            }
-            pass.draw(found);
-            Ok(())
-        })?;
-        let drawn = pass.sample;
-        if bytes == 0 {
-            return Err(refuse("the files are empty, so they have no contents to drop"));
+/// Drops the contents of a data set's files, not names and attributes. An unbuffered open first writes dirty pages;
+/// pages of a file that another process has open stay, which the verification detects.
+fn drop_contents(
+    top: Borrowed<'_>,
+    deep: bool,
+    control: RunControl<'_>,
+    random: &mut SplitMix64,
+    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
+) -> Result<(), WorkError> {
+    let (mut pass, mut bytes) = (Pass::new(random), 0_u64);
+    each(top, deep, control, &mut |found| {
+        if found.kind != FileType::File {
+            return Ok(());
         }
-        if drawn.is_empty() {
-            return Err(refuse(format!(
-                "all files are smaller than {OUTSIDE_BYTES_MIN} bytes, compressed or sparse, so it cannot be \
-             verified that they are cold"
-            )));
+        let Some((size, allocated)) = forget(found)? else { return Ok(()) };
+        bytes += size;
+        // Reading a compressed or sparse file transfers fewer bytes than requested.
+        if size < OUTSIDE_BYTES_MIN || allocated < size {
+            return Ok(());
         }
-        let read = read_all(top, &drawn, control, read_bytes)?;
-        let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
-        judge::contents(&read, again).map_err(refuse)?;
-        drawn.iter().try_for_each(|path| {
-            let opened = os::if_there(os::open_uncached(top, path)).map(drop);
-            opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))
-        })
+        pass.draw(found);
+        Ok(())
+    })?;
+    let drawn = pass.sample;
+    if bytes == 0 {
+        return Err(refuse("the files are empty, so they have no contents to drop"));
     }
+    if drawn.is_empty() {
+        return Err(refuse(format!(
+            "all files are smaller than {OUTSIDE_BYTES_MIN} bytes, compressed or sparse, so it cannot be \
+         verified that they are cold"
+        )));
+    }
+    let read = read_all(top, &drawn, control, read_bytes)?;
+    let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
+    judge::contents(&read, again).map_err(refuse)?;
+    drawn.iter().try_for_each(|path| {
+        let opened = os::if_there(os::open_uncached(top, path)).map(drop);
+        opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))
+    })
+}
 
-    /// Returns size and allocated size; `None` if the file is gone or no longer a file.
-    fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
-        let gone =
-            |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
-        let failed = |error: io::Error| because(&found.path(), &error);
-        match os::open_uncached(found.parent, found.name) {
-            Ok(file) => {
-                let size = file.metadata().map_err(failed)?.len();
-                Ok(Some((size, facts::space(file.as_handle()).map_err(failed)?.allocated_bytes)))
-            }
-            Err(error) if gone(&error) => Ok(None),
-            Err(error) => Err(failed(error)),
+/// Returns size and allocated size; `None` if the file is gone or no longer a file.
+fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
+    let gone =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
+    let failed = |error: io::Error| because(&found.path(), &error);
+    match os::open_uncached(found.parent, found.name) {
+        Ok(file) => {
+            let size = file.metadata().map_err(failed)?.len();
+            Ok(Some((size, facts::space(file.as_handle()).map_err(failed)?.allocated_bytes)))
         }
+        Err(error) if gone(&error) => Ok(None),
+        Err(error) => Err(failed(error)),
     }
+}
 
-    fn read_all(
-        top: Borrowed<'_>,
-        paths: &[Sampled],
-        control: RunControl<'_>,
-        read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-    ) -> Result<Vec<FileRead>, WorkError> {
-        let mut told = || read_bytes().map_err(|error| refuse(error.to_string()));
-        let mut read = Vec::with_capacity(paths.len());
-        let mut content = Vec::with_capacity(READ_BYTES_MAX as usize);
-        let mut before = told()?;
-        for path in paths {
-            control.check()?;
-            content.clear();
-            let failed = |error: io::Error| because(&String::from_utf8_lossy(path), &error);
-            let opened = os::if_there(os::open_file(top, path, Access::Read)).map_err(failed)?;
-            let Some(file) = opened else { continue };
-            let asked = file.take(READ_BYTES_MAX).read_to_end(&mut content).map_err(failed)? as u64;
-            let after = told()?;
-            read.push(FileRead { asked, given: after.saturating_sub(before) });
-            before = after;
-        }
-        Ok(read)
+fn read_all(
+    top: Borrowed<'_>,
+    paths: &[Sampled],
+    control: RunControl<'_>,
+    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
+) -> Result<Vec<FileRead>, WorkError> {
+    let mut told = || read_bytes().map_err(|error| refuse(error.to_string()));
+    let mut read = Vec::with_capacity(paths.len());
+    let mut content = Vec::with_capacity(READ_BYTES_MAX as usize);
+    let mut before = told()?;
+    for path in paths {
+        control.check()?;
+        content.clear();
+        let failed = |error: io::Error| because(&String::from_utf8_lossy(path), &error);
+        let opened = os::if_there(os::open_file(top, path, Access::Read)).map_err(failed)?;
+        let Some(file) = opened else { continue };
+        let asked = file.take(READ_BYTES_MAX).read_to_end(&mut content).map_err(failed)? as u64;
+        let after = told()?;
+        read.push(FileRead { asked, given: after.saturating_sub(before) });
+        before = after;
     }
+    Ok(read)
+}
 
-    fn because(path: &str, error: &io::Error) -> WorkError {
-        refuse(format!("'{path}': {error}"))
-    }
+fn because(path: &str, error: &io::Error) -> WorkError {
+    refuse(format!("'{path}': {error}"))
+}
 
-    fn refuse(reason: impl Into<String>) -> WorkError {
-        refused(CacheState::DataCold, reason)
-    }
+fn refuse(reason: impl Into<String>) -> WorkError {
+    refused(CacheState::DataCold, reason)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::file_cache;
 use megadir_testkit::require::{is_wine, not_run, unavailable};
 
-use super::{Reads, contents, names, refusals};
+use super::{Reads, drop_contents, drop_names, refusals, verify_names};
 use crate::control::{RunControl, WorkError};
 use crate::os::At;
 
@@ -45,7 +45,7 @@ fn contents_with(directory: &Dir, each: u64, again: u64) -> Result<(), WorkError
         let first = (asked - 1_u64).min(64) * each;
         Ok(if asked > 66 { first + again } else { first })
     };
-    contents::drop_all(directory.at(), true, SIGNALS, &mut SplitMix64::new(7), &mut told)
+    drop_contents(directory.at(), true, SIGNALS, &mut SplitMix64::new(7), &mut told)
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn names_are_cold_only_if_the_volume_was_read() {
     let sample = [b"file0".to_vec(), b"below/file1".to_vec()];
     let come_back = |told| {
         let volume = &mut counts(told);
-        names::verify_cold(CacheState::VfsCold, directory.at(), &sample, volume)
+        verify_names(CacheState::VfsCold, directory.at(), &sample, volume)
     };
     come_back([0, 16_384, 16_384]).unwrap();
     assert!(come_back([5, 5, 5]).unwrap_err().to_string().contains("2 names were found with 0 bytes"));
@@ -133,10 +133,10 @@ fn states_can_be_had_where_the_volume_counts() {
     };
     let random = &mut SplitMix64::new(7);
     let told = &mut || reads.now();
-    unless_others_read(|| contents::drop_all(directory.at(), true, SIGNALS, random, told)).unwrap();
+    unless_others_read(|| drop_contents(directory.at(), true, SIGNALS, random, told)).unwrap();
     if let Err(error) = file_cache::may_forget() {
         return not_run("cold names", &format!("not an administrator: {error}"));
     }
     let sample = [b"file0".to_vec(), b"below/file1".to_vec()];
-    unless_others_read(|| names::drop_all(directory.at(), &sample, SIGNALS)).unwrap();
+    unless_others_read(|| drop_names(directory.at(), &sample, SIGNALS)).unwrap();
 }

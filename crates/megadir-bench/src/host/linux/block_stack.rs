@@ -1,11 +1,9 @@
-//! The block devices below a file system, from `/sys`, never their serial numbers; and features of the file
-//! system.
+//! The block devices below a file system, from `/sys`, never their serial numbers; and features of the file system.
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
-use megadir_sys::btrfs_search::BtrfsDirectory;
-use megadir_sys::btrfs_search::file_system_identifier;
+use megadir_sys::btrfs_search::{BtrfsDirectory, file_system_identifier};
 use megadir_sys::ext4::Ext4Directory;
 use megadir_sys::xfs_bulkstat::XfsDirectory;
 use megadir_sys::{ext4, xfs_bulkstat};

@@ -68,8 +68,7 @@ pub(crate) fn unwritten_bytes() -> Option<u64> {
 }
 
 pub(crate) fn available_bytes() -> Option<u64> {
-    let limit = memory_limit_bytes();
-    Some(meminfo_bytes("MemAvailable")?.min(limit.unwrap_or(u64::MAX)))
+    Some(meminfo_bytes("MemAvailable")?.min(memory_limit_bytes().unwrap_or(u64::MAX)))
 }
 
 pub(crate) fn is_virtual() -> bool {
@@ -139,9 +138,7 @@ fn hypervisor(cpu: &str) -> Option<String> {
 }
 
 fn mitigations() -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
-        return Vec::new();
-    };
+    let Ok(entries) = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else { return Vec::new() };
     let state = |path: PathBuf| Some(format!("{}: {}", path.file_name()?.to_str()?, read(&path)?));
     let mut states: Vec<String> = entries
         .filter_map(|entry| state(entry.ok()?.path()))
@@ -221,8 +218,7 @@ fn mount(directory: BorrowedFd<'_>) -> Option<Mount> {
     let info = read(format!("/proc/self/fdinfo/{}", directory.as_fd().as_raw_fd()))?;
     let id = field(&info, "mnt_id")?;
     // Of this thread: the lab's mounts are visible only in its namespace.
-    let mounts = read("/proc/thread-self/mountinfo")?;
-    mounts.lines().find_map(|line| parse_mount(line, &id))
+    read("/proc/thread-self/mountinfo")?.lines().find_map(|line| parse_mount(line, &id))
 }
 
 /// A mount point of each mounted block device.
@@ -239,8 +235,7 @@ pub(crate) fn mounted_devices() -> Vec<String> {
     found.into_iter().map(|mount| mount.point).collect()
 }
 
-/// Parses a line of mountinfo: `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE
-/// SUPER_OPTIONS`.
+/// Parses a line of mountinfo: `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE SUPER_OPTIONS`.
 fn parse_mount(line: &str, id: &str) -> Option<Mount> {
     let (of_mount, of_super) = line.split_once(" - ")?;
     let mut of_mount = of_mount.split(' ');

@@ -26,16 +26,17 @@ fn below(
     control: RunControl<'_>,
     found: &mut Fingerprint,
 ) -> Result<(), WorkError> {
-    let failed = WorkError::at("checking the data set");
+    let stage = "checking the data set";
+    let failed = WorkError::at(stage);
     if depth > LEVELS_MAX {
         return Err(failed(std::io::Error::other("a program created directories that are nested too deep")));
     }
     let mut directories = Vec::new();
-    let listed = each_entry_of_run(directory, control, &mut |name, kind| {
+    let listed = each_entry_of_run(directory, (stage, control), &mut |name, kind| {
         let path = mix(above, name_hash(name));
         // The size of a directory depends on what it once held.
         let is_directory = kind == FileType::Directory;
-        let [size, others @ ..] = attributes(directory, name)?;
+        let [size, others @ ..] = attributes(directory, name).map_err(failed)?;
         let values = [if is_directory { 0 } else { size }].into_iter().chain(others);
         found.entries += 1;
         found.paths = found.paths.wrapping_add(path);
@@ -44,10 +45,14 @@ fn below(
             directories.push((name.to_vec(), path));
         }
         Ok(())
-    })?;
+    });
     match listed {
-        Err(error) if depth == 0 && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        listed => listed.map_err(failed)?,
+        Err(WorkError::Stage { source, .. })
+            if depth == 0 && source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            return Ok(());
+        }
+        listed => listed?,
     }
     for (name, path) in directories {
         let inside = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;

@@ -187,8 +187,7 @@ fn drain(
 
 impl Drop for Launcher {
     fn drop(&mut self) {
-        // Processes left running would disturb later blocks. The group's number is not reused before the
-        // launcher is waited for.
+        // Processes left running would disturb later blocks. Until `wait` the group's number is not reused.
         kill_group(&self.child);
         let _ = self.child.wait();
     }

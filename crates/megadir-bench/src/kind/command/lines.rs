@@ -1,8 +1,7 @@
 //! Lines that a program printed, as a count and an order-independent hash, in constant memory.
 //!
-//! Programs print the same names differently: `ls` without a directory, `find` with it and with a line for the
-//! directory itself, `fd` with a slash after directories. These differences do not count. A line ends with a
-//! newline or a NUL.
+//! Programs print the same names differently: `ls` without a directory, `find` with it and with a line for the directory
+//! itself, `fd` with a slash after directories. These differences do not count. A line ends with a newline or a NUL.
 
 use crate::kind::name_hash;
 

@@ -2,19 +2,11 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-#[cfg(target_os = "linux")]
-use std::process::{Child, Command, Stdio};
-#[cfg(target_os = "linux")]
-use std::time::{Duration, Instant};
 
 use crate::kind::Kind;
 use crate::kind::command::CommandLine;
 use crate::request::ProgramFact;
 
-#[cfg(target_os = "linux")]
-const VERSION_WITHIN: Duration = Duration::from_secs(2);
-#[cfg(target_os = "linux")]
-const VERSION_MAX: usize = 120;
 pub(super) const ITSELF: &str = "{megadir}";
 
 /// Finds the programs of a study in the directories of `path` and runs each with `--version`; `itself` is the
@@ -74,7 +66,7 @@ fn runs(file: &Path) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn kill_group(child: &Child) {
+pub(super) fn kill_group(child: &std::process::Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -92,6 +84,10 @@ fn version(program: &Path) -> Option<String> {
     use std::fs::File;
     use std::io::{Read, Seek};
     use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    const WITHIN: Duration = Duration::from_secs(2);
+    const LETTERS_MAX: usize = 120;
     let memory = || rustix::fs::memfd_create("version", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
     let mut said = [memory().ok()?, memory().ok()?];
     let mut command = Command::new(program);
@@ -102,7 +98,7 @@ fn version(program: &Path) -> Option<String> {
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status),
-            Ok(None) if started.elapsed() < VERSION_WITHIN => std::thread::sleep(Duration::from_millis(2)),
+            Ok(None) if started.elapsed() < WITHIN => std::thread::sleep(Duration::from_millis(2)),
             Ok(None) | Err(_) => {
                 kill_group(&child);
                 let _ = child.wait();
@@ -116,7 +112,7 @@ fn version(program: &Path) -> Option<String> {
         said.rewind().and_then(|()| said.take(4096).read_to_end(&mut text)).ok()?;
         let text = String::from_utf8_lossy(&text);
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        let plain = line.chars().filter(|letter| !letter.is_control()).take(VERSION_MAX);
+        let plain = line.chars().filter(|letter| !letter.is_control()).take(LETTERS_MAX);
         Some(plain.collect::<String>())
     };
     let [output, errors] = &mut said;

@@ -116,7 +116,8 @@ impl<'a> Program<'a> {
             }
             OutputTo::Null => self.start(&self.work.line, paths, Some(null()?), control, &mut |_| ())?,
             OutputTo::File => {
-                let parent = paths.parent.as_ref().ok_or_else(no_place)?;
+                let no_place = "its output needs a private directory: give --entries";
+                let parent = paths.parent.as_ref().ok_or_else(|| WorkError::Program(no_place.into()))?;
                 let written = os::create(parent.at(), OUTPUT).map_err(failed)?;
                 let ended = self.start(&self.work.line, paths, Some(written.into()), control, &mut |_| ())?;
                 let mut file = os::open_file(parent.at(), OUTPUT, os::Access::Read).map_err(failed)?;
@@ -167,10 +168,7 @@ impl<'a> Program<'a> {
     fn paths(&self, directory: &Dir) -> Result<Paths, WorkError> {
         let own = directory.reopen().map_err(failed)?;
         let path = path_of(&own).map_err(failed)?;
-        let parent = match self.own {
-            true => Some(os::open_below(own.at(), "..").map_err(failed)?),
-            false => None,
-        };
+        let parent = if self.own { Some(os::open_below(own.at(), "..").map_err(failed)?) } else { None };
         Ok(Paths { out: beside(&path, OUT), directory: path, parent })
     }
 
@@ -224,8 +222,7 @@ impl<'a> Program<'a> {
 
 impl Workload for Program<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
-        let missing = self.worker.is_none();
-        missing.then(|| "the process that launches it cannot be started here".into())
+        self.worker.is_none().then(|| "the process that launches it cannot be started here".into())
     }
 
     fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
@@ -254,12 +251,7 @@ fn itself() -> OsString {
 }
 
 fn null() -> Result<OwnedFd, WorkError> {
-    let null = File::options().write(true).open("/dev/null").map_err(failed)?;
-    Ok(null.into())
-}
-
-fn no_place() -> WorkError {
-    WorkError::Program("its output needs a private directory: give --entries".into())
+    Ok(File::options().write(true).open("/dev/null").map_err(failed)?.into())
 }
 
 fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {

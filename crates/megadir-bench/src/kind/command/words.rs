@@ -1,8 +1,7 @@
 //! Command lines: split into words as a shell does, and filled with paths and numbers.
 //!
-//! Quotes and backslashes work as in POSIX. Whatever else a shell would interpret (pipes, variables, globs)
-//! is refused unless quoted: without a shell it would mean something else. No crate that splits words reports
-//! unquoted operators.
+//! Quotes and backslashes work as in POSIX. Whatever else a shell would interpret (pipes, variables, globs) is refused unless
+//! quoted: without a shell it would mean something else. No crate that splits words reports unquoted operators.
 
 #[cfg(any(target_os = "linux", test))]
 use std::ffi::{OsStr, OsString};

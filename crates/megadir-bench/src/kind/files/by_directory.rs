@@ -1,6 +1,5 @@
-//! Files directory by directory, for programs that do not know names. A file's time includes opening the
-//! directory (its first file) and filling the buffer (the first file in each; 32 KiB in glibc, 64 KiB on
-//! Windows).
+//! Files directory by directory, for programs that do not know names. A file's time includes opening the directory (its first
+//! file) and filling the buffer (the first file in each; 32 KiB in glibc, 64 KiB on Windows).
 
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
@@ -48,19 +47,18 @@ impl<'a> Listed<'a, '_> {
                 self.now = Some(enter(self.top, path)?);
             }
             let Some(now) = &mut self.now else { return Ok(false) };
-            let next = now.stream.next_below();
-            let cannot = WorkError::at("readdir");
-            let Some((directory, entry)) = next.map_err(cannot)? else {
+            let next = now.stream.next_below().map_err(WorkError::at("readdir"))?;
+            let Some((directory, name, is_directory)) = next else {
                 self.now = None;
                 continue;
             };
-            if entry.is_directory || entry.name == b"." || entry.name == b".." {
+            if is_directory || name == b"." || name == b".." {
                 continue;
             }
-            let worked = self.hand.listed(directory, entry.name);
+            let worked = self.hand.listed(directory, name);
             let synced = match worked {
                 Ok(size) => {
-                    self.seen.add(now.key, entry.name, size);
+                    self.seen.add(now.key, name, size);
                     if self.hand.syncs_directory() { self.hand.sync_directory(directory) } else { Ok(()) }
                 }
                 Err(met) if is_of_one_file(&met.error) => Ok(()),
@@ -74,8 +72,7 @@ impl<'a> Listed<'a, '_> {
 /// Like opendir; entries are accessed relative to the stream's descriptor.
 fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
     let directory = open(top, path).map_err(WorkError::at("opening a directory"))?;
-    let cannot = WorkError::at("opendir");
-    let stream = Stream::open(directory).map_err(cannot)?;
+    let stream = Stream::open(directory).map_err(WorkError::at("opendir"))?;
     Ok(Open { path, key: directory_key(path), stream })
 }
 

@@ -189,8 +189,6 @@ pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Out
 
 #[cfg(target_os = "linux")]
 mod system {
-    //! Linux: owner and mode, and errors that concern one file.
-
     use std::fs::File;
     use std::io;
 
@@ -245,8 +243,7 @@ mod system {
 
     /// `true` if one file is missing, already present, a link or a directory.
     pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
-        let error = Errno::from_io_error(error);
-        matches!(error, Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
+        matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
     }
 
     pub(crate) fn refused(_work: &FileWork, _directory: Borrowed<'_>) -> Option<String> {
@@ -256,8 +253,6 @@ mod system {
 
 #[cfg(windows)]
 mod system {
-    //! Windows: unavailable operations, and errors that concern one file.
-
     use std::fs::File;
     use std::io::{self, ErrorKind};
     use std::sync::OnceLock;

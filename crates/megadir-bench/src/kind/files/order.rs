@@ -1,6 +1,5 @@
-//! Order in which a worker processes its files. As listed and by inode, directories are listed beforehand,
-//! untimed, at 20 or 36 bytes per file. Names are found by a 64-bit hash of their path; unexpected and
-//! missing ones count as wrong.
+//! Order in which a worker processes its files. As listed and by inode, directories are listed beforehand, untimed, at 20 or 36
+//! bytes per file. Names are found by a 64-bit hash of their path; unexpected and missing ones count as wrong.
 
 use std::ffi::{CStr, CString};
 
@@ -43,7 +42,7 @@ impl Order {
         match task.work.access {
             Access::Directory | Access::Name { order: FileOrder::AsWritten } => Ok((Self::AsWritten, 0)),
             Access::Name { order: FileOrder::Random } => {
-                Ok((Self::Random(Permutation::new(set.count(), task.block_seed)), 0))
+                Ok((Self::Random(Permutation::new(set.count, task.block_seed)), 0))
             }
             Access::Name { order: FileOrder::Listing } => listed(set, top, false, control),
             Access::Name { order: FileOrder::Inode } => listed(set, top, true, control),
@@ -84,7 +83,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
         numbers.sort_unstable();
     }
     let mut numbers: Vec<u32> = numbers.into_iter().map(|(_, number)| number).collect();
-    complete(&mut numbers, set.count());
+    complete(&mut numbers, set.count);
     Ok((Order::Listed(numbers), wrong))
 }
 
@@ -100,7 +99,7 @@ fn complete(numbers: &mut Vec<u32>, count: u64) {
 type Keys = Vec<(u64, u32)>;
 
 fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Keys), WorkError> {
-    let mut keys = Vec::with_capacity(set.count() as usize);
+    let mut keys = Vec::with_capacity(set.count as usize);
     let directories = directories(set, control, |directory, file, nth| {
         keys.push((path_key(directory, file), nth as u32));
     })?;
@@ -153,8 +152,7 @@ impl<'a> Planned<'a> {
 }
 
 impl Batch {
-    /// Loads the files from position `from` of the order, with contents if they are written; returns their
-    /// number.
+    /// Loads the files from position `from` of the order, with contents if they are written; returns their number.
     pub(crate) fn fill(
         &mut self,
         set: &Set,
@@ -165,7 +163,7 @@ impl Batch {
         self.files.clear();
         self.contents.clear();
         let mut buffer = PlaceBuffer::new();
-        for nth in from..set.count() {
+        for nth in from..set.count {
             let index = set.index(order.get(nth));
             let size_bytes = set.files.size_bytes(index);
             let content_at = self.contents.len();

@@ -11,8 +11,7 @@ use megadir::Dir;
 use crate::control::{RunControl, WorkError};
 use crate::kind::WorkerCommand;
 use crate::kind::files::task::Task;
-use crate::kind::files::transport::{Barrier, Guest, Host, Link};
-use crate::kind::files::transport::{Go, Said, Start};
+use crate::kind::files::transport::{Barrier, Go, Guest, Host, Link, Said, Start};
 use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
 use crate::os::{At, Owned};
@@ -126,8 +125,7 @@ impl Drop for Process {
     }
 }
 
-/// Runs this process as a worker of the run on its standard input. Errors of the work are reported to the
-/// run.
+/// Runs this process as a worker of the run on its standard input. Errors of the work are reported to the run.
 pub fn serve() -> io::Result<()> {
     let mut run = Guest::join()?;
     let (data, barrier) = run.take_all()?;
@@ -216,8 +214,7 @@ impl Drop for Arrival<'_> {
     }
 }
 
-/// Runs a block: in the caller's thread if there is one worker, else in threads. Calls `ready` once all have prepared; they begin
-/// together when it returns.
+/// Runs a block: one worker in the caller's thread, several in threads. They begin when `ready` returns, called after all prepared.
 pub(crate) fn work_threads(
     workers: &mut [Worker],
     data: &Dir,

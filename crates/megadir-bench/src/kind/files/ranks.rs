@@ -29,12 +29,11 @@ use serde::{Deserialize, Serialize};
 use crate::control::{RunControl, WorkError};
 use crate::host;
 use crate::kind::BlockKey;
-use crate::kind::files::processes;
 use crate::kind::files::shared::prove_shared;
-use crate::kind::files::sum_up;
 use crate::kind::files::task::Task;
 use crate::kind::files::transport::Said;
 use crate::kind::files::worker::{Report, Worker};
+use crate::kind::files::{processes, sum_up};
 use crate::measure::{Calibration, Stopwatch};
 use crate::os::At;
 
@@ -48,7 +47,7 @@ const COORDINATIONS: usize = 11;
 
 #[derive(Debug)]
 pub struct RankWorkers {
-    world: World,
+    pub(crate) world: World,
     path: PathBuf,
     top: Dir,
     facts: Ranks,
@@ -62,7 +61,6 @@ pub struct RankWorkers {
 pub(crate) enum Instruction {
     Prepare {
         path: String,
-        /// For each rank.
         tasks: Vec<Vec<Task>>,
     },
     Work {
@@ -137,17 +135,14 @@ impl RankWorkers {
         }
     }
 
-    #[must_use]
     pub fn rank(&self) -> u32 {
         self.world.rank()
     }
 
-    #[must_use]
     pub fn size(&self) -> u32 {
         self.world.size()
     }
 
-    #[must_use]
     pub fn facts(&self) -> &Ranks {
         &self.facts
     }
@@ -177,10 +172,6 @@ impl RankWorkers {
         }
         self.world.abort(INTERRUPTED);
         Err(io::ErrorKind::Interrupted.into())
-    }
-
-    pub(crate) fn leave(self) -> io::Result<()> {
-        self.world.finish()
     }
 
     pub fn end(self, code: u8) -> io::Result<()> {
@@ -300,16 +291,9 @@ impl RankWorkers {
         format!("rank {rank} on '{}'", self.facts.hosts[rank])
     }
 
-    /// Waits without sleeping.
-    pub(crate) fn barrier(&self) -> io::Result<()> {
-        self.world.barrier()
-    }
-
     pub(crate) fn below(&self, data: &Dir) -> Result<String, WorkError> {
-        let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str);
-        below
-            .map(str::to_owned)
-            .ok_or_else(|| WorkError::other(STAGE, "the data are outside the shared directory"))
+        let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str).map(str::to_owned);
+        below.ok_or_else(|| WorkError::other(STAGE, "the data are outside the shared directory"))
     }
 
     pub(crate) fn open(&self, path: &str) -> Result<Dir, WorkError> {
@@ -351,7 +335,7 @@ impl RankWorkers {
         stopwatch.set_rate(rate_per_s);
         let (data, reached, began_ns) = (self.open(path), Cell::new(Ok(())), Cell::new(0));
         let barrier = || {
-            reached.set(self.barrier());
+            reached.set(self.world.barrier());
             began_ns.set(shared_ns());
         };
         let done = match data {

@@ -29,16 +29,12 @@ pub(crate) struct Task {
 pub(crate) struct Set {
     pub(crate) files: Files,
     from: u64,
-    count: u64,
+    pub(crate) count: u64,
     stride: u64,
     offset: u64,
 }
 
 impl Set {
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
     pub(crate) fn shared(&self) -> bool {
         self.stride > 1
     }
@@ -83,7 +79,7 @@ pub(crate) fn directories(
     let mut directories: Vec<Vec<u8>> = Vec::new();
     let mut known = HashSet::new();
     let mut buffer = PlaceBuffer::new();
-    for nth in 0..set.count() {
+    for nth in 0..set.count {
         control.check_every(STEP, nth)?;
         let index = set.index(nth);
         let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;

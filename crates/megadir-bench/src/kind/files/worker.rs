@@ -9,12 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::by_directory::{Directories, Entered, Listed, by_name, make_all};
 use super::explained;
 use super::file::{FileOps, Outcome};
-use super::order::Order;
-use super::task::Checksum;
-use super::task::{Set, Task};
+use super::order::{Batch, Order, Planned};
+use super::task::{Checksum, Set, Task};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::kind::UsageFields;
-use crate::kind::files::order::{Batch, Planned};
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
 
@@ -105,8 +103,7 @@ impl Worker {
         self.batch.fill(&self.set, &self.order, from, writes)
     }
 
-    /// Runs the block once `barrier` returns. Closes every descriptor that it opens, so the thread may have
-    /// its own table.
+    /// Runs the block once `barrier` returns. Closes every descriptor that it opens, so the thread may have its own table.
     pub(crate) fn work(
         &mut self,
         data: &Dir,
@@ -160,7 +157,7 @@ impl Worker {
     ) -> Result<(u64, u64), WorkError> {
         let mut entered = Entered::default();
         let (mut done, mut wrong) = (0, 0);
-        let count = self.set.count();
+        let count = self.set.count;
         let make_directories = self.task.work.operation == FileOperation::Create
             && self.task.made.directories == MakeDirectories::OnDemand;
         while done < count {
@@ -211,8 +208,7 @@ impl Worker {
         while listed.next()? {
             control.check()?;
         }
-        let wrong = listed.seen.wrong(&self.expected);
-        Ok((listed.seen.files, wrong))
+        Ok((listed.seen.files, listed.seen.wrong(&self.expected)))
     }
 
     fn make_directories(
@@ -227,10 +223,10 @@ impl Worker {
             megadir_record::Sharing::Same => (u64::from(self.task.worker), u64::from(workers.count.max(1))),
         };
         let Some(mut directories) = Directories::new(top.at(), &self.set, first, step) else {
-            return Ok((0, self.set.count()));
+            return Ok((0, self.set.count));
         };
         let count = directories.count();
         stopwatch.time(count, |index| directories.make(index), || Ok(control.check()?))?;
-        Ok((self.set.count(), 0))
+        Ok((self.set.count, 0))
     }
 }

@@ -19,8 +19,7 @@ mod linux {
     use crate::control::{RunControl, WorkError};
     use crate::kind::list::format_long::STEP;
     use crate::kind::list::ls_stat::TYPE_BITS;
-    use crate::kind::list::output::{Attributes, NameArena};
-    use crate::kind::list::output::{Sink, digits, push_number, push_text};
+    use crate::kind::list::output::{Attributes, NameArena, Sink, digits, push_number, push_text};
     use crate::workspace::since_1970;
 
     const MONTHS: [&[u8; 3]; 12] =
@@ -52,13 +51,13 @@ mod linux {
             any_acl |= of_entry.has_acl;
         }
         let now_s = since_1970().as_secs() as i64;
-        let text = sink.line();
+        let text = &mut sink.text;
         text.extend_from_slice(b"total ");
         push_number(text, 0, 1);
         sink.end_line()?;
         for (index, (name, of_entry)) in arena.names().zip(&arena.attributes).enumerate() {
             control.check_every(STEP, index as u64)?;
-            let text = sink.line();
+            let text = &mut sink.text;
             push_mode(text, of_entry.mode);
             if any_acl {
                 text.push(if of_entry.has_acl { b'+' } else { b' ' });
@@ -197,8 +196,7 @@ mod windows {
 
     use super::STEP;
     use crate::control::{RunControl, WorkError};
-    use crate::kind::list::output::NameArena;
-    use crate::kind::list::output::{Sink, digits, push_number};
+    use crate::kind::list::output::{NameArena, Sink, digits, push_number};
 
     const DIRECTORY: u32 = 0x10;
     /// Attributes in the order of their letters: directory, archive, read-only, hidden, system, link.
@@ -213,11 +211,11 @@ mod windows {
     ) -> Result<(), WorkError> {
         let widest = arena.attributes.iter().map(|facts| digits(facts.size_bytes)).max().unwrap_or(1);
         let width = widest.max(SIZE_COLUMNS_MIN);
-        sink.line().extend_from_slice(b"Mode   LastWriteTime    Length         Name");
+        sink.text.extend_from_slice(b"Mode   LastWriteTime    Length         Name");
         sink.end_line()?;
         for (index, (name, facts)) in arena.names().zip(&arena.attributes).enumerate() {
             control.check_every(STEP, index as u64)?;
-            let text = sink.line();
+            let text = &mut sink.text;
             push_mode(text, facts.attributes);
             text.push(b' ');
             push_date(text, facts);

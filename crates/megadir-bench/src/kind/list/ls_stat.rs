@@ -85,8 +85,7 @@ mod linux {
         Ok(Asked { calls: arena.len() as u64, vanished })
     }
 
-    /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is
-    /// no error.
+    /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is no error.
     pub(crate) fn ask_extended(
         directory: &Dir,
         arena: &mut NameArena,
@@ -179,7 +178,6 @@ mod windows {
         lacking.then(|| "extended attributes are queried as in ls, on Linux".to_owned())
     }
 
-    /// Vanished entries keep empty attributes and are counted; any other error ends the listing.
     pub(crate) fn ask(
         directory: &Dir,
         arena: &mut NameArena,

@@ -44,16 +44,14 @@ pub struct Reading {
     pub threads: u32,
 }
 
+/// An empty list stands for the baseline's value; buffers are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArmSpec {
-    /// Backends; the baseline's if empty.
     #[serde(default)]
     pub backend: Vec<String>,
-    /// Buffers, bytes; the baseline's if empty.
     #[serde(default)]
     pub buffer_bytes: Vec<u64>,
-    /// Thread counts; the baseline's if empty.
     #[serde(default)]
     pub threads: Vec<u32>,
 }

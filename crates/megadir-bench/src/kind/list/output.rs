@@ -15,7 +15,7 @@ const READ_BYTES: usize = 16 << 10;
 const LINE_BYTES_MAX: usize = 1024;
 
 pub(crate) struct Sink {
-    text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     pipe: Option<PipeWriter>,
     calls: u64,
     written_bytes: u64,
@@ -81,11 +81,6 @@ fn newlines(text: &[u8]) -> u64 {
 }
 
 impl Sink {
-    #[inline]
-    pub(crate) fn line(&mut self) -> &mut Vec<u8> {
-        &mut self.text
-    }
-
     #[inline]
     pub(crate) fn push_name(&mut self, name: &[u8]) {
         self.newlines_in_names += newlines(name);
@@ -187,11 +182,11 @@ impl RawFormat {
     pub(crate) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), WorkError> {
         if !self.headed {
             self.headed = true;
-            sink.line().extend_from_slice(b"inode#    file type  d_reclen  d_off   d_name");
+            sink.text.extend_from_slice(b"inode#    file type  d_reclen  d_off   d_name");
             sink.end_line()?;
         }
         for entry in batch.entries() {
-            let text = sink.line();
+            let text = &mut sink.text;
             push_number(text, entry.inode, 8);
             text.extend_from_slice(b"  ");
             push_text(text, kind(entry.kind), 10);
@@ -292,7 +287,7 @@ mod tests {
     /// Formats `names` with a heading and compares the number of lines with `entries`.
     fn lines(names: &[&[u8]], entries: u64, piped: bool) -> Result<(), String> {
         let listed = with_sink(piped, |sink| {
-            sink.line().extend_from_slice(b"heading");
+            sink.text.extend_from_slice(b"heading");
             sink.end_line()?;
             for name in names {
                 sink.push_name(name);
@@ -315,7 +310,7 @@ mod tests {
     #[test]
     fn lines_that_do_not_arrive_as_written_are_an_error() {
         let listed = with_sink(true, |sink| {
-            sink.line().extend_from_slice(b"a name with a newline that the sink did not count!\n");
+            sink.text.extend_from_slice(b"a name with a newline that the sink did not count!\n");
             sink.end_line()
         });
         assert_eq!(

@@ -1,5 +1,4 @@
-//! Arms and groups of a listing study, from the study or from the user's options. A note replaces a group
-//! whose work is impossible here.
+//! Arms and groups of a listing study or of the user's options. A note replaces a group whose work is impossible here.
 
 use megadir_record::{ArmId, DataId, Group, GroupRule, Stage, Work};
 
@@ -122,9 +121,7 @@ fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
 fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let slow = chain(&spec.name, &spec.slow, base, arms)?;
     let fast = chain(&spec.name, &spec.fast, base, arms)?;
-    let (Some(slow), Some(fast)) = (slow, fast) else {
-        return Ok(());
-    };
+    let (Some(slow), Some(fast)) = (slow, fast) else { return Ok(()) };
     let mut add = |steps: Vec<(String, Work)>| -> Vec<(String, ArmId)> {
         let arm = |(factor, work)| (factor, arms.arm(&spec.name, DataId(0), &work));
         steps.into_iter().map(arm).collect()
@@ -169,9 +166,7 @@ fn chain(
 }
 
 fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    let Some(sizes) = sizes(spec, arms) else {
-        return Ok(());
-    };
+    let Some(sizes) = sizes(spec, arms) else { return Ok(()) };
     let mut series = Vec::new();
     for one in &spec.series {
         let reading = Reading {
@@ -198,8 +193,7 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
     Ok(())
 }
 
-/// Data sets in ascending size: the requested ones if there are several, else the study's fractions of the
-/// one.
+/// Data sets in ascending size: the requested ones if there are several, else the study's fractions of the one.
 fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
     let largest = arms.data[0].entries;
     let mut entries: Vec<u64> = if arms.data.len() > 1 {

@@ -6,10 +6,9 @@ use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
 
 use super::format_long::{self, format_long};
-use super::output::{Sink, with_sink};
+use super::ls_stat::{self, Asked};
+use super::output::{NameArena, RawFormat, Sink, with_sink};
 use crate::control::{COMPUTING, RunControl, WorkError, marked};
-use crate::kind::list::ls_stat::{self, Asked};
-use crate::kind::list::output::{NameArena, RawFormat};
 use crate::kind::{WorkBlock, Workload, name_hash, repeat};
 use crate::measure::Stopwatch;
 
@@ -31,8 +30,7 @@ impl Listing {
     }
 
     pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
-        let writes = self.has(Stage::Write);
-        with_sink(writes, |sink| self.run_into(directory, control, sink))
+        with_sink(self.has(Stage::Write), |sink| self.run_into(directory, control, sink))
     }
 
     fn has(&self, stage: Stage) -> bool {

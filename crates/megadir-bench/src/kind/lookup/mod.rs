@@ -16,8 +16,7 @@ pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 const LOOKED_UP_ONE_IN: u64 = 100;
 const LOOKED_UP_MAX: u64 = 1000;
 
-/// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm
-/// is the baseline.
+/// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm is the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookupSpec {

@@ -1,5 +1,4 @@
-//! Removing trees: by a loop in one thread, by `rm -rf`, and by the library with several workers. Each rank creates a tree
-//! of its own, which a rank on another host removes.
+//! Removing trees: by a loop, by `rm -rf`, and by the library. Each rank creates a tree, which a rank on another host removes.
 
 use std::ffi::OsString;
 use std::time::Instant;
@@ -95,13 +94,11 @@ struct Variant<'a> {
 }
 
 impl Variant<'_> {
-    /// Conditions that the arms of a pair share.
     fn conditions(&self) -> String {
         let state = self.cold().map(|name| format!(", {name}")).unwrap_or_default();
         format!("{}{state}", directories(self.directories))
     }
 
-    /// Name of a cold state.
     fn cold(&self) -> Option<&str> {
         self.state.state.is_cold().then_some(&self.state.name)
     }
@@ -175,13 +172,11 @@ fn groups(spec: &RemoveSpec, states: &[CacheFact], all: &[(Variant<'_>, ArmId)],
         let at = format!("{}, {}", spec.name(variant.by, variant.workers), directories(variant.directories));
         pair(one, Variant { state: first, ..variant }, names, at)
     };
-    let (more, cold): (Vec<Pair>, Vec<Pair>) =
-        (all.iter().filter_map(more).collect(), all.iter().filter_map(cold).collect());
-    arms.pairs("workers", "Do more workers help?", more);
+    arms.pairs("workers", "Do more workers help?", all.iter().filter_map(more));
     arms.answers("workers");
     arms.pairs("loop", "Which method is faster than a loop in one thread?", against(Remover::PlainLoop));
     arms.pairs("rm", "Is the library faster than rm -rf?", against(Remover::Rm));
-    arms.pairs("cache", "How much does a cold cache cost?", cold);
+    arms.pairs("cache", "How much does a cold cache cost?", all.iter().filter_map(cold));
 }
 
 fn chain_of(
@@ -278,8 +273,7 @@ impl Removal {
         let failures = Failures::new(1);
         let progress = Progress::new();
         let on_failure = |failure| failures.add(failure);
-        // The workers share a descriptor table: a thread's own outlives `join` for a moment, and the unmount
-        // would fail with EBUSY.
+        // The workers share a descriptor table: a thread's own outlives `join` for a moment, so that unmounting fails with EBUSY.
         let options = RemoveOptions::new(self.threads as usize, &on_failure);
         let removed = remove_contents(directory, &options, &progress).map_err(failed)?;
         control.check()?;
@@ -326,8 +320,7 @@ impl Workload for Removal {
         };
         let elapsed_ns = started.elapsed().as_nanos() as u64;
         let (own, children) = (process_usage().since(before), process::usage().since(of_children));
-        let usage = [own, children].into_iter().sum();
-        self.taken = Some(BlockUsage::new(elapsed_ns, usage));
+        self.taken = Some(BlockUsage::new(elapsed_ns, [own, children].into_iter().sum()));
         Ok(Counted { entries, hash: 0, calls: None, written_bytes: 0 })
     }
 
@@ -346,7 +339,7 @@ mod linux {
     use std::process::{Command, Stdio};
 
     use megadir::Dir;
-    use megadir_sys::usage::{Usage, children_usage};
+    pub(crate) use megadir_sys::usage::children_usage as usage;
     use rustix::fs::RawDir;
 
     use super::{STAGE, failed};
@@ -354,12 +347,8 @@ mod linux {
 
     const NAMES_MAX: usize = 50_000;
 
-    fn rm() -> Command {
-        Command::new("rm")
-    }
-
     pub(crate) fn unavailable() -> Option<String> {
-        let found = rm().arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let found = Command::new("rm").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         found.err().map(|error| format!("the program rm is missing: {error}"))
     }
 
@@ -384,7 +373,7 @@ mod linux {
     pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
         // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
         let own = directory.reopen().map_err(failed)?;
-        let mut rm = rm();
+        let mut rm = Command::new("rm");
         rm.args(["-rf", "--"]).args(names).current_dir(format!("/proc/self/fd/{}", own.as_raw_fd()));
         let output = rm.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)?;
         match output.status.success() {
@@ -395,10 +384,6 @@ mod linux {
                 Err(WorkError::other(STAGE, format!("rm -rf: {}: {first}", output.status)))
             }
         }
-    }
-
-    pub(crate) fn usage() -> Usage {
-        children_usage()
     }
 }
 

@@ -1,6 +1,5 @@
-//! Removes the content of one of the run's own directories: relative to the open directory, following no
-//! links, crossing no mounts. Studies measure `remove_content` as the plain loop, so it makes no unnecessary
-//! system calls.
+//! Removes the content of one of the run's own directories: relative to the open directory, following no links, crossing no
+//! mounts. Studies measure `remove_content` as the plain loop, so it makes no unnecessary system calls.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,8 +20,7 @@ pub(crate) type Beat = AtomicU64;
 
 #[cfg(windows)]
 mod windows {
-    //! Windows: without POSIX semantics a name stays until the last handle to its file is closed (e.g. by a
-    //! virus scanner), so the removal waits a little for the remaining names.
+    //! Windows: without POSIX semantics a name stays until its file's last handle is closed, e.g. by a virus scanner: waits a little.
 
     use std::io::{self, ErrorKind};
     use std::sync::atomic::Ordering;

@@ -257,8 +257,7 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
     // `data-cold` affects file contents only, so stat and unlink have no arms.
     let plan = small(&[Warm, DataCold], &[Warm, DataCold]).expect("a plan");
     assert_eq!(done(&plan, DataCold), [(Read, 1), (Read, 2)]);
-    // With more states than sync policies, the further states get their own chains, whose writing is in no
-    // group.
+    // With more states than sync policies, the further states get their own chains, whose writing is in no group.
     let plan = small(&[Warm, VfsCold, FsCold], &[Warm, VfsCold, FsCold]).expect("a plan");
     assert_eq!((done(&plan, FsCold), done(&plan, VfsCold)), (all.to_vec(), all.to_vec()));
     let extra = plan.arms.iter().filter(|planned| planned.name.contains("(for fs-cold)"));

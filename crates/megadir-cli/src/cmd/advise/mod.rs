@@ -24,17 +24,16 @@ use crate::cmd::values;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
-use crate::ui::output::Output;
+use crate::ui::output::{Output, print};
 
 const WRITERS_MAX: u32 = 256;
 const TIME_MAX_S: u64 = 3600;
 
 /// Recommend one directory for many files, or directories named by hash
 ///
-/// A table of rules (docs/advice.md) decides from the capacity of one directory and from a short measurement of the
-/// candidate layouts, in a new directory below DIR that is removed afterwards. Prints how to compute a file's path, the
-/// reasons, the number of files from which the answer changes, and undecided comparisons. Without write permission or
-/// free space, the answer uses the limits alone.
+/// A table of rules (docs/advice.md) decides from the capacity of one directory and from a short measurement of the candidate layouts, in a
+/// new directory below DIR that is removed afterwards. Prints how to compute a file's path, the reasons, the number of files from which the
+/// answer changes, and undecided comparisons. Without write permission or free space, the answer uses the limits alone.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 done, but no report, because nothing was measured; 2 usage; 3 the directory could not be checked; 130 interrupted.")]
@@ -97,22 +96,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let (Some(layout), Some(language)) = (&args.layout, args.code) {
-        let mut output = Output::new()?;
-        code(args, &mut output.text, layout, language)?;
-        return match output.flush() {
-            Ok(()) => Ok(exit::DONE),
-            Err(ended) => ended.code(),
-        };
+        return print(&code(args, layout, language)?);
     }
     check(args)?;
     let page = args.report.as_deref().map(|path| NewPage::prepare("report", "measured", path)).transpose()?;
-    let Some(answer) = interruptible(|interrupt| ask(args, interrupt))? else {
-        eprintln!("megadir: interrupted; the test files have been removed");
-        return Ok(exit::INTERRUPTED);
-    };
+    let answer = interruptible(|interrupt| ask(args, interrupt))?;
     let mut output = Output::new()?;
     if let Some(language) = args.code {
-        code(args, &mut output.text, &answer.advice.layout.layout, language)?;
+        output.text = code(args, &answer.advice.layout.layout, language)?.into_bytes();
     } else if args.json {
         json::object(&mut output.text, &answer);
     } else {
@@ -144,14 +135,12 @@ fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-fn code(args: &Args, text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), CliError> {
+fn code(args: &Args, layout: &Layout, language: Language) -> Result<String, CliError> {
     let function = match &args.transition {
         Some(old) => transition(old, layout, language),
         None => snippet(layout, language),
     };
-    let function = function.map_err(|error| CliError::nothing_ran(error.to_string()))?;
-    text.extend_from_slice(function.as_bytes());
-    Ok(())
+    function.map_err(CliError::nothing_ran)
 }
 
 struct Answer {
@@ -161,7 +150,7 @@ struct Answer {
     run: Result<Box<Run>, String>,
 }
 
-fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
+fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
     let asked = Asked {
@@ -184,10 +173,10 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     };
     let ground = megadir_advise::NewDir::of(&look.limits, question.churn);
     let all = candidates(&question, &ground, &look.names);
-    let Some(run) = measured(args, &question, &look, &all, interrupt)? else { return Ok(None) };
+    let run = measured(args, &question, &look, &all, interrupt)?;
     let measured = run.as_ref().ok().map(|run| &run.measured);
     let advice = advise(&question, &look.limits, &all, measured, !look.names.is_empty());
-    Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
+    Ok(Answer { look, advice, of_directory: args.files.is_none(), run })
 }
 
 fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
@@ -272,16 +261,16 @@ fn language() -> impl clap::builder::TypedValueParser<Value = Language> {
     })
 }
 
-/// `None` after an interrupt; the reason if nothing was measured.
+/// The inner error is the reason if nothing was measured.
 fn measured(
     args: &Args,
     question: &Question,
     look: &Look,
     candidates: &[Candidate],
     interrupt: &Interrupt,
-) -> Result<Option<Result<Box<Run>, String>>, CliError> {
+) -> Result<Result<Box<Run>, String>, CliError> {
     if args.time.is_zero() {
-        return Ok(Some(Err("--time 0s".into())));
+        return Ok(Err("--time 0s".into()));
     }
     let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     let request = Request {
@@ -297,11 +286,12 @@ fn measured(
         beat: &interrupt.beat,
     };
     match measure(&request, &mut Shown("trial: ", None), &mut Shown("", None)) {
-        Ok(Outcome::Measured(run)) => Ok(Some(Ok(run))),
-        Ok(Outcome::Not { why }) => Ok(Some(Err(why))),
-        Ok(Outcome::Interrupted) => Ok(None),
-        Err(RunError::Interrupted) => Ok(None),
-        Err(error) => Err(CliError::nothing_ran(error.to_string())),
+        Ok(Outcome::Measured(run)) => Ok(Ok(run)),
+        Ok(Outcome::Not { why }) => Ok(Err(why)),
+        Ok(Outcome::Interrupted) | Err(RunError::Interrupted) => {
+            Err(CliError::interrupted("interrupted; the test files have been removed"))
+        }
+        Err(error) => Err(CliError::nothing_ran(error)),
     }
 }
 

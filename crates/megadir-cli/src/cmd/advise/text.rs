@@ -173,9 +173,9 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
 fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
     let mut remarks = Vec::new();
     let resolution = run.measured.resolution_percent;
-    remarks.extend(
-        resolution.map(|percent| format!("resolution {percent:.1} % (one directory against itself)")),
-    );
+    let resolution =
+        resolution.map(|percent| format!("resolution {percent:.1} % (one directory against itself)"));
+    remarks.extend(resolution);
     let recommended = answer.advice.layout.layout;
     if recommended != Layout::FLAT && !layouts.contains(&recommended) {
         let levels = recommended.levels().len();
@@ -308,14 +308,8 @@ fn limits(answer: &Answer) -> String {
 }
 
 fn changes(advice: &Advice) -> Option<String> {
-    let below = advice
-        .below
-        .as_ref()
-        .map(|change: &Change| format!("below {} files: {}", interval(change.files), named(&change.before)));
-    let above = advice
-        .above
-        .as_ref()
-        .map(|change| format!("from {} files on: {}", interval(change.files), named(&change.after)));
-    let both: Vec<String> = below.into_iter().chain(above).collect();
+    let below = |one: &Change| format!("below {} files: {}", interval(one.files), named(&one.before));
+    let above = |one: &Change| format!("from {} files on: {}", interval(one.files), named(&one.after));
+    let both: Vec<String> = advice.below.iter().map(below).chain(advice.above.iter().map(above)).collect();
     (!both.is_empty()).then(|| both.join("; "))
 }

@@ -1,7 +1,5 @@
-//! `megadir bench run all`: every built-in study, one after the other, into a folder that can be sent in.
-//!
-//! The folder has `STUDY.jsonl` and `STUDY.html` for each study, and `README.md` with the answers. The records say how
-//! far it is: a complete one is kept, an unfinished one is resumed.
+//! `megadir bench run all`: every built-in study, one after the other, into a folder with `STUDY.jsonl` and `STUDY.html` for each, and
+//! `README.md` with the answers. By its record, a complete study is kept and an unfinished one is resumed.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -28,7 +26,6 @@ use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
 use crate::ui::sizes;
 
-/// In place of a study's name.
 pub(super) const NAME: &str = "all";
 const MARK: &str = "<!-- Written by megadir bench run all -->\n";
 
@@ -72,7 +69,6 @@ struct Planned {
 }
 
 enum State {
-    /// With the run's needs.
     New(Estimate),
     Begun,
     Complete,
@@ -82,7 +78,8 @@ enum State {
 impl Kit {
     fn plan(&self, interrupt: &Interrupt) -> Result<Vec<Planned>, CliError> {
         let readme = self.folder.join("README.md");
-        if readme.symlink_metadata().is_ok() && !has_mark(&readme) {
+        let has_mark = std::fs::read_to_string(&readme).is_ok_and(|text| text.starts_with(MARK));
+        if readme.symlink_metadata().is_ok() && !has_mark {
             return Err(refuse(
                 &readme,
                 "the file is not from an earlier run; name another folder with --output",
@@ -191,9 +188,9 @@ impl Kit {
             };
             match ended {
                 Ok(None) => {}
-                Ok(Some(end)) if end.interrupted => return Ok(self.interrupted()),
+                Ok(Some(end)) if end.interrupted => return Err(self.interrupted()),
                 Ok(Some(end)) => result = result.max(code(&end)),
-                Err(error) if error.code == exit::INTERRUPTED => return Ok(self.interrupted()),
+                Err(error) if error.code == exit::INTERRUPTED => return Err(self.interrupted()),
                 Err(error) => {
                     eprintln!("megadir: {name}: {error}");
                     missing.push((name, error.message));
@@ -214,9 +211,9 @@ impl Kit {
         Ok(result)
     }
 
-    fn interrupted(&self) -> u8 {
-        eprintln!("megadir: the same command with --output {} continues", self.folder.display());
-        exit::INTERRUPTED
+    fn interrupted(&self) -> CliError {
+        let folder = self.folder.display();
+        CliError::interrupted(format!("the same command with --output {folder} continues"))
     }
 
     fn write_readme(&self, reports: &[(&str, Report)], missing: &[(&str, String)]) -> Result<(), CliError> {
@@ -236,10 +233,6 @@ impl Kit {
         }
         replace(&self.folder.join("README.md"), &text)
     }
-}
-
-fn has_mark(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.starts_with(MARK))
 }
 
 fn described(planned: &[Planned]) -> String {

@@ -23,11 +23,10 @@ const ROUNDS: u32 = 30;
 
 /// Measure command lines, e.g. 'ls -U {dir}' 'find {dir}'
 ///
-/// Creates files below the current directory, runs each command in random order in every round, and compares the
-/// commands with the first. In a command, {dir} is the directory of the files, {out} a path for its output
-/// that does not exist yet, {megadir} this program, and n in braces the number of files. Unless --same is given, all
-/// commands must print the same lines, in any order; prefixes such as {dir} before a name do not count. Without --shell
-/// no shell is involved. Linux only.
+/// Creates files below the current directory, runs each command in random order in every round, and compares the commands with the first.
+/// In a command, {dir} is the directory of the files, {out} a path for its output that does not exist yet, {megadir} this program, and n in
+/// braces the number of files. Unless --same is given, all commands must print the same lines, in any order; prefixes such as {dir} before
+/// a name do not count. Without --shell no shell is involved. Linux only.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Command lines; the first is the baseline

@@ -17,11 +17,10 @@ use crate::ui::output::print;
 
 /// Compare new runs of a study with old runs
 ///
-/// Arms are matched by operation, data and cache state. The table has the ratio new / old of each arm with its
-/// confidence interval, adjusted for the number of arms; its last row is the geometric mean. With three or more
-/// runs on each side, each run is one observation, and the intervals hold for the versions. A single run on
-/// each side shows the difference of these two runs, not of the versions. Runs on different machines, file
-/// systems or data are rejected, unless --across is given.
+/// Arms are matched by operation, data and cache state. The table has the ratio new / old of each arm with its confidence interval,
+/// adjusted for the number of arms; its last row is the geometric mean. With three or more runs on each side, each run is one observation,
+/// and the intervals hold for the versions. A single run on each side shows the difference of these two runs, not of the versions. Runs on
+/// different machines, file systems or data are rejected, unless --across is given.
 ///
 /// Two or more folders of 'bench run all' from several machines are compared by their verdicts: which ratios are the
 /// same everywhere, and how far the times lie apart.
@@ -143,10 +142,9 @@ fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Resul
         ));
     }
     for (path, loaded) in &folders {
-        let twice = loaded
-            .iter()
-            .enumerate()
-            .find(|(at, one)| loaded[..*at].iter().any(|other| study(other) == study(one)));
+        let is_known =
+            |(at, one): &(usize, &Loaded)| loaded[..*at].iter().any(|other| study(other) == study(one));
+        let twice = loaded.iter().enumerate().find(is_known);
         if let Some((_, loaded)) = twice {
             return Err(refuse(
                 path,

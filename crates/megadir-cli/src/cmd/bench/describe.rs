@@ -158,18 +158,10 @@ fn stopping(plan: &Plan) -> String {
 
 fn described(made: &Made, entries: u64) -> String {
     let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
+    let files = counted(entries, "file", "files");
     let mut text = match sizes.law {
-        SizeLaw::Fixed => {
-            format!("{} of {}", counted(entries, "file", "files"), counted(made.size_bytes, "byte", "bytes"))
-        }
-        _ => {
-            format!(
-                "{} of {} bytes on average ({})",
-                counted(entries, "file", "files"),
-                made.size_bytes,
-                write_sizes(&sizes)
-            )
-        }
+        SizeLaw::Fixed => format!("{files} of {}", counted(made.size_bytes, "byte", "bytes")),
+        _ => format!("{files} of {} bytes on average ({})", made.size_bytes, write_sizes(&sizes)),
     };
     text.push_str(&format!(", {}", text::names(made.names)));
     if made.content != ContentKind::Pseudorandom {
@@ -185,10 +177,8 @@ fn described(made: &Made, entries: u64) -> String {
         text.push_str(", created by the arms");
     }
     if made.aged_files > 0 {
-        text.push_str(&format!(
-            ", aged by {} created among them and removed",
-            counted(made.aged_files, "file", "files")
-        ));
+        let aged_by = counted(made.aged_files, "file", "files");
+        text.push_str(&format!(", aged by {aged_by} created among them and removed"));
     }
     text
 }

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use megadir_bench::lab::{FILE_SYSTEMS, Fact, Spec, Survey, survey};
 use megadir_record::{LabFileSystem, Place};
-use serde::Serialize;
 
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
+use crate::ui::object::Object;
 use crate::ui::output::print;
 
 /// List the file systems for 'bench run --fs', and which are available
 ///
-/// As root, creates each file system in a small image below --dir, mounts it in a private mount namespace, and
-/// removes it.
+/// As root, creates each file system in a small image below --dir, mounts it in a private mount namespace, and removes it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// File systems to check, with variants: ext4:block=1k, xfs:ftype=0 [default: all]
@@ -24,8 +23,7 @@ pub(crate) struct Args {
     dir: PathBuf,
     /// Print one JSON object per file system
     ///
-    /// Fields: v (format version, 1), file_system, about, available, proven, reason, label, driver, make, tool,
-    /// mount_options, direct_io, variants.
+    /// Fields: v (format version, 1), file_system, about, available, proven, reason, label, driver, make, tool, mount_options, direct_io, variants.
     #[arg(long)]
     json: bool,
 }
@@ -34,9 +32,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let all = || FILE_SYSTEMS.iter().map(|entry| Spec::parse(entry.name)).collect::<Result<_, _>>();
     let specs = if args.specs.is_empty() { all().map_err(CliError::usage)? } else { args.specs.clone() };
     let found = interruptible(|interrupt| {
-        survey(&args.dir, &specs, &interrupt.stop, &interrupt.beat).map_err(|error| match interrupt.asked() {
+        survey(&args.dir, &specs, interrupt.control()).map_err(|error| match interrupt.asked() {
             true => CliError::interrupted("interrupted"),
-            false => CliError::nothing_ran(error.to_string()),
+            false => CliError::nothing_ran(error),
         })
     })?;
     for name in &found.leftovers.removed {
@@ -44,17 +42,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let mut text = String::new();
     if args.json {
-        for fact in &found.facts {
-            let line = serde_json::to_string(&Line::of(fact, found.proven));
-            text.push_str(&line.map_err(|error| CliError::nothing_ran(error.to_string()))?);
-            text.push('\n');
-        }
+        found.facts.iter().for_each(|fact| text.push_str(&json(fact, found.proven)));
     } else {
         found.facts.iter().for_each(|fact| describe(&mut text, fact));
         text.push_str(basis(&found));
     }
-    print(&text)?;
-    Ok(exit::DONE)
+    print(&text)
 }
 
 fn basis(found: &Survey) -> &'static str {
@@ -105,40 +98,20 @@ fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     }
 }
 
-#[derive(Serialize)]
-struct Line {
-    v: u32,
-    file_system: String,
-    about: &'static str,
-    available: bool,
-    proven: bool,
-    reason: Option<String>,
-    label: Option<String>,
-    driver: Option<String>,
-    make: Vec<String>,
-    tool: Option<String>,
-    mount_options: String,
-    direct_io: Option<bool>,
-    variants: Vec<String>,
-}
-
-impl Line {
-    fn of(fact: &Fact, proven: bool) -> Self {
-        let known = fact.proven.as_ref();
-        Self {
-            v: 1,
-            file_system: fact.spec.to_string(),
-            about: fact.spec.entry.about,
-            available: fact.unavailable.is_none(),
-            proven,
-            reason: fact.unavailable.clone(),
-            label: known.map(|known| known.label.clone()),
-            driver: known.map(|known| known.driver.clone()),
-            make: fact.spec.make(),
-            tool: fact.tool.clone(),
-            mount_options: mount_options(fact),
-            direct_io: known.and_then(direct_io),
-            variants: fact.spec.entry.variants_in_words(),
-        }
-    }
+fn json(fact: &Fact, proven: bool) -> String {
+    let known = fact.proven.as_ref();
+    Object::text(|object| {
+        object.string("file_system", &fact.spec.to_string());
+        object.string("about", fact.spec.entry.about);
+        object.raw("available", fact.unavailable.is_none());
+        object.raw("proven", proven);
+        object.string_or_null("reason", fact.unavailable.as_deref());
+        object.string_or_null("label", known.map(|known| known.label.as_str()));
+        object.string_or_null("driver", known.map(|known| known.driver.as_str()));
+        object.strings("make", &fact.spec.make());
+        object.string_or_null("tool", fact.tool.as_deref());
+        object.string("mount_options", &mount_options(fact));
+        object.raw_or_null("direct_io", known.and_then(direct_io));
+        object.strings("variants", &fact.spec.entry.variants_in_words());
+    })
 }

@@ -15,9 +15,8 @@ use crate::ui::sizes;
 pub(crate) struct LabArgs {
     /// Create these file systems and measure on each, e.g. ext4,xfs,ext4:block=1k
     ///
-    /// The arms of all file systems alternate. Each file system is an image in the directory of --dir, mounted
-    /// in a private mount namespace and removed after the run. Needs Linux and root. 'megadir bench
-    /// filesystems' lists names, variants and availability.
+    /// The arms of all file systems alternate. Each file system is an image in the directory of --dir, mounted in a private mount namespace
+    /// and removed after the run. Needs Linux and root. 'megadir bench filesystems' lists names, variants and availability.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Spec::parse)]
     pub(crate) fs: Vec<Spec>,
     /// Use this device instead of an image; all its data is lost
@@ -64,9 +63,9 @@ impl LabArgs {
         }
         let devices = self.device.iter().map(|path| Some(path.as_path())).chain(std::iter::repeat(None));
         let asked: Vec<(Spec, Option<&Path>)> = self.fs.iter().cloned().zip(devices).collect();
-        file_system_facts(directory, &asked, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
-            LabError::Interrupted => CliError::interrupted(error.to_string()),
-            error => CliError::nothing_ran(error.to_string()),
+        file_system_facts(directory, &asked, interrupt.control()).map_err(|error| match error {
+            LabError::Interrupted => CliError::interrupted(error),
+            error => CliError::nothing_ran(error),
         })
     }
 }
@@ -113,10 +112,8 @@ pub(super) fn caches(facts: &[FileSystemFact]) -> String {
             }
         }
     }
-    answers
-        .iter()
-        .map(|(name, answer, on)| format!("cache {name} on {}: {answer}\n", on.join(", ")))
-        .collect()
+    let lines = answers.iter();
+    lines.map(|(name, answer, on)| format!("cache {name} on {}: {answer}\n", on.join(", "))).collect()
 }
 
 pub(super) fn availability(fact: &CacheFact) -> String {
@@ -127,7 +124,6 @@ pub(super) fn availability(fact: &CacheFact) -> String {
     }
 }
 
-/// A permission without a device is an error too.
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),

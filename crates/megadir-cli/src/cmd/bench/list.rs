@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use megadir_bench::METHODS;
 use megadir_bench::study::{BUILT_IN, Kind, Meta, Study, built_in};
 
-use crate::exit::{self, CliError};
+use crate::exit::CliError;
 use crate::ui::message::counted;
 use crate::ui::output::print;
 use crate::ui::screen;
@@ -30,15 +30,11 @@ fn methods(names: &[String]) -> String {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let text = if args.verbose { described()? } else { questions()? };
-    print(&text)?;
-    Ok(exit::DONE)
+    print(&if args.verbose { described()? } else { questions()? })
 }
 
 pub(super) fn studies() -> impl Iterator<Item = Result<Study, CliError>> {
-    BUILT_IN
-        .iter()
-        .map(|entry| built_in(entry.name).map_err(|error| CliError::nothing_ran(error.to_string())))
+    BUILT_IN.iter().map(|entry| built_in(entry.name).map_err(CliError::nothing_ran))
 }
 
 fn questions() -> Result<String, CliError> {
@@ -61,11 +57,9 @@ fn described() -> Result<String, CliError> {
         text.push_str(&format!("  source: {}\n", study.meta.source));
         let sizes = [("quick", &size.quick), ("default", &size.default), ("published", &size.published)];
         for (name, size) in sizes {
-            text.push_str(&format!(
-                "  {name}: {}, {}\n",
-                counted(size.entries, "entry", "entries"),
-                counted(size.rounds.into(), "round", "rounds")
-            ));
+            let entries = counted(size.entries, "entry", "entries");
+            let rounds = counted(size.rounds.into(), "round", "rounds");
+            text.push_str(&format!("  {name}: {entries}, {rounds}\n"));
         }
         if let Kind::StatAll(spec) = &study.kind {
             text.push_str(&methods(&spec.methods));

@@ -24,6 +24,7 @@ pub(super) use options::drawn_seed;
 pub(super) use progress::Progress;
 pub(super) use run::program;
 
+use super::start;
 use crate::exit::CliError;
 
 /// Run benchmark studies and report their results
@@ -49,46 +50,19 @@ enum Command {
     Worker,
 }
 
-impl Args {
-    pub(super) fn prints(&self) -> bool {
-        match &self.command {
-            Command::Report(args) => args.output.is_none(),
-            Command::Clean(args) => args.dry_run,
-            Command::Compare(args) => !args.quiet,
-            Command::Worker => false,
-            Command::List(_)
-            | Command::Run(_)
-            | Command::Commands(_)
-            | Command::Filesystems(_)
-            | Command::Null(_) => true,
-        }
-    }
-
-    pub(super) fn writes(&self) -> bool {
-        match &self.command {
-            Command::Run(args) => args.engine.is_none(),
-            Command::Commands(_) | Command::Clean(_) => true,
-            Command::Report(args) => args.output.is_some(),
-            Command::List(_)
-            | Command::Compare(_)
-            | Command::Filesystems(_)
-            | Command::Null(_)
-            | Command::Worker => false,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match &args.command {
-        Command::List(args) => list::run(args),
-        Command::Run(args) if args.study.as_deref() == Some(all::NAME) => all::run(args),
-        Command::Run(args) => run::run(args),
-        Command::Commands(args) => commands::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Filesystems(args) => filesystems::run(args),
-        Command::Clean(args) => clean::run(args),
-        Command::Null(args) => internal::run_null(args),
-        Command::Worker => internal::run_worker(),
+        Command::List(args) => start(true, false, || list::run(args)),
+        Command::Run(args) => start(true, args.engine.is_none(), || match args.study.as_deref() {
+            Some(all::NAME) => all::run(args),
+            _ => run::run(args),
+        }),
+        Command::Commands(args) => start(true, true, || commands::run(args)),
+        Command::Report(args) => start(args.output.is_none(), args.output.is_some(), || report::run(args)),
+        Command::Compare(args) => start(!args.quiet, false, || compare::run(args)),
+        Command::Filesystems(args) => start(true, false, || filesystems::run(args)),
+        Command::Clean(args) => start(args.dry_run, true, || clean::run(args)),
+        Command::Null(args) => start(true, false, || internal::run_null(args)),
+        Command::Worker => start(false, false, internal::run_worker),
     }
 }

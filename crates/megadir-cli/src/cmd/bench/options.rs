@@ -8,7 +8,7 @@ use megadir_bench::dataset::{Chosen, Look, LookError, Sizes, look_at, parse_cont
 use megadir_bench::plan::{
     AgedBy, CacheFact, FileSystemFact, HalfWidth, PlanError, Planned, Request, Target, plan,
 };
-use megadir_bench::study::{self, Kind, Study, StudyError};
+use megadir_bench::study::{self, Kind, Study};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts, program_facts};
 use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
@@ -72,8 +72,7 @@ pub(crate) struct Args {
     published: bool,
     /// Recreate the data sets this many times (5 or more) [default: create once]
     ///
-    /// Each time they get other names, and the rounds are split over them, so that a peculiarity of one data
-    /// set is not taken for a difference.
+    /// Each time they get other names, and the rounds are split over them, so that a peculiarity of one data set is not taken for a difference.
     #[arg(long, value_name = "N", value_parser = epochs)]
     epochs: Option<u32>,
     /// Engine of the workers: mpi, the processes that an MPI launcher started, on one host or several
@@ -102,9 +101,8 @@ pub(crate) struct Args {
 pub(crate) struct RunArgs {
     /// Directory to work in; several are compared [default: .]
     ///
-    /// A directory with at least 1000 entries is measured itself, read-only, unless --entries or --fs is given.
-    /// Otherwise the data, or the images of --fs, are created below it. With several (--dir A --dir B), data are
-    /// created below each, and the arms of all alternate: this compares volumes.
+    /// A directory with at least 1000 entries is measured itself, read-only, unless --entries or --fs is given. Otherwise the data, or the images of
+    /// --fs, are created below it. With several (--dir A --dir B), data are created below each, and the arms of all alternate: this compares volumes.
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Sizes of the data sets, e.g. 100k or 10k,100k,1M
@@ -122,15 +120,13 @@ pub(crate) struct RunArgs {
     pub(crate) lab: LabArgs,
     /// Create files shaped like this directory tree
     ///
-    /// Copies the number of files, the levels, the lengths of names, the file sizes and the files per
-    /// directory. Only numbers are taken; no file is opened. With --layout flat, all files go into one
-    /// directory.
+    /// Copies the number of files, the levels, the lengths of names, the file sizes and the files per directory. Only numbers are taken; no
+    /// file is opened. With --layout flat, all files go into one directory.
     #[arg(long, value_name = "DIR", conflicts_with = "entries")]
     shape_of: Option<PathBuf>,
     /// Add arms on aged directories: 500k, or 10x their own files
     ///
-    /// This number of files is created among the directory's own and removed before measuring. Only for studies
-    /// of directories.
+    /// This number of files is created among the directory's own and removed before measuring. Only for studies of directories.
     #[arg(long, value_name = "N|Nx", value_parser = values::aged)]
     aged: Option<AgedBy>,
     /// Cache states to measure each arm in: warm, unseen, data-cold, vfs-cold, fs-cold
@@ -153,8 +149,7 @@ pub(crate) struct RunArgs {
     warm_up: Option<u32>,
     /// Measure until the half-width of every interval is at most this: 1%, 5ns, 0.2us
     ///
-    /// A percentage limits ratios, a time limits differences. --rounds is the limit [default limit: 10 times
-    /// the study's rounds].
+    /// A percentage limits ratios, a time limits differences. --rounds is the limit [default limit: 10 times the study's rounds].
     #[arg(long, value_name = "WIDTH", value_parser = values::width)]
     until: Option<HalfWidth>,
     /// Seed of names and orders [default: random, recorded]
@@ -213,7 +208,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) spread: Option<Spread>,
     /// Without target and facts.
     pub(crate) request: Request<'static>,
-    /// One of all studies.
     pub(crate) of_all: bool,
     pub(crate) run: &'a RunArgs,
 }
@@ -346,9 +340,9 @@ fn set_warm_up(study: &mut Study, rounds: u32) -> Result<(), CliError> {
 pub(crate) fn plan_error(error: &PlanError) -> CliError {
     match error {
         PlanError::UnknownBackend { .. } | PlanError::Value { .. } | PlanError::Data { .. } => {
-            CliError::usage(error.to_string())
+            CliError::usage(error)
         }
-        PlanError::NoBaseline { .. } | PlanError::Nothing { .. } => CliError::nothing_ran(error.to_string()),
+        PlanError::NoBaseline { .. } | PlanError::Nothing { .. } => CliError::nothing_ran(error),
     }
 }
 
@@ -360,20 +354,19 @@ fn cache_state(text: &str) -> Result<CacheState, String> {
 }
 
 fn study_of(name: &str) -> Result<Study, CliError> {
-    let usage = |error: StudyError| CliError::usage(error.to_string());
     if !name.ends_with(".toml") {
-        return study::built_in(name).map_err(usage);
+        return study::built_in(name).map_err(CliError::usage);
     }
     let text = std::fs::read_to_string(name)
         .map_err(|error| CliError::nothing_ran(format!("cannot read '{name}': {}", reason(&error))))?;
-    study::from_text(name, &text).map_err(usage)
+    study::from_text(name, &text).map_err(CliError::usage)
 }
 
 fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
     let look = look_at(path, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
         LookError::Read(error) => error.into(),
         LookError::Stopped => CliError::interrupted("interrupted"),
-        LookError::Empty(_) | LookError::Deep(_) => CliError::nothing_ran(error.to_string()),
+        LookError::Empty(_) | LookError::Deep(_) => CliError::nothing_ran(error),
     })?;
     for (count, what) in
         [(look.unread, "directories could not be read"), (look.unexamined, "files have no known size")]

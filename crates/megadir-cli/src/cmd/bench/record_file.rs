@@ -1,7 +1,6 @@
-//! File of a record during a run: appears under its name with its synced first line, never over a file, and
-//! has one writer. A run killed before leaves no record, one killed later a record that can be resumed. Linux
-//! locks the file (advisory); on Windows a lock would block readers, so the share mode excludes writers. Reports open
-//! records later, also truncated and damaged ones.
+//! File of a record during a run: appears under its name with its synced first line, never over a file, and has one writer. A run killed
+//! before leaves no record, one killed later a record that can be resumed. Linux locks the file (advisory); on Windows a lock would block
+//! readers, so the share mode excludes writers. Reports open records later, also truncated and damaged ones.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -15,7 +14,7 @@ use megadir_report::Report;
 
 use crate::exit::CliError;
 use crate::ui::message::{counted, reason};
-use crate::ui::new_file::folder_of;
+use crate::ui::new_file::{self, folder_of};
 
 const TAKEN: &str = "another run is writing it";
 const PREFIX: &str = ".megadir-record-";
@@ -45,9 +44,8 @@ impl Drop for New {
 }
 
 impl RecordFile {
-    /// The cell receives the path once the record begins. Fails early if it could not be created later. In
-    /// the directory `listed` the name is reserved at once: listings are compared with the names at the
-    /// start.
+    /// The cell receives the path once the record begins. Fails early if it could not be created later. In the directory `listed` the name
+    /// is reserved at once: listings are compared with the names at the start.
     pub(super) fn create(
         paths: Vec<PathBuf>,
         listed: Option<&Path>,
@@ -150,14 +148,7 @@ fn place(path: &Path, line: &[u8]) -> io::Result<File> {
 }
 
 fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.tempfile_in(folder_of(path))?;
+    let file = new_file::temporary(path, PREFIX, SUFFIX)?;
     match file.as_file().try_lock() {
         Err(std::fs::TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => Err(error),
         _ => Ok(file),
@@ -236,13 +227,11 @@ fn alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     })
 }
 
-/// Record that was read, perhaps partly.
 pub(crate) struct Opened {
     pub(crate) report: Report,
     pub(crate) damaged: bool,
 }
 
-/// Prints a line about missing or damaged parts.
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let file = File::open(path).map_err(|error| refuse(path, &reason(&error)))?;
     let input = BufReader::with_capacity(256 << 10, file);

@@ -159,9 +159,7 @@ pub(crate) fn show(path: &Path, report: &Report, wording: Wording) -> Result<(),
     print_with(|output| ready.write(output))
 }
 
-/// `report.html` in the record's directory or, if that belongs to another record, the record's own name.
-///
-/// Names the file if `loud`.
+/// `report.html` in the record's directory or, if that belongs to another record, the record's own name. Names the file if `loud`.
 pub(crate) fn write_page(path: &Path, report: &Report, loud: bool) -> Result<(), CliError> {
     let names = [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")];
     write_page_as(path, &names, report, loud)

@@ -1,5 +1,4 @@
-//! `megadir bench run --resume RECORD`: continues a run by the record's plan. An unfinished last line is cut
-//! off.
+//! `megadir bench run --resume RECORD`: continues a run by the record's plan. An unfinished last line is cut off.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};

@@ -46,7 +46,7 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let ranks = engine::join_workers(directory, args.shift.unwrap_or_default(), &interrupt.beat)?;
     if ranks.rank() > 0 {
         let worker = super::internal::worker_command();
-        let control = megadir_bench::RunControl { stop: &interrupt.stop, heartbeat: &interrupt.beat };
+        let control = interrupt.control();
         return megadir_bench::serve_rank(ranks, worker.as_ref(), control).map_err(engine::failed);
     }
     let done = begin(args, interrupt, Some(&ranks));
@@ -77,7 +77,9 @@ fn finish(done: Done, wording: Wording, more: &mut More<'_>) -> Result<u8, CliEr
             let code = report_on(&path, &opened, result, wording)?;
             opened.map_or(Ok(()), |opened| more(&path, &opened.report)).map(|()| code)
         }
-        Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => interrupted(),
+        Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => {
+            Err(CliError::interrupted("interrupted before anything was measured"))
+        }
         Done::Ran { path: None, result: Err(error) } => Err(run_error(error, exit::NOTHING_RAN)),
     }
 }
@@ -136,8 +138,7 @@ pub(super) fn check_start(
     interrupt: &Interrupt,
 ) -> Result<(), CliError> {
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
-    let checked =
-        megadir_bench::check(plan, directory, args.lab.erase_device, &interrupt.stop, &interrupt.beat);
+    let checked = megadir_bench::check(plan, directory, args.lab.erase_device, interrupt.control());
     let taken = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok());
     match taken {
         Some(path) => Err(cannot_create(path, &io::Error::from(io::ErrorKind::AlreadyExists))),
@@ -160,11 +161,8 @@ pub(super) fn resume_run(
         return Ok(described(&begun.resolved, &so_far, args, interrupt));
     }
     if args.wording() != Wording::Quiet {
-        eprintln!(
-            "megadir: resuming '{}' after {}",
-            path.display(),
-            counted(blocks as u64, "block", "blocks")
-        );
+        let blocks = counted(blocks as u64, "block", "blocks");
+        eprintln!("megadir: resuming '{}' after {blocks}", path.display());
         announce_drops(&begun.resolved.planned.plan);
     }
     resume::cut_off(&mut begun).map_err(|error| {
@@ -223,15 +221,10 @@ pub(super) fn code(end: &RunEnd) -> u8 {
     exit::DONE
 }
 
-fn interrupted() -> Result<u8, CliError> {
-    eprintln!("megadir: interrupted before anything was measured");
-    Ok(exit::INTERRUPTED)
-}
-
 pub(super) fn run_error(error: RunError, code: u8) -> CliError {
     match error {
         RunError::Plan(error) => options::plan_error(&error),
-        RunError::Interrupted => CliError::interrupted(error.to_string()),
+        RunError::Interrupted => CliError::interrupted(error),
         RunError::Uncleaned { error, cleaning } => {
             let first = run_error(*error, code);
             CliError { message: format!("{}; after that: {cleaning}", first.message), ..first }
@@ -334,27 +327,20 @@ fn announce(resolved: &Resolved) {
                 counted(data.entries, "entry", "entries")
             );
         }
-        DataSource::Made { .. } if plan.compares_directories() => eprintln!(
-            "megadir: creating {} in private directories of {}, removed after the run; {about}",
-            counted(needs.files, "file", "files"),
-            lab::list(plan)
-        ),
-        DataSource::Made { .. } if !plan.file_systems.is_empty() => {
-            eprintln!(
-                "megadir: creating {} on {}, below '{}', removed after the run; {about}",
-                counted(needs.files, "file", "files"),
-                lab::list(plan),
-                resolved.directory.display()
-            );
-            for gone in &plan.unavailable {
+        DataSource::Made { .. } => {
+            let on_lab = !plan.file_systems.is_empty() && !plan.compares_directories();
+            let (list, directory) = (lab::list(plan), resolved.directory.display());
+            let place = match plan.compares_directories() {
+                true => format!("in private directories of {list}"),
+                false if on_lab => format!("on {list}, below '{directory}'"),
+                false => format!("in a private directory below '{directory}'"),
+            };
+            let files = counted(needs.files, "file", "files");
+            eprintln!("megadir: creating {files} {place}, removed after the run; {about}");
+            for gone in plan.unavailable.iter().filter(|_| on_lab) {
                 eprintln!("megadir: {} is unavailable: {}", gone.name, gone.reason);
             }
         }
-        DataSource::Made { .. } => eprintln!(
-            "megadir: creating {} in a private directory below '{}', removed after the run; {about}",
-            counted(needs.files, "file", "files"),
-            resolved.directory.display(),
-        ),
     }
 }
 
@@ -373,7 +359,6 @@ fn announce_drops(plan: &Plan) {
     }
 }
 
-/// A permission without use is an error too.
 fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     match (drops(plan) > 0, allowed) {
         (true, false) => Err(CliError::usage(

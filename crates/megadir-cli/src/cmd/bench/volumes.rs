@@ -11,9 +11,9 @@ const LABEL_MAX: usize = 24;
 
 pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<LabFacts, CliError> {
     if let Some(option) = lab {
+        let times = dirs.len();
         return Err(CliError::usage(format!(
-            "{option} creates file systems in one directory, and --dir is given {} times",
-            dirs.len()
+            "{option} creates file systems in one directory, and --dir is given {times} times"
         )));
     }
     let whole = dirs.iter().map(|directory| whole(directory)).collect::<Result<Vec<PathBuf>, _>>()?;

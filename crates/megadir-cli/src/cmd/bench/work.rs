@@ -15,8 +15,7 @@ use crate::exit::CliError;
 pub(crate) struct FileWorkArgs {
     /// Layouts of the files: flat, per-directory:200, prefix:2/2, git, ...
     ///
-    /// For studies with many directories; study layout compares several with the first. 'megadir make --help'
-    /// explains layouts.
+    /// For studies with many directories; study layout compares several with the first. 'megadir make --help' explains layouts.
     #[arg(long, value_name = "LAYOUT,...", value_delimiter = ',', value_parser = layout)]
     layout: Vec<String>,
     /// Orders of reading files back (study layout): as-written, random, listing, inode
@@ -24,8 +23,7 @@ pub(crate) struct FileWorkArgs {
     order: Vec<FileOrder>,
     /// Durability of written data: never, each-file, file-and-directory, at-end
     ///
-    /// each-file calls fsync on every file, at-end calls syncfs once. Study smallfile compares several with the
-    /// first.
+    /// each-file calls fsync on every file, at-end calls syncfs once. Study smallfile compares several with the first.
     #[arg(long, value_name = "POLICY,...", value_delimiter = ',', value_parser = word::<SyncPolicy>)]
     sync: Vec<SyncPolicy>,
     /// Numbers of workers to compare
@@ -37,8 +35,7 @@ pub(crate) struct FileWorkArgs {
     /// Kind of workers: process, thread
     #[arg(long, value_name = "KIND", value_parser = word::<WorkerKind>)]
     worker_kind: Option<WorkerKind>,
-    /// Method of finding files (study smallfile): directory (list, then work on each entry), name (known in
-    /// advance)
+    /// Method of finding files (study smallfile): directory (list, then work on each entry), name (known in advance)
     #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessBy>)]
     access: Vec<AccessBy>,
     /// Operations on each file (studies of small files): create, any of stat, read and rewrite, and unlink
@@ -140,7 +137,6 @@ impl FileWorkArgs {
         Ok(())
     }
 
-    /// An option that the study does not use is an error.
     pub(crate) fn apply(&self, study: &mut Study) -> Result<(), CliError> {
         let mut unused = self.given();
         let mut uses = |name: &str| unused.retain(|given| *given != name);

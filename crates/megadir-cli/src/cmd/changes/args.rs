@@ -27,10 +27,9 @@ fn kind(text: &str) -> Result<ChangeKind, String> {
 /// or during it, that a later change may not show in its times. A renamed directory is one change; entries that
 /// moved with it are not listed. On a terminal, a count replaces more than ten suspects (--only suspect lists them).
 ///
-/// Excluded entries, and entries deeper than --max-depth, do not exist on either side. The other conditions choose
-/// among the changes: a change is reported if the entry meets them before or after it. With conditions, changed times of
-/// directories are not reported, because entries that are left out change them too. The conditions of an inventory made
-/// with 'megadir scan' and conditions apply as well.
+/// Excluded entries, and entries deeper than --max-depth, do not exist on either side. The other conditions choose among the changes: a
+/// change is reported if the entry meets them before or after it. With conditions, changed times of directories are not reported, because
+/// entries that are left out change them too. The conditions of an inventory made with 'megadir scan' and conditions apply as well.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be compared; 2 usage, not the directory that was scanned, or inventories that are not comparable; 3 the \
@@ -48,9 +47,8 @@ pub(crate) struct Args {
     pub(super) null: bool,
     /// Print one JSON object per change
     ///
-    /// Fields: v (format version, 1), change, path, and if they apply from, fields, suspect, old and new. `old` and
-    /// `new` have the columns of the inventory (docs/inventory.md). A path that is not UTF-8 is printed as path_hex
-    /// (from_hex), the hex digits of its bytes.
+    /// Fields: v (format version, 1), change, path, and if they apply from, fields, suspect, old and new. `old` and `new` have the columns
+    /// of the inventory (docs/inventory.md). A path that is not UTF-8 is printed as path_hex (from_hex), the hex digits of its bytes.
     #[arg(long, conflicts_with = "null")]
     pub(super) json: bool,
     /// Report only changes of these kinds, comma-separated: added, removed, modified, renamed, type-changed, suspect
@@ -58,8 +56,7 @@ pub(crate) struct Args {
     pub(super) only: Vec<ChangeKind>,
     /// Print the path of each changed entry and nothing else, relative to the tree: for rsync --files-from and tar -T
     ///
-    /// A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/backup.md
-    /// has recipes.
+    /// A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/backup.md has recipes.
     #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(super) paths: bool,
     /// Print the directories that gained the most instead of the changes, by this figure [default: entries]
@@ -108,7 +105,7 @@ pub(crate) struct Args {
     ///
     /// mpirun -np 4 megadir changes INVENTORY --engine mpi: all hosts need the same program and tree. The processes write into a
     /// private directory next to the inventory, which is removed at the end: all of them must see it, and it must not be in the tree. docs/mpi.md has more.
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = NOT_DIVIDED)]
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["update", "memory", "verify", "files0_from", "list_all", "threads"])]
     pub(super) engine: Option<Engine>,
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
@@ -117,9 +114,6 @@ pub(crate) struct Args {
     #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
     pub(super) threads: Option<usize>,
 }
-
-/// Options that need the tree itself, or that tasks do not have.
-const NOT_DIVIDED: [&str; 6] = ["update", "memory", "verify", "files0_from", "list_all", "threads"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {

@@ -48,10 +48,7 @@ pub(super) fn write(
     for (gain, line) in ranked.into_iter().zip(&figures[1..]) {
         output.text.extend_from_slice(format!("{line}  ").as_bytes());
         let path = lines.path(gain.root, &gain.path);
-        match is_terminal {
-            true => escape::terminal(&mut output.text, &path),
-            false => output.text.extend_from_slice(&path),
-        }
+        escape::name(&mut output.text, &path, is_terminal);
         output.text.push(b'\n');
         output.made()?;
     }

@@ -10,6 +10,7 @@ use megadir_inventory::{Facts, TreePath, named_numbers};
 use super::Args;
 use crate::ui::escape;
 use crate::ui::message::tree_path;
+use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,16 +58,12 @@ impl Lines {
     }
 
     fn text(&self, text: &mut Vec<u8>, change: &Change, escaped: bool) {
-        let push = |text: &mut Vec<u8>, path: &[u8]| match escaped {
-            true => escape::terminal(text, path),
-            false => text.extend_from_slice(path),
-        };
         let _ = write!(text, "{:<13}", change.kind.name());
         if let Some(from) = &change.from {
-            push(text, &self.path(change.root, from));
+            escape::name(text, &self.path(change.root, from), escaped);
             text.extend_from_slice(b" -> ");
         }
-        push(text, &self.path(change.root, &change.path));
+        escape::name(text, &self.path(change.root, &change.path), escaped);
         let mut besides: Vec<&str> = Vec::new();
         if change.kind != ChangeKind::TypeChanged {
             besides.extend(change.fields.names());
@@ -99,47 +96,42 @@ impl Lines {
     }
 
     fn json(&self, text: &mut Vec<u8>, change: &Change) {
-        let _ = write!(text, "{{\"v\":1,\"change\":\"{}\",", change.kind.name());
-        escape::json_member(text, "path", &self.path(change.root, &change.path));
-        if let Some(from) = &change.from {
-            text.push(b',');
-            escape::json_member(text, "from", &self.path(change.root, from));
-        }
-        let fields: Vec<String> = change.fields.names().map(|name| format!("\"{name}\"")).collect();
-        if !fields.is_empty() {
-            let _ = write!(text, ",\"fields\":[{}]", fields.join(","));
-        }
-        if change.suspect {
-            text.extend_from_slice(b",\"suspect\":true");
-        }
-        for (key, facts) in [("old", &change.old), ("new", &change.new)] {
-            if let Some(facts) = facts {
-                let _ = write!(text, ",\"{key}\":");
-                json_facts(text, facts);
+        Object::line(text, |object| {
+            object.string("change", change.kind.name());
+            object.name("path", &self.path(change.root, &change.path));
+            if let Some(from) = &change.from {
+                object.name("from", &self.path(change.root, from));
             }
-        }
-        text.extend_from_slice(b"}\n");
+            let fields: Vec<String> = change.fields.names().map(str::to_owned).collect();
+            if !fields.is_empty() {
+                object.strings("fields", &fields);
+            }
+            if change.suspect {
+                object.raw("suspect", true);
+            }
+            for (key, facts) in [("old", &change.old), ("new", &change.new)] {
+                if let Some(facts) = facts {
+                    object.part(key, |part| json_facts(part, facts));
+                }
+            }
+        });
     }
 }
 
 fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
     let path = if change.path.is_empty() { b".".to_vec() } else { change.path.to_vec() };
-    match escape {
-        true => escape::terminal(text, &path),
-        false => text.extend_from_slice(&path),
-    }
+    escape::name(text, &path, escape);
     text.push(end);
 }
 
 const COMPARED: [&str; 9] =
     ["size", "mtime_ns", "ctime_ns", "btime_ns", "inode", "mode", "uid", "gid", "links"];
 
-fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
-    let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
+fn json_facts(part: &mut Object<'_>, facts: &Facts) {
+    part.string("type", facts.kind.name());
     for (key, number) in named_numbers(facts).filter(|(key, _)| COMPARED.contains(key)) {
         if let Some(number) = number {
-            let _ = write!(text, ",\"{key}\":{number}");
+            part.raw(key, number);
         }
     }
-    text.push(b'}');
 }

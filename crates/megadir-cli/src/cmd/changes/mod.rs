@@ -29,7 +29,7 @@ use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
 use super::progress::Progress;
-use super::ranked::{self, BUDGET, Parts, Work};
+use super::ranked::{self, Parts, Work};
 use super::scan::args::spill_directory;
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
@@ -53,15 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 fn ranked(args: &Args) -> Result<u8, CliError> {
     let beside = args.beside()?;
     let trees = || Opened::new(args)?.divided(args, &beside);
-    let request = Request {
-        kind: Kind::Scan,
-        paths: Vec::new(),
-        folder: None,
-        budget: BUDGET,
-        depth: 0,
-        contents: false,
-        fresh: args.fresh,
-    };
+    let request = Request { fresh: args.fresh, ..ranked::request(Kind::Scan, Vec::new()) };
     let parts = Parts::Temporary { beside: &beside, trees: &trees };
     let plan = Work { request, parts, idle: false, quiet: args.quiet };
     ranked::run(&plan, |schedule, _, interrupt| {
@@ -96,8 +88,7 @@ impl Opened {
         Ok(Self { inventory, newer, metadata, roots, selection })
     }
 
-    /// Returns the trees, for ranks that write parts into a directory in `beside`. Refuses before the scan what the comparison would refuse
-    /// after it.
+    /// Returns the trees, for ranks that write parts into a directory in `beside`. Refuses before the scan what the comparison would refuse after it.
     fn divided(mut self, args: &Args, beside: &Path) -> Result<Vec<PathBuf>, CliError> {
         let shown = quoted(&args.inventory);
         if self.metadata.scanned.cross_mounts {
@@ -161,7 +152,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     };
     let compared = run.compare((inventory, now), exclude, interrupt);
     if interrupt.asked() {
-        return Ok(interrupted(args));
+        return Err(interrupted(args));
     }
     let mut compared = compared?;
     if args.verify {
@@ -190,7 +181,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         && let Some(now) = compared.now.take()
         && !run.update(writer, now, compared.lost, interrupt)?
     {
-        return Ok(interrupted(args));
+        return Err(interrupted(args));
     }
     Ok(match (args.quiet && compared.is_changed(), run.failures) {
         (true, _) => exit::CONDITION_MET,
@@ -283,9 +274,9 @@ impl Run<'_> {
             };
             Ok((found, Vec::new()))
         });
-        let (compared, unknown) = compared?;
+        let (compared, unknown) = compared??;
         for (kind, message) in unknown {
-            self.fail_one(kind, &message);
+            self.fail_one(kind, || message);
         }
         Ok(compared)
     }
@@ -316,24 +307,20 @@ impl Run<'_> {
         self.failures += 1;
     }
 
-    fn fail_one(&mut self, kind: &str, message: &str) {
-        if self.complaints.take(kind, 1) {
-            eprintln!("megadir: {message}");
-        }
+    fn fail_one(&mut self, kind: &str, message: impl FnOnce() -> String) {
+        self.complaints.print(kind, 1, message);
         self.failures += 1;
     }
 
     fn complain(&mut self, compared: &Compared) {
         for error in &compared.failures {
-            self.fail_one(&exit::kind(error), &exit::describe(error));
+            self.fail_one(&exit::kind(error), || exit::describe(error));
         }
         for path in &compared.other_mounts {
-            self.fail_one(OTHER_MOUNT, &format!("{} {OTHER_MOUNT}", quoted(path)));
+            self.fail_one(OTHER_MOUNT, || format!("{} {OTHER_MOUNT}", quoted(path)));
         }
         for path in &compared.unknown_before {
-            if self.complaints.take(UNKNOWN_BEFORE, 1) {
-                eprintln!("megadir: {} {UNKNOWN_BEFORE}", quoted(path));
-            }
+            self.complaints.print(UNKNOWN_BEFORE, 1, || format!("{} {UNKNOWN_BEFORE}", quoted(path)));
         }
         self.complaints.print_rest();
         if !compared.is_complete() {
@@ -432,9 +419,8 @@ impl Run<'_> {
     }
 }
 
-fn interrupted(args: &Args) -> u8 {
-    eprintln!("megadir: interrupted; {} is unchanged", quoted(&args.inventory));
-    exit::INTERRUPTED
+fn interrupted(args: &Args) -> CliError {
+    CliError::interrupted(format!("interrupted; {} is unchanged", quoted(&args.inventory)))
 }
 
 fn suspects(number: u64) -> String {

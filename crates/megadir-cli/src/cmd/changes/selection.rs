@@ -49,7 +49,6 @@ impl Selection {
         self.sight.clone()
     }
 
-    /// Leaves out changes if neither side meets the conditions.
     pub(super) fn choose(&self, changes: &mut Vec<Change>) {
         if self.sight.is_some() {
             changes.retain(|change| {

@@ -1,6 +1,5 @@
-//! Values of options and operands that completions offer, from the registries that the commands use. The
-//! parsers accept more (`ext4:block=1k`, a study file) and explain what they refuse, so the values are added
-//! only to the copy of the definitions that completions are made from.
+//! Values of options and operands that completions offer, from the registries that the commands use. The parsers accept more (a study file) and
+//! explain what they refuse, so the values are added only to the copy of the definitions that completions are made from.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, ValueHint};
@@ -57,7 +56,6 @@ pub(super) fn without_hidden(command: &Command) -> Command {
         .subcommands(below)
 }
 
-/// Adds the known values, and the kind of value where the name of an argument says it.
 pub(super) fn with_values(program: Command) -> Command {
     program.mut_subcommands(with_values).mut_args(|argument| {
         if !argument.get_action().takes_values() {
@@ -110,10 +108,8 @@ fn operands(text: &mut String, command: &Command, condition: &str) {
 
 pub(super) fn values(operand: &Arg) -> Vec<String> {
     let values = operand.get_value_parser().possible_values().into_iter().flatten();
-    values
-        .filter(|value| !value.is_hide_set())
-        .map(|value: PossibleValue| value.get_name().to_owned())
-        .collect()
+    let shown = values.filter(|value| !value.is_hide_set());
+    shown.map(|value: PossibleValue| value.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]

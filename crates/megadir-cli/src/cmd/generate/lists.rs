@@ -1,6 +1,5 @@
-//! Completion of the values after a comma, which `clap_complete` does not know: `--fs ext4,x` is completed to
-//! `--fs ext4,xfs`. In the copy of the definitions an option with a list has its own identifier as its only value; in the
-//! script this is replaced by what the shell needs.
+//! Completion of the values after a comma, which `clap_complete` lacks: `--fs ext4,x` becomes `--fs ext4,xfs`. In the copy of the definitions
+//! such an option has its own identifier as its only value, which is replaced in the script by what the shell needs.
 
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, Command};
@@ -61,7 +60,6 @@ impl Lists {
         }
     }
 
-    /// Completes what follows the last comma as if nothing were before it.
     fn for_bash(&self) -> String {
         let mut options: Vec<String> = self.0.iter().map(|list| format!("--{}", list.long)).collect();
         options.sort_unstable();

@@ -64,7 +64,6 @@ fn page(command: &Command, path: &str) -> io::Result<Page> {
     Ok(Page { name: format!("{name}.{SECTION}"), bytes })
 }
 
-/// Exit codes and examples, which the help prints below the options.
 fn own_sections(command: &Command, path: &str) -> Roff {
     let mut roff = Roff::new();
     if let Some(codes) = command.get_after_help() {
@@ -72,13 +71,11 @@ fn own_sections(command: &Command, path: &str) -> Roff {
         roff.control("SH", ["EXIT STATUS"]);
         roff.text([roman(codes.strip_prefix("Exit codes: ").unwrap_or(&codes))]);
     }
-    if let Some(examples) = examples::of(path) {
-        roff.control("SH", ["EXAMPLES"]);
-        for (line, purpose) in examples {
-            roff.control("TP", []);
-            roff.text([bold(*line)]);
-            roff.text([roman(*purpose)]);
-        }
+    roff.control("SH", ["EXAMPLES"]);
+    for (line, purpose) in examples::of(path) {
+        roff.control("TP", []);
+        roff.text([bold(line)]);
+        roff.text([roman(purpose)]);
     }
     if !path.is_empty() {
         roff.control("SH", ["SEE ALSO"]);

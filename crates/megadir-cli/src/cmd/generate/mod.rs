@@ -28,8 +28,7 @@ pub(crate) struct Args {
     kind: Kind,
     /// Write files into DIR, which is created if missing, instead of standard output
     ///
-    /// Man pages: one per command. Completions: one file with the name that the shell expects. Existing files are
-    /// replaced.
+    /// Man pages: one per command. Completions: one file with the name that the shell expects. Existing files are replaced.
     #[arg(short, long, value_name = "DIR", value_parser = exit::directory_parser())]
     output: Option<PathBuf>,
 }
@@ -62,7 +61,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let program = crate::program();
     let pages = match args.kind {
-        Kind::Man => man::pages(program).map_err(|error| CliError::nothing_ran(error.to_string()))?,
+        Kind::Man => man::pages(program).map_err(CliError::nothing_ran)?,
         Kind::Bash => vec![completions(Shell::Bash, program)],
         Kind::Zsh => vec![completions(Shell::Zsh, program)],
         Kind::Fish => vec![completions(Shell::Fish, program)],

@@ -23,9 +23,8 @@ const NAP: Duration = Duration::from_millis(100);
 
 /// Show how many more entries fit, and which limit comes first
 ///
-/// Writes nothing and needs no write permission. The cost does not depend on the size of the directory: entries
-/// are estimated, and names are sampled. Every number comes with its basis (measured, read from the file
-/// system, given by an option, or assumed) and its bounds in brackets.
+/// Writes nothing and needs no write permission. The cost does not depend on the size of the directory: entries are estimated, and names are sampled.
+/// Every number comes with its basis (measured, read from the file system, given by an option, or assumed) and its bounds in brackets.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some directories could not be checked; 2 usage; 3 none could be checked; 10 --warn-at was reached; \
@@ -62,8 +61,7 @@ pub(crate) struct Args {
     count: bool,
     /// Print one JSON object per directory
     ///
-    /// Fields: v (format version, 1), dir, entries_until_full, runs_out_first, limits, traps and others, each
-    /// with its basis.
+    /// Fields: v (format version, 1), dir, entries_until_full, runs_out_first, limits, traps and others, each with its basis.
     #[arg(long)]
     json: bool,
     /// On a terminal, print every hazard and remedy, and all evidence, even if they do not fit 25 lines
@@ -242,7 +240,6 @@ impl Pass {
         ended.code()
     }
 
-    /// A reached threshold takes precedence over a missing directory.
     fn end(self) -> Result<u8, CliError> {
         if let Some((file, metrics)) = self.metrics {
             file.write(&metrics)?;

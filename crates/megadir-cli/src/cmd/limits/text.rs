@@ -14,7 +14,6 @@ const BASIS_MIN: usize = 20;
 /// With a prompt below them, 25 lines.
 const SCREEN_LINES: usize = 24;
 const SCREEN_TRAPS: usize = 3;
-/// The rows of the evidence that a screen keeps if not everything fits.
 const SCREEN_EVIDENCE: [&str; 3] = ["entries now", "names to come", "plan for"];
 
 #[derive(Clone, Copy)]
@@ -49,7 +48,8 @@ const UNKNOWN_FROM: u64 = 20;
 pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
     let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
-        return format!("{place}: no known limit on its entries ({}).", without_model(limits));
+        let file_system = limits.facts.file_system;
+        return format!("{place}: no known limit on its entries (there is no model of {file_system}).");
     };
     if more.likely == 0 {
         let (space, contents) = (&limits.facts.space, &limits.facts.contents);
@@ -79,10 +79,6 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
         "more entries fit before creating one fails"
     };
     format!("{place}: {about}{} {what}; {} first.", interval(more), runs_out(limit))
-}
-
-fn without_model(limits: &Limits) -> String {
-    format!("there is no model of {}", limits.facts.file_system)
 }
 
 fn the(limit: Limit) -> String {
@@ -124,10 +120,8 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     }
     if let Some(plan) = limits.judgement.plan {
         let (growing, churning) = (amount(plan.growing), amount(plan.churning));
-        rows.push((
-            "plan for",
-            format!("{growing} in its index if they stay, {churning} if names come and go"),
-        ));
+        let both = format!("{growing} in its index if they stay, {churning} if names come and go");
+        rows.push(("plan for", both));
     }
     match limits.model {
         Some(model) => rows.push(("model", model.about.into())),
@@ -185,11 +179,8 @@ impl Report {
         self.wrapped("", "", &headline(limits, churn));
         self.text.push('\n');
         for (label, value) in evidence(limits).into_iter().filter(|(label, _)| keeps(label)) {
-            self.wrapped(
-                &format!("  {label:<width$}", width = VALUES_AT - 2),
-                &" ".repeat(VALUES_AT),
-                &value,
-            );
+            let first = format!("  {label:<width$}", width = VALUES_AT - 2);
+            self.wrapped(&first, &" ".repeat(VALUES_AT), &value);
         }
         self.ceilings(&limits.ceilings);
     }
@@ -198,10 +189,8 @@ impl Report {
         if ceilings.is_empty() {
             return;
         }
-        let rows: Vec<[String; 3]> = ceilings
-            .iter()
-            .map(|ceiling| [ceiling.limit.to_string(), interval(ceiling.more), percent(ceiling.used)])
-            .collect();
+        let cells = |one: &Ceiling| [one.limit.to_string(), interval(one.more), percent(one.used)];
+        let rows: Vec<[String; 3]> = ceilings.iter().map(cells).collect();
         let width = |column: usize, heading: &str| {
             rows.iter().map(|row| row[column].chars().count()).chain([heading.len()]).max().unwrap_or(0)
         };

@@ -6,21 +6,19 @@ use megadir::{Backend, StatBackend};
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::prometheus::Prometheus;
+use crate::cmd::times::TimeStyle;
 use crate::cmd::values::{self, ReadAheadOption, backend, buffer, memory, stat_backend, threads, top};
-use crate::exit::{self, CliError};
+use crate::exit::{self, CliError, refuse_if};
 
 /// List the entries of directories of any size in bounded memory
 ///
-/// Entries come in the order of the directory, or of its shares with several threads. Hidden entries are
-/// listed, '.' and '..' are not. With several directories or --recursive, each name is preceded by the path of
-/// its directory. On a terminal, control characters and bytes that are not UTF-8 are shown as \n or \xff, and a
-/// backslash as \\; elsewhere names are printed unchanged.
+/// Entries come in the order of the directory, or of its shares with several threads. Hidden entries are listed, '.' and '..' are not. With
+/// several directories or --recursive, each name is preceded by the path of its directory. On a terminal, control characters and bytes that
+/// are not UTF-8 are shown as \n or \xff, and a backslash as \\; elsewhere names are printed unchanged.
 ///
-/// As in ls, -l prints attributes, -h makes sizes readable and -R recurses. -a, -A and -1 change nothing: all
-/// entries are listed, one per line.
+/// As in ls, -l prints attributes, -h makes sizes readable and -R recurses. -a, -A and -1 change nothing: all entries are listed, one per line.
 #[derive(clap::Args)]
-// As in ls, -h means human-readable sizes. If no sizes are printed, it prints the help as in the other
-// commands.
+// As in ls, -h means human-readable sizes. If no sizes are printed, it prints the help as in the other commands.
 #[command(disable_help_flag = true)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be read; 2 usage; 3 no directory could be read. Errors go to \
@@ -67,10 +65,9 @@ pub(crate) struct Args {
     pub(super) null: bool,
     /// Print one JSON object per entry
     ///
-    /// Fields: v (format version, 1), dir (if names have a path), name, type, inode, and the fields of --long
-    /// or --fields. A name or dir that is not UTF-8 is printed as name_hex or dir_hex, the hex digits of its bytes.
-    /// With --count: v, dir, count. With --estimate: v, dir, entries, low, high, basis. Numbers are exact integers
-    /// of up to 64 bits; do not read inodes and sizes beyond 2^53 as doubles.
+    /// Fields: v (format version, 1), dir (if names have a path), name, type, inode, and the fields of --long or --fields. A name or dir
+    /// that is not UTF-8 is printed as name_hex or dir_hex, the hex digits of its bytes. With --count: v, dir, count. With --estimate: v,
+    /// dir, entries, low, high, basis. Numbers are exact integers of up to 64 bits; do not read inodes and sizes beyond 2^53 as doubles.
     #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
     /// Print five columns as the kernel returns them: inode, type, record length in bytes, offset, name
@@ -78,8 +75,7 @@ pub(crate) struct Args {
     pub(super) raw: bool,
     /// Print the attributes of ls -l (on Windows type, size, mtime, name)
     ///
-    /// On a terminal, columns are aligned and symbolic links show their targets. Elsewhere tabs separate values, and
-    /// targets need --fields target.
+    /// On a terminal, columns are aligned and symbolic links show their targets. Elsewhere tabs separate values, and targets need --fields target.
     #[arg(short, long, conflicts_with_all = ["raw", "count", "estimate"], help_heading = "Output")]
     pub(super) long: bool,
     /// Print these attributes, comma-separated: name, type, size, mtime, ctime, btime, mode, user, group, links,
@@ -91,23 +87,20 @@ pub(crate) struct Args {
     pub(super) fields: Vec<super::field::Field>,
     /// Print times as iso (UTC), epoch (seconds since 1970) or relative ("3 days ago") [default: iso]
     ///
-    /// On a terminal, times have seconds; with --time-style iso, nanoseconds. In JSON times are strings with
-    /// nanoseconds.
+    /// On a terminal, times have seconds; with --time-style iso, nanoseconds. In JSON times are strings with nanoseconds.
     #[arg(long, value_name = "STYLE", value_enum, hide_possible_values = true, help_heading = "Output")]
-    pub(super) time_style: Option<crate::cmd::times::Named>,
+    pub(super) time_style: Option<TimeStyle>,
     /// Print sizes as 512, 1.5K or 23M (powers of 1024) instead of bytes
     #[arg(long, help_heading = "Output")]
     human: bool,
     /// With --long, --fields or --summary, same as --human; otherwise print help
     #[arg(short = 'h', help_heading = "Output")]
     human_or_help: bool,
-    /// Print totals by type, size and age, and the largest, newest and oldest entries; with =directories, rank
-    /// directories by entries
+    /// Print totals by type, size and age, and the largest, newest and oldest entries; with =directories, rank directories by entries
     ///
-    /// Prints one summary per directory, with --recursive of everything below it. --summary=directories --recursive
-    /// prints the directories with the most entries, with their bytes, largest and newest entries. Sizes are apparent
-    /// sizes; every hard link counts. Ages are relative to the start of the run. With --json, prints one object per
-    /// summary; sums of bytes may exceed 64 bits.
+    /// Prints one summary per directory, with --recursive of everything below it. --summary=directories --recursive prints the directories
+    /// with the most entries, with their bytes, largest and newest entries. Sizes are apparent sizes; every hard link counts. Ages are
+    /// relative to the start of the run. With --json, prints one object per summary; sums of bytes may exceed 64 bits.
     #[arg(long, value_name = "OF", value_enum, num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "tree", hide_possible_values = true, help_heading = "Output")]
     #[arg(conflicts_with_all = ["null", "raw", "long", "fields", "count", "estimate", "sort", "limit"])]
@@ -168,8 +161,7 @@ pub(crate) struct Args {
     help: Option<bool>,
     #[arg(short = 'a', short_alias = 'A', long, hide = true, overrides_with = "all")]
     all: bool,
-    // Numeric options accept a leading minus, so that a typo such as `-j -1` is rejected as a value, not parsed
-    // as this option.
+    // Numeric options accept a leading minus, so that a typo such as `-j -1` is rejected as a value, not parsed as this option.
     #[arg(short = '1', hide = true, overrides_with = "one")]
     one: bool,
 }
@@ -216,7 +208,6 @@ impl Args {
             || self.conditions.any_on_attributes()
     }
 
-    /// With --sort and --limit only the first entries are held, unless --memory spills to disk.
     pub(super) fn keeps_best(&self) -> bool {
         self.sort != Sort::None && self.memory.is_none() && self.limit.is_some_and(|limit| limit <= BEST_MAX)
     }
@@ -233,56 +224,48 @@ impl Args {
         self.human_or_help && !self.shows_attributes()
     }
 
-    fn check_summary(&self) -> Result<(), CliError> {
-        match self.summary {
-            None if self.top.is_some() => Err(CliError::usage("--top needs --summary")),
-            Some(Of::Directories) if !self.recursive => {
-                Err(CliError::usage("--summary=directories needs --recursive"))
-            }
-            Some(_) if self.human() && self.json => {
-                Err(CliError::usage("--human and --json exclude each other: JSON has exact numbers"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn check(&self) -> Result<(), CliError> {
-        if self.cross_mounts && !self.recursive {
-            return Err(CliError::usage("--cross-mounts needs --recursive"));
-        }
-        if self.prometheus.is_given() && !self.estimate {
-            return Err(CliError::usage("--prometheus needs --estimate"));
-        }
-        self.check_summary()?;
-        if !self.shows_attributes() && (self.human || self.time_style.is_some()) {
-            let reason = "--human and --time-style need --long, --fields or --summary";
-            return Err(CliError::usage(reason));
-        }
-        let relative = self.time_style == Some(crate::cmd::times::Named::Relative);
-        if self.json && (self.human() || relative) {
-            let reason = "--json prints exact values; it excludes --human and --time-style relative";
-            return Err(CliError::usage(reason));
-        }
+        let relative = self.time_style == Some(TimeStyle::Relative);
+        refuse_if(&[
+            (self.cross_mounts && !self.recursive, "--cross-mounts needs --recursive"),
+            (self.prometheus.is_given() && !self.estimate, "--prometheus needs --estimate"),
+            (self.summary.is_none() && self.top.is_some(), "--top needs --summary"),
+            (
+                self.summary == Some(Of::Directories) && !self.recursive,
+                "--summary=directories needs --recursive",
+            ),
+            (
+                self.summary.is_some() && self.human() && self.json,
+                "--human and --json exclude each other: JSON has exact numbers",
+            ),
+            (
+                !self.shows_attributes() && (self.human || self.time_style.is_some()),
+                "--human and --time-style need --long, --fields or --summary",
+            ),
+            (
+                self.json && (self.human() || relative),
+                "--json prints exact values; it excludes --human and --time-style relative",
+            ),
+            (
+                self.raw && self.needs_attributes(),
+                "--raw prints the entries as listed; it excludes attributes",
+            ),
+            (self.memory.is_some() && self.sort == Sort::None, "--memory needs --sort"),
+            (self.reverse && self.sort == Sort::None, "--reverse needs --sort"),
+            (self.conditions.max_depth.is_some() && !self.recursive, "--max-depth needs --recursive"),
+            (
+                self.stat_backend.is_some() && !self.needs_attributes(),
+                "--stat-backend needs --long, --fields, --summary or a condition on attributes",
+            ),
+        ])?;
         let twice = self.fields.iter().enumerate().find(|(at, field)| self.fields[..*at].contains(field));
         if let Some((_, field)) = twice {
             return Err(CliError::usage(format!("--fields: '{}' appears twice", field.name())));
         }
-        if self.raw && self.needs_attributes() {
-            return Err(CliError::usage("--raw prints the entries as listed; it excludes attributes"));
-        }
-        if self.memory.is_some() && self.sort == Sort::None {
-            return Err(CliError::usage("--memory needs --sort"));
-        }
-        if self.reverse && self.sort == Sort::None {
-            return Err(CliError::usage("--reverse needs --sort"));
-        }
-        if self.conditions.max_depth.is_some() && !self.recursive {
-            return Err(CliError::usage("--max-depth needs --recursive"));
-        }
-        if self.stat_backend.is_some() && !self.needs_attributes() {
-            let reason = "--stat-backend needs --long, --fields, --summary or a condition on attributes";
-            return Err(CliError::usage(reason));
-        }
+        self.check_backend()
+    }
+
+    fn check_backend(&self) -> Result<(), CliError> {
         let Some(backend) = self.backend else { return Ok(()) };
         let name = backend.name();
         if self.buffer.is_some() && !backend.uses_buffer() {

@@ -25,7 +25,7 @@ impl Run<'_> {
         directory: &DirPath,
     ) -> Result<(), Stop> {
         let Some(mut examined) = self.examined.take() else { return Ok(()) };
-        if self.complaint.as_ref().is_some_and(|complaint| !complaint.is_about(directory)) {
+        if self.complaint.as_ref().is_some_and(|complaint| complaint.directory != *directory) {
             self.complain();
         }
         self.summary.iter_mut().for_each(|summary| summary.enter(directory));
@@ -73,7 +73,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Prints it once a directory.
     pub(super) fn complain(&mut self) {
         if let Some(complaint) = self.complaint.take() {
             self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));

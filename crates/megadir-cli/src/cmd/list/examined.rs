@@ -67,7 +67,7 @@ impl Store {
 }
 
 pub(super) struct Complaint {
-    directory: DirPath,
+    pub(super) directory: DirPath,
     first: Vec<u8>,
     error: i32,
     pub(super) count: u64,
@@ -166,7 +166,6 @@ fn write(long: Option<&Long>, item: &[u8], output: &mut Output) -> Result<(), En
     output.made()
 }
 
-/// Ties are broken by path.
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
     match sort {
         Sort::None | Sort::Name => {}
@@ -213,10 +212,6 @@ fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {
 impl Complaint {
     pub(super) fn new(directory: &DirPath, first: &[u8], error: i32) -> Self {
         Self { directory: directory.clone(), first: first.to_vec(), error, count: 0 }
-    }
-
-    pub(super) fn is_about(&self, directory: &DirPath) -> bool {
-        self.directory == *directory
     }
 
     pub(super) fn kind(&self) -> String {

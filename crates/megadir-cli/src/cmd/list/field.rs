@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use megadir::nearest::choices;
 use megadir::{Attributes, FileType, StatMask};
 
-use crate::cmd::times::TimeStyle;
+use crate::cmd::times::{TimeStyle, started_s};
 use crate::ui::escape;
 use crate::ui::sizes;
 
@@ -127,6 +127,8 @@ impl Values {
     pub(super) fn new(times: TimeStyle, human: bool) -> Self {
         let users = Names::new(crate::cmd::owners::user_name);
         let groups = Names::new(crate::cmd::owners::group_name);
+        // Ages are relative to now, not to the first printed line.
+        started_s();
         Self { times, human, users, groups, scratch: Vec::new() }
     }
 
@@ -159,7 +161,9 @@ impl Values {
             Field::Links => text.extend_from_slice(number.format(row.links).as_bytes()),
             Field::Inode => text.extend_from_slice(number.format(row.inode).as_bytes()),
             Field::Device => device(text, row.device),
-            Field::Special if is_device(kind) => device(text, row.special),
+            Field::Special if matches!(kind, FileType::BlockDevice | FileType::CharDevice) => {
+                device(text, row.special);
+            }
             Field::Special => return false,
             Field::Mount => text.extend_from_slice(number.format(row.mount).as_bytes()),
         }
@@ -204,10 +208,6 @@ impl Names {
     }
 }
 
-fn is_device(kind: FileType) -> bool {
-    matches!(kind, FileType::BlockDevice | FileType::CharDevice)
-}
-
 fn device(text: &mut Vec<u8>, (major, minor): (u32, u32)) {
     let mut number = itoa::Buffer::new();
     text.extend_from_slice(number.format(major).as_bytes());
@@ -241,7 +241,7 @@ mod tests {
 
     use super::super::lines::{Format, Lines};
     use super::{FIELDS, Field, Values};
-    use crate::cmd::times::Named;
+    use crate::cmd::times::TimeStyle;
 
     /// Integers too large for a double, up to the 64-bit maximum.
     const NUMBERS: [u64; 7] =
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn numbers_of_64_bits_are_written_to_the_last_digit() {
-        let mut values = Values::new(Named::Epoch.style(), false);
+        let mut values = Values::new(TimeStyle::Epoch, false);
         for number in NUMBERS {
             for field in [Field::Size, Field::Inode, Field::Links, Field::Mount] {
                 let mut text = Vec::new();
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_null_in_json_and_empty_elsewhere() {
-        let mut values = Values::new(Named::Iso.style(), false);
+        let mut values = Values::new(TimeStyle::Iso, false);
         // Other code writes the name, and the type comes from the listing.
         for field in
             FIELDS.map(|row| row.0).into_iter().filter(|field| ![Field::Name, Field::Type].contains(field))

@@ -158,16 +158,10 @@ impl Lines {
     }
 
     pub(super) fn bare_name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
-        if self.escape {
-            escape::terminal(text, prefix);
-            escape::terminal(text, name);
-        } else {
-            text.extend_from_slice(prefix);
-            text.extend_from_slice(name);
-        }
+        escape::name(text, prefix, self.escape);
+        escape::name(text, name, self.escape);
     }
 
-    /// Columns: inode, type, record length, offset, name.
     fn raw(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
         let mut number = itoa::Buffer::new();
         padded(text, number.format(entry.inode).as_bytes(), 10, true);
@@ -226,8 +220,7 @@ impl Lines {
     }
 
     pub(super) fn path(&self, text: &mut Vec<u8>, path: &Path) {
-        let path = names::from_os(path.as_os_str());
-        if self.escape { escape::terminal(text, path) } else { text.extend_from_slice(path) }
+        escape::name(text, names::from_os(path.as_os_str()), self.escape);
     }
 }
 

@@ -5,7 +5,7 @@ use megadir::{Attributes, Entry, FileType, StatMask, names};
 use super::args::{Args, Sort};
 use super::field::{self, Field, Values};
 use super::lines::{Format, Label, Lines};
-use crate::cmd::times::{Named, TimeStyle};
+use crate::cmd::times::TimeStyle;
 use crate::ui::escape;
 
 pub(super) struct Long {
@@ -39,12 +39,8 @@ impl Long {
             _ if is_terminal && lines.end == b'\n' => Layout::Aligned,
             _ => Layout::Tabs,
         };
-        let style = match args.time_style {
-            Some(named) => named.style(),
-            // Terminal lines are short, and nanoseconds are noise to people.
-            None if layout == Layout::Aligned => TimeStyle::IsoSeconds,
-            None => Named::Iso.style(),
-        };
+        // Terminal lines are short, and nanoseconds are noise to people.
+        let usual = if layout == Layout::Aligned { TimeStyle::IsoSeconds } else { TimeStyle::Iso };
         Some(Self {
             // Sorted output is complete before the first line, so widths are exact.
             widths: match args.sort {
@@ -52,7 +48,7 @@ impl Long {
                 _ => vec![0; fields.len()],
             },
             arrows: layout == Layout::Aligned && args.fields.is_empty(),
-            values: Values::new(style, args.human()),
+            values: Values::new(args.time_style.unwrap_or(usual), args.human()),
             lines,
             layout,
             fields,

@@ -247,9 +247,7 @@ impl<'a> Run<'a> {
                 }
                 WalkItem::Error(error) => self.fail_below(&exit::kind(&error), 1, &error.into()),
                 WalkItem::OtherMount(path) => {
-                    if self.complaints.take(OTHER_MOUNT, 1) {
-                        eprintln!("megadir: {} {OTHER_MOUNT}", quoted(&path));
-                    }
+                    self.complaints.print(OTHER_MOUNT, 1, || format!("{} {OTHER_MOUNT}", quoted(&path)));
                 }
             }
         }

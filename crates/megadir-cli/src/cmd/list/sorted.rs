@@ -25,7 +25,6 @@ pub(super) struct Collected {
     common: usize,
 }
 
-/// The bytes compared first, and the position of the entry.
 #[derive(Clone, Copy)]
 struct Key {
     order: u64,

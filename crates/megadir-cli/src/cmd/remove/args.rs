@@ -10,16 +10,15 @@ use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
 use crate::cmd::mass_change::ChangeOptions;
 use crate::cmd::values::{self, threads};
-use crate::exit::CliError;
+use crate::exit::{CliError, refuse_if};
 
 /// Remove files and directory trees of any size
 ///
-/// Symbolic links are removed, never followed; mounted file systems below are left alone. Safe to interrupt at
-/// any time: run the same command to continue. With a condition such as --match, each entry below the paths is selected
-/// by itself, as are paths that are not directories; directories given as paths, excluded entries with all below them,
-/// and directories that are not empty stay. Always refused: '/', '.', '..', mount points (except with
-/// --contents), the current directory and its parents; on Windows, roots of volumes and shares, the user's
-/// profile and the Windows directory.
+/// Symbolic links are removed, never followed; mounted file systems below are left alone. Safe to interrupt at any time: run the same
+/// command to continue. With a condition such as --match, each entry below the paths is selected by itself, as are paths that are not
+/// directories; directories given as paths, excluded entries with all below them, and directories that are not empty stay. Always refused:
+/// '/', '.', '..', mount points (except with --contents), the current directory and its parents; on Windows, roots of volumes and shares,
+/// the user's profile and the Windows directory.
 #[derive(clap::Args)]
 #[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others.")))]
 #[command(after_help = "\
@@ -31,9 +30,8 @@ pub(crate) struct Args {
     pub(super) paths: Vec<OsString>,
     /// Read NUL-terminated paths from FILE ('-': standard input), as printed by find -print0
     ///
-    /// The list is read as the work proceeds and may have any length. Its paths may not lead through symbolic
-    /// links, because anyone who can create such a link could have any file removed. Refused paths are reported,
-    /// and the others are removed.
+    /// The list is read as the work proceeds and may have any length. Its paths may not lead through symbolic links, because anyone who can
+    /// create such a link could have any file removed. Refused paths are reported, and the others are removed.
     #[arg(long, value_name = "FILE")]
     pub(super) files0_from: Option<PathBuf>,
 
@@ -66,8 +64,7 @@ pub(crate) struct Args {
 
     /// Rename each directory to a hidden name first, which frees its own name at once
     ///
-    /// An interrupted run leaves it as .megadir-detached-... next to its old name; the same command finds it and
-    /// continues.
+    /// An interrupted run leaves it as .megadir-detached-... next to its old name; the same command finds it and continues.
     #[arg(long, conflicts_with = "contents", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Speed")]
     pub(super) detach: bool,
@@ -86,10 +83,10 @@ pub(crate) struct Args {
 
     /// Divide the removal among the processes of an MPI launcher
     ///
-    /// mpirun -np 4 megadir remove DIR --engine mpi --yes: all hosts need the same program and PATH, which must be a directory.
-    /// docs/mpi.md has more.
+    /// mpirun -np 4 megadir remove DIR --engine mpi --yes: all hosts need the same program and PATH, which must be a directory. docs/mpi.md has more.
     #[arg(long, value_name = "ENGINE", requires = "yes", help_heading = "Speed")]
-    #[arg(conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_DIVIDED)]
+    #[arg(conflicts_with_all = conditions::IDS)]
+    #[arg(conflicts_with_all = ["files0_from", "renew", "keep_newest", "cross_mounts", "detach", "rate", "threads", "dry_run", "log", "all_errors"])]
     pub(super) engine: Option<Engine>,
 
     /// Print the number of entries and bytes that would be removed, and remove nothing
@@ -113,20 +110,6 @@ pub(crate) struct Args {
     pub(super) change: ChangeOptions,
 }
 
-/// Options that tasks do not have.
-const NOT_DIVIDED: [&str; 10] = [
-    "files0_from",
-    "renew",
-    "keep_newest",
-    "cross_mounts",
-    "detach",
-    "rate",
-    "threads",
-    "dry_run",
-    "log",
-    "all_errors",
-];
-
 impl Args {
     pub(in crate::cmd) fn writes(&self) -> bool {
         self.engine.is_none()
@@ -144,33 +127,26 @@ impl Args {
         self.conditions.any() || self.keep_newest.is_some()
     }
 
-    fn unavailable(&self) -> Option<&'static str> {
-        if cfg!(not(windows)) {
-            return None;
-        }
-        if self.keep_newest.is_some() {
-            return Some("--keep-newest: unavailable on Windows");
-        }
-        if self.renew {
-            return Some("--renew: unavailable on Windows, which cannot exchange two directories atomically");
-        }
-        let reason = "--cross-mounts: unavailable on Windows, where mounted volumes are junctions, which are removed and never followed";
-        self.cross_mounts.then_some(reason)
-    }
-
     pub(super) fn check(&self) -> Result<(), CliError> {
-        if let Some(reason) = self.unavailable() {
-            return Err(CliError::usage(reason));
-        }
-        if self.conditions.types.contains(&FileType::Unknown) {
-            let reason = "--type unknown: remove determines the type of every entry, so none is unknown";
-            return Err(CliError::usage(reason));
-        }
-        if self.contents && self.has_conditions() {
-            let reason = "--contents: redundant with conditions such as --older-than, which keep the given directories";
-            return Err(CliError::usage(reason));
-        }
-        Ok(())
+        refuse_if(&[
+            (cfg!(windows) && self.keep_newest.is_some(), "--keep-newest: unavailable on Windows"),
+            (
+                cfg!(windows) && self.renew,
+                "--renew: unavailable on Windows, which cannot exchange two directories atomically",
+            ),
+            (
+                cfg!(windows) && self.cross_mounts,
+                "--cross-mounts: unavailable on Windows, where mounted volumes are junctions, which are removed and never followed",
+            ),
+            (
+                self.conditions.types.contains(&FileType::Unknown),
+                "--type unknown: remove determines the type of every entry, so none is unknown",
+            ),
+            (
+                self.contents && self.has_conditions(),
+                "--contents: redundant with conditions such as --older-than, which keep the given directories",
+            ),
+        ])
     }
 }
 

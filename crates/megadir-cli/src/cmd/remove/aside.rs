@@ -94,7 +94,6 @@ fn one(
     Ok(())
 }
 
-/// It stays large after its entries are gone.
 pub(super) fn advise_renew(directory: &Dir) -> Option<String> {
     let size = size_kept(directory)?;
     Some(format!("{} {size}; --contents --renew replaces it", quoted(directory.path())))

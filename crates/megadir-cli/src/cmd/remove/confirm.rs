@@ -221,7 +221,8 @@ impl Counted {
             self.entries += u64::from(conditions.accepts(&place, entry.name, entry.kind, row));
             if row.error != 0 && conditions.accepts_name(&place, entry.name) {
                 let error = io::Error::from_raw_os_error(row.error);
-                self.failed(&Error::io("stat", &directory.join(os(entry.name)), error));
+                let name = megadir::names::to_os(entry.name).unwrap_or_default();
+                self.failed(&Error::io("stat", &directory.join(name), error));
             }
         }
     }
@@ -253,17 +254,12 @@ impl Counted {
         }
     }
 
-    /// Fails without a terminal.
     pub(super) fn may_go(&self, paths: Paths<'_>, args: &Args) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);
         }
         ask(&self.what(paths, args.has_conditions(), args.contents), UNASKED)
     }
-}
-
-fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
-    megadir::names::to_os(name).unwrap_or_default()
 }
 
 #[cfg(test)]

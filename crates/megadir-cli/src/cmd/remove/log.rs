@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use megadir::{Error, FileType, names};
 
 use super::args::Args;
-use crate::exit::CliError;
+use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::message::{quoted, reason};
+use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 
 /// A crash of the machine loses at most the entries of this time, of the log and of the removal alike.
@@ -62,17 +63,15 @@ impl Log {
             Self::File(lines) => {
                 let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                 lines.write(|line| {
-                    escape::json_member(line, "path", bytes);
-                    line.extend_from_slice(format!(",\"type\":\"{}\"", kind.name()).as_bytes());
+                    line.name("path", bytes);
+                    line.string("type", kind.name());
                 })
             }
             Self::List { output, end } => {
                 let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
                 let (output, ended) = &mut *output;
-                match output.is_terminal() && *end == b'\n' {
-                    true => escape::terminal(&mut output.text, bytes),
-                    false => output.text.extend_from_slice(bytes),
-                }
+                let is_shown = output.is_terminal() && *end == b'\n';
+                escape::name(&mut output.text, bytes, is_shown);
                 output.text.push(*end);
                 match output.made() {
                     Ok(()) => ended.is_none(),
@@ -89,9 +88,8 @@ impl Log {
         let Self::File(lines) = self else { return };
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.write(|line| {
-            escape::json_member(line, "path", names::from_os(error.path().as_os_str()));
-            line.extend_from_slice(b",\"failed\":");
-            escape::json_string(line, &format!("{}: {}", error.operation(), error.reason()));
+            line.name("path", names::from_os(error.path().as_os_str()));
+            line.string("failed", &exit::kind(error));
         });
     }
 
@@ -104,11 +102,8 @@ impl Log {
                 let mut lines = lines.into_inner().unwrap_or_else(PoisonError::into_inner);
                 lines.sync();
                 lines.failed.map_or(Ok(true), |error| {
-                    let reason = reason(&error);
-                    Err(CliError::some_failed(format!(
-                        "write to {}: {reason}; the rest was not removed",
-                        lines.name
-                    )))
+                    let (name, reason) = (&lines.name, reason(&error));
+                    Err(CliError::some_failed(format!("write to {name}: {reason}; the rest was not removed")))
                 })
             }
             Self::List { output, .. } => {
@@ -122,14 +117,12 @@ impl Log {
 
 impl Lines {
     /// One call for a line, so that a killed process leaves whole lines.
-    fn write(&mut self, members: impl FnOnce(&mut Vec<u8>)) -> bool {
+    fn write(&mut self, members: impl FnOnce(&mut Object<'_>)) -> bool {
         if self.failed.is_some() {
             return false;
         }
         self.line.clear();
-        self.line.extend_from_slice(b"{\"v\":1,");
-        members(&mut self.line);
-        self.line.extend_from_slice(b"}\n");
+        Object::line(&mut self.line, members);
         if let Err(error) = self.file.write_all(&self.line) {
             self.failed = Some(error);
             return false;

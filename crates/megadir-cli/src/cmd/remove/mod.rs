@@ -19,8 +19,8 @@ use self::source::Source;
 use self::summary::Summary;
 use crate::cmd::engine::Engine;
 use crate::cmd::interrupt::interruptible;
-use crate::cmd::ranked::{self, BUDGET, Parts, Work};
-use crate::exit::{self, CliError};
+use crate::cmd::ranked::{self, Parts, Work};
+use crate::exit::CliError;
 use crate::ui::new_file::folder_of;
 
 /// As Linux (path_resolution(7)).
@@ -37,22 +37,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let source = Source::open(args, &here)?;
     // Until here Ctrl-C ends the program at once.
     if !args.dry_run && !args.change.yes && !source.may_go(args, &here, &conditions)? {
-        eprintln!("megadir: nothing was removed");
-        return Ok(exit::INTERRUPTED);
+        return Err(CliError::interrupted("nothing was removed"));
     }
     interruptible(|interrupt| run::run(args, source, &here, &conditions, interrupt))
 }
 
 fn ranked(args: &Args) -> Result<u8, CliError> {
-    let request = Request {
-        kind: Kind::Remove,
-        paths: args.paths.iter().map(Into::into).collect(),
-        folder: None,
-        budget: BUDGET,
-        depth: 0,
-        contents: args.contents,
-        fresh: false,
-    };
+    let request = ranked::request(Kind::Remove, args.paths.iter().map(Into::into).collect());
+    let request = Request { contents: args.contents, ..request };
     let work = Work { request, parts: Parts::New, idle: args.idle, quiet: args.change.quiet };
     ranked::run(&work, |schedule, elapsed, _| {
         let mut summary = Summary::new(args);

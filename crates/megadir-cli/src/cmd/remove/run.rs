@@ -30,9 +30,7 @@ struct Results {
 
 impl Results {
     fn fail(&self, failure: Failure, message: &str) {
-        if lock(&self.complaints).take(failure.reason(), 1) {
-            eprintln!("megadir: {message}");
-        }
+        lock(&self.complaints).print(failure.reason(), 1, || message.to_owned());
         lock(&self.summary).failed(failure);
     }
 

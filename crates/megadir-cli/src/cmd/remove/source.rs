@@ -135,8 +135,8 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Res
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),
         NoTarget::Failed(error) => {
-            let hint = if cfg!(windows) { windows_hint_of(path) } else { "" };
-            let reason = format!("{}{hint}", reason(&error));
+            let hint = names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)));
+            let reason = format!("{}{}", reason(&error), if cfg!(windows) { hint } else { "" });
             let message = format!("remove {}: {reason}", quoted_bytes(path));
             let failure = Failure::at(path, format!("remove: {reason}"));
             BadPath { error: CliError::nothing_ran(message), failure }
@@ -144,10 +144,6 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Res
     })?;
     here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;
     Ok(target)
-}
-
-fn windows_hint_of(path: &[u8]) -> &'static str {
-    names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)))
 }
 
 fn refused(path: &[u8], refusal: &Refusal) -> BadPath {

@@ -14,7 +14,7 @@ use crate::ui::object::Object;
 use crate::ui::output::print;
 use crate::ui::sizes;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Summary {
     json: bool,
     dry_run: bool,
@@ -44,13 +44,7 @@ impl Summary {
                 Some(Rate::Auto) | None => None,
             },
             looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
-            attempted: 0,
-            counts: Counts::default(),
-            failures: 0,
-            kept: Vec::new(),
-            worst: exit::DONE,
-            elapsed: Duration::ZERO,
-            interrupted: false,
+            ..Self::default()
         }
     }
 
@@ -69,7 +63,6 @@ impl Summary {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
-    /// Figures of a removal in tasks, and its first failures.
     pub(super) fn ranked(&mut self, removal: Removal, failures: &[String], elapsed: Duration) {
         let Removal { entries, directories, mounts, .. } = removal;
         failures.iter().for_each(|message| self.failed(Failure::of_message(message)));
@@ -87,16 +80,12 @@ impl Summary {
         }
     }
 
-    /// JSON and dry runs on standard output, others on standard error.
     pub(super) fn print(&self) -> Result<(), CliError> {
         if self.json {
             print(&self.object())?;
-        } else if self.dry_run {
-            match self.listed {
-                true => eprintln!("megadir: {}", self.line()),
-                false => print(&format!("{}\n", self.line()))?,
-            }
-        } else if self.attempted > 0 && !(self.quiet && self.code() == exit::DONE) {
+        } else if self.dry_run && !self.listed {
+            print(&format!("{}\n", self.line()))?;
+        } else if self.listed || self.attempted > 0 && !(self.quiet && self.code() == exit::DONE) {
             eprintln!("megadir: {}", self.line());
         }
         if self.interrupted {

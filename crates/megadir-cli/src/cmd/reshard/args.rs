@@ -11,11 +11,10 @@ use crate::exit::{self, CliError};
 
 /// Move the files of a directory to another layout
 ///
-/// Each file is renamed once, from its old path to its new one, so that it has one of the two at all times; no file is
-/// ever replaced. Safe to interrupt or kill at any time: run the same command to continue. Files that do not belong to
-/// the old layout, names that the new layout cannot place, directories, and entries that are not regular files stay. Directories of the
-/// new layout get the owner, mode and ACLs of DIR; emptied directories of the old one are removed. megadir make --help
-/// lists the layouts.
+/// Each file is renamed once, from its old path to its new one, so that it has one of the two at all times; no file is ever replaced. Safe
+/// to interrupt or kill at any time: run the same command to continue. Files that do not belong to the old layout, names that the new
+/// layout cannot place, directories, and entries that are not regular files stay. Directories of the new layout get the owner, mode and
+/// ACLs of DIR; emptied directories of the old one are removed. megadir make --help lists the layouts.
 #[derive(clap::Args)]
 #[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), from, to, moved, conflicts, failures, failed and others.")))]
 #[command(after_help = "\
@@ -37,10 +36,9 @@ pub(crate) struct Args {
 
     /// At the end, replace DIR with a small copy that has the new layout's directories
     ///
-    /// Directories of ext4 never shrink: after millions of names they stay large and slow to list. Requires that only
-    /// directories of the new layout are left. The copy has the same owner, mode, ACLs and extended attributes. Every
-    /// path works at any moment, for some milliseconds through symbolic links; processes that have DIR open must open it
-    /// again. After a kill, the same command completes it.
+    /// Directories of ext4 never shrink: after millions of names they stay large and slow to list. Requires that only directories of the
+    /// new layout are left. The copy has the same owner, mode, ACLs and extended attributes. Every path works at any moment, for some
+    /// milliseconds through symbolic links; processes that have DIR open must open it again. After a kill, the same command completes it.
     #[arg(long, conflicts_with_all = ["into", "dry_run"])]
     pub(super) renew: bool,
 

@@ -69,7 +69,6 @@ impl Expected {
         }
     }
 
-    /// `stay` names the entries that stay.
     pub(super) fn text(&self, headline: &str, stay: &[String]) -> String {
         let width = screen::width(std::io::stdout().is_terminal());
         let mut text = String::new();

@@ -20,7 +20,7 @@ use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::layout::Named;
 use crate::cmd::mass_change::{Failure, UNASKED_MAX, ask};
 use crate::cmd::progress::watched;
-use crate::exit::{self, CliError, describe, kind};
+use crate::exit::{CliError, describe, kind};
 use crate::ui::message::quoted;
 
 const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be moved)";
@@ -66,7 +66,6 @@ impl Work {
     }
 }
 
-/// Failures are printed once and kept for the summary.
 struct Results {
     summary: RefCell<Summary>,
     complaints: RefCell<ErrorLimiter>,
@@ -81,9 +80,8 @@ impl Results {
     }
 
     fn failed(&self, error: &Error) {
-        let is_new = self.summary.borrow_mut().failed(Failure::of(error));
-        if is_new && self.complaints.borrow_mut().take(&kind(error), 1) {
-            eprintln!("megadir: {}", describe(error));
+        if self.summary.borrow_mut().failed(Failure::of(error)) {
+            self.complaints.borrow_mut().print(&kind(error), 1, || describe(error));
         }
     }
 
@@ -101,11 +99,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.dry_run {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }
-    // Until here Ctrl-C ends the program at once: nothing was changed, apart from completing an earlier
-    // renewal.
+    // Until here Ctrl-C ends the program at once: nothing was changed, apart from completing an earlier renewal.
     if !args.change.yes && !may_go(args, &work)? {
-        eprintln!("megadir: nothing was moved");
-        return Ok(exit::INTERRUPTED);
+        return Err(CliError::interrupted("nothing was moved"));
     }
     interruptible(|interrupt| run::run(args, &work, interrupt))
 }

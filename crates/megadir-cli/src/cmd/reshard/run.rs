@@ -78,7 +78,6 @@ fn parts(done: Result<Counts, Stopped>) -> (Counts, Option<Box<Error>>) {
     }
 }
 
-/// Prints the summary unless nothing was begun.
 fn stopped(results: Results, error: Error) -> CliError {
     let error = CliError::from(error);
     if !results.summary.borrow().has_begun() {

@@ -18,7 +18,7 @@ use crate::ui::output::print;
 
 const SEEN_MAX: usize = 100_000;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Summary {
     json: bool,
     quiet: bool,
@@ -42,15 +42,7 @@ impl Summary {
             quiet: args.change.quiet,
             from: work.from.to_string(),
             to: work.to.to_string(),
-            counts: Counts::default(),
-            kept: Vec::new(),
-            reported: 0,
-            seen: HashSet::new(),
-            hasher: RandomState::new(),
-            passes: 0,
-            expected: None,
-            elapsed: Duration::ZERO,
-            interrupted: false,
+            ..Self::default()
         }
     }
 
@@ -82,7 +74,6 @@ impl Summary {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
-    /// Something was changed or has failed.
     pub(super) fn has_begun(&self) -> bool {
         let Counts { moved, conflicts, failures, directories_made, directories_removed, .. } = self.counts;
         self.reported + moved + conflicts + failures + directories_made + directories_removed > 0
@@ -96,10 +87,11 @@ impl Summary {
         }
     }
 
-    /// JSON and dry runs on standard output, others on standard error.
     pub(super) fn print(&self) -> Result<(), CliError> {
         match &self.expected {
-            _ if self.json => print(&self.object())?,
+            _ if self.json => {
+                print(&self.object())?;
+            }
             Some(expected) => {
                 let moved = files(expected.survey.to_move);
                 let headline = format!("would move {moved} from {} to {}", self.from, self.to);

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use megadir::{BUFFER_BYTES_MIN, Conditions, Dir, StatBackend};
+use megadir::{BUFFER_BYTES_MIN, Conditions, Dir};
 use megadir_inventory::{Excluded, ScanOptions};
 
 use super::merged_roots;
@@ -12,19 +12,17 @@ use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, raise_descriptor_limit, walk_threads};
-use crate::cmd::values::{
-    ListLimits, ReadAheadOption, asked_backend, list_limits, memory, rate, stat_backend, threads,
-};
+use crate::cmd::values::{ListLimits, Readers, list_limits, memory, rate};
 use crate::exit::{self, CliError};
 
 /// Write an inventory of trees, a Parquet file with one row per entry
 ///
-/// DuckDB, pandas and Polars can read the file; docs/inventory.md describes its columns. Symbolic links below
-/// the given directories are never followed. Entries that cannot be read get a row with an error, and the inventory
-/// is marked incomplete. With conditions, every directory that is not left out has a row, and other entries if they
-/// meet the conditions; the inventory records the conditions, and 'megadir changes' applies them too. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH
-/// cannot be opened, the older inventory stays.
+/// DuckDB, pandas and Polars can read the file; docs/inventory.md describes its columns. Symbolic links below the given directories are never
+/// followed. Entries that cannot be read get a row with an error, and the inventory is marked incomplete. With conditions, every directory that is
+/// not left out has a row, and other entries if they meet the conditions; the inventory records the conditions, and 'megadir changes' applies them
+/// too. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH cannot be opened, the older inventory stays.
 #[derive(clap::Args)]
+#[command(mut_arg("threads", |threads| threads.long_help("Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]\n\nBy default, up to 8 threads (4 per processor) scan a tree on ext4, XFS or btrfs while it is not cached.")))]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be read, and the inventory records them; 2 usage; 3 a PATH could not be \
 opened, or the inventory could not be written; 130 interrupted. Errors go to standard error, one line each, at most ten \
@@ -63,13 +61,15 @@ pub(crate) struct Args {
     ///
     /// 'megadir changes' and 'megadir usage' read such a folder too. With --dry-run, checks the parts. The folder is complete with the file
     /// megadir-parts.json, which is written after the last part.
-    #[arg(long, value_name = "FOLDER", value_parser = exit::directory_parser(), conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_MERGED)]
+    #[arg(long, value_name = "FOLDER", value_parser = exit::directory_parser(), conflicts_with_all = conditions::IDS)]
+    #[arg(conflicts_with_all = ["paths", "lists", "hash_suspects", "cross_mounts", "read_ahead", "stat_backend", "fresh", "rate", "idle", "memory"])]
     pub(super) merge: Option<PathBuf>,
     /// Divide the scan among the processes of an MPI launcher, and write parts into the folder given by --output
     ///
     /// mpirun -np 4 megadir scan DIR --engine mpi -o FOLDER: all hosts need the same program, PATH and FOLDER. 'megadir changes' and
     /// 'megadir usage' read the folder, and --merge makes one inventory of it. docs/mpi.md has more.
-    #[arg(long, value_name = "ENGINE", requires = "output", conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_DIVIDED)]
+    #[arg(long, value_name = "ENGINE", requires = "output", conflicts_with_all = conditions::IDS)]
+    #[arg(conflicts_with_all = ["jsonl", "csv", "lists", "merge", "dry_run", "hash_suspects", "all_errors", "cross_mounts", "read_ahead", "threads", "stat_backend", "rate", "memory"])]
     pub(super) engine: Option<Engine>,
     /// With --engine, continue an interrupted scan by the journal in its folder
     #[arg(long, requires = "engine")]
@@ -79,8 +79,7 @@ pub(crate) struct Args {
     pub(super) dry_run: bool,
     /// Hash files modified shortly before the scan, or during it, for 'changes --verify'
     ///
-    /// These files can be modified again without a change of their times. With the hash, 'megadir changes --verify'
-    /// detects this.
+    /// These files can be modified again without a change of their times. With the hash, 'megadir changes --verify' detects this.
     #[arg(long, conflicts_with = "dry_run")]
     pub(super) hash_suspects: bool,
     /// Print every error (default: the first ten of each kind, then a count)
@@ -94,37 +93,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) reading: Reading,
 }
-
-/// Options about reading trees.
-const NOT_MERGED: [&str; 10] = [
-    "paths",
-    "lists",
-    "hash_suspects",
-    "cross_mounts",
-    "read_ahead",
-    "stat_backend",
-    "fresh",
-    "rate",
-    "idle",
-    "memory",
-];
-
-/// Options that tasks do not have.
-const NOT_DIVIDED: [&str; 13] = [
-    "jsonl",
-    "csv",
-    "lists",
-    "merge",
-    "dry_run",
-    "hash_suspects",
-    "all_errors",
-    "cross_mounts",
-    "read_ahead",
-    "threads",
-    "stat_backend",
-    "rate",
-    "memory",
-];
 
 impl Args {
     pub(super) fn file(&self) -> Option<&Path> {
@@ -143,7 +111,7 @@ impl Args {
     }
 
     pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
-        self.conditions.of_trees(&self.paths, self.reading.stat_backend)
+        self.conditions.of_trees(&self.paths, self.reading.readers.stat_backend)
     }
 
     pub(in crate::cmd) fn writes(&self) -> bool {
@@ -162,18 +130,7 @@ pub(in crate::cmd) struct Reading {
     #[arg(long)]
     pub(in crate::cmd) cross_mounts: bool,
     #[command(flatten)]
-    pub(in crate::cmd) read_ahead: ReadAheadOption,
-    /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
-    ///
-    /// By default, up to 8 threads (4 per processor) scan a tree on ext4, XFS or btrfs while it is not cached.
-    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
-    pub(in crate::cmd) threads: Option<usize>,
-    /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
-    #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
-    pub(in crate::cmd) stat_backend: Option<&'static dyn StatBackend>,
-    /// Ask the server of a network file system for attributes, not the cache of this machine
-    #[arg(long, conflicts_with = "stat_backend", help_heading = "Reading")]
-    pub(in crate::cmd) fresh: bool,
+    pub(in crate::cmd) readers: Readers,
     /// Limit the rate for all threads together, entries per second, e.g. 500/s or 10k/s
     #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "Reading")]
     pub(in crate::cmd) rate: Option<NonZeroU32>,
@@ -189,17 +146,16 @@ pub(in crate::cmd) struct Reading {
 
 impl Reading {
     pub(in crate::cmd) fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(megadir::policy::processors)
+        self.readers.threads.unwrap_or_else(megadir::policy::processors)
     }
 
     /// As many as help on the file system of any of the trees.
-    fn readers(&self, trees: &[PathBuf]) -> (usize, usize) {
+    fn thread_counts(&self, trees: &[PathBuf]) -> (usize, usize) {
         let roots = trees.iter().filter_map(|path| Dir::open(path).ok());
-        let most = roots.map(|root| walk_threads(&root, self.threads));
+        let most = roots.map(|root| walk_threads(&root, self.readers.threads));
         most.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1))).unwrap_or((1, 1))
     }
 
-    /// Sorting spills into the directory of `output`, if given.
     pub(in crate::cmd) fn options(
         &self,
         trees: &[PathBuf],
@@ -208,14 +164,13 @@ impl Reading {
         conditions: Option<Arc<Conditions>>,
     ) -> Result<ScanOptions, CliError> {
         raise_descriptor_limit();
-        let stat_backend = asked_backend(self.stat_backend, self.fresh)?;
-        let (threads, threads_max) = self.readers(trees);
+        let (threads, threads_max) = self.thread_counts(trees);
         let memory_bytes = self.memory.unwrap_or(MEMORY_BYTES);
         Ok(ScanOptions {
             threads_max,
             cross_mounts: self.cross_mounts,
-            stat_backend,
-            read_ahead: self.read_ahead.choice(),
+            stat_backend: self.readers.stat_backend()?,
+            read_ahead: self.readers.read_ahead.choice(),
             // A thread examines a whole buffer between two pauses.
             buffer_bytes: if self.rate.is_some() { BUFFER_BYTES_MIN } else { WALK_BUFFER_BYTES },
             exclude,

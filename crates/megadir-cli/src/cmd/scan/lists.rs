@@ -10,11 +10,10 @@ use super::{Asked, Found, concluded, timed};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::values::ListLimits;
-use crate::exit::{self, CliError};
+use crate::exit::CliError;
 use crate::ui::message::quoted;
 use crate::ui::new_file::folder_of;
 
-/// Refuses several trees, and lists that would be in their own tree.
 pub(super) fn check(args: &Args, directory: &Path) -> Result<(), CliError> {
     let [tree] = &args.paths[..] else {
         return Err(CliError::usage("--lists: paths are relative to the tree, so name a single PATH"));
@@ -42,10 +41,7 @@ pub(super) fn write(
     options.memory_bytes = memory_bytes;
     let mut lists = Lists::create(directory, limits, memory_bytes, spill)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut lists);
-    let Some(metadata) = scanned? else {
-        eprintln!("megadir: interrupted; nothing was written");
-        return Ok(exit::INTERRUPTED);
-    };
+    let metadata = scanned?;
     let done = marked(&interrupt.beat, WRITING_BACK, || lists.finish())?;
     let written = match done.lists {
         1 => format!("1 list in {}", quoted(directory)),

@@ -24,7 +24,7 @@ use self::progress::Watched;
 use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
-use super::ranked::{self, BUDGET, Parts, Work};
+use super::ranked::{self, Parts, Work};
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
@@ -59,8 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// Refuses trees that contain each other: their entries would count twice. Without `cross_mounts`, trees on different
-/// mounts have none in common.
+/// Refuses trees that contain each other: their entries would count twice. Without `cross_mounts`, trees on different mounts have none in common.
 pub(in crate::cmd) fn check_apart(paths: &[PathBuf], cross_mounts: bool) -> Result<(), CliError> {
     let mount = |path: &Path| {
         let id = Dir::open(path).and_then(|directory| directory.id()).ok()?;
@@ -82,20 +81,12 @@ pub(in crate::cmd) fn check_apart(paths: &[PathBuf], cross_mounts: bool) -> Resu
     Ok(())
 }
 
-/// By the ranks of a launcher, into a folder of parts.
 fn ranked(args: &Args) -> Result<u8, CliError> {
     let Some(folder) = args.file() else {
         return Err(CliError::usage("--output -: --engine mpi writes into a folder: name one"));
     };
-    let request = Request {
-        kind: Kind::Scan,
-        paths: args.paths.clone(),
-        folder: Some(folder.to_owned()),
-        budget: BUDGET,
-        depth: 0,
-        contents: false,
-        fresh: args.reading.fresh,
-    };
+    let request = ranked::request(Kind::Scan, args.paths.clone());
+    let request = Request { folder: Some(folder.to_owned()), fresh: args.reading.readers.fresh, ..request };
     let parts = if args.resume { Parts::Continued } else { Parts::New };
     let work = Work { request, parts, idle: args.reading.idle, quiet: args.quiet };
     ranked::run(&work, |schedule, elapsed, _| {
@@ -182,7 +173,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let options = reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
     let mut hashing = hashing(args, writer)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
-    let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
+    let metadata = scanned?;
     let writer = report_hashed(args, hashing);
     let bytes = marked(&interrupt.beat, WRITING_BACK, || writer.finish(&metadata))?;
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
@@ -199,7 +190,7 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
         Some(ended) => return ended.code(),
         None => {}
     }
-    let Some(metadata) = scanned? else { return Ok(interrupted(output)) };
+    let metadata = scanned?;
     let sink = report_hashed(args, hashing);
     let bytes = match marked(&interrupt.beat, WRITING_BACK, || sink.finish()) {
         Ok(bytes) => bytes,
@@ -241,10 +232,7 @@ fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8,
     }
     let options = args.reading.options(&args.paths, None, Vec::new(), conditions)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut Nowhere);
-    match scanned? {
-        Some(metadata) => Ok(conclude(args, &metadata, started.elapsed(), None)),
-        None => Ok(interrupted(None)),
-    }
+    Ok(conclude(args, &scanned?, started.elapsed(), None))
 }
 
 fn timed(
@@ -252,7 +240,7 @@ fn timed(
     options: &ScanOptions,
     interrupt: &Interrupt,
     sink: &mut dyn Sink,
-) -> (Result<Option<Metadata>, CliError>, Instant) {
+) -> (Result<Metadata, CliError>, Instant) {
     let started = Instant::now();
     if args.reading.idle
         && let Err(error) = megadir::io_priority::make_idle()
@@ -269,20 +257,18 @@ fn timed(
         Some(folder) => merge(folder, &mut watch, sink),
         None => scan(&args.paths, options, &mut watch, sink),
     };
-    let scanned = scanned.map_err(CliError::from);
+    let scanned = scanned.map_err(CliError::from).and_then(|found| found.ok_or_else(|| interrupted(args)));
     progress.finish();
     (scanned, started)
 }
 
-fn interrupted(output: Option<&Path>) -> u8 {
-    match output {
-        Some(output) if output.exists() => eprintln!("megadir: interrupted; {} is unchanged", quoted(output)),
-        _ => eprintln!("megadir: interrupted; nothing was written"),
-    }
-    exit::INTERRUPTED
+fn interrupted(args: &Args) -> CliError {
+    CliError::interrupted(match args.file().filter(|output| output.exists()) {
+        Some(output) => format!("interrupted; {} is unchanged", quoted(output)),
+        None => "interrupted; nothing was written".to_owned(),
+    })
 }
 
-/// The elapsed time includes writing.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let written = written.map(|(path, bytes)| format!("{}, {}", quoted(path), sizes::text(bytes)));
     concluded(args, &Found::of(metadata), elapsed, written)
@@ -305,11 +291,8 @@ fn concluded(args: &Args, found: &Found, elapsed: Duration, written: Option<Stri
     let Found { rows, failed, unread_directories } = *found;
     let is_complete = failed + unread_directories == 0;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
-    let mut text = format!(
-        "{} in {:.2} s, {rate:.0} per second",
-        counted(rows, "entry", "entries"),
-        elapsed.as_secs_f64()
-    );
+    let entries = counted(rows, "entry", "entries");
+    let mut text = format!("{entries} in {:.2} s, {rate:.0} per second", elapsed.as_secs_f64());
     if let Some(written) = written {
         text.push_str(&format!("; {written}"));
     }
@@ -336,7 +319,6 @@ fn concluded(args: &Args, found: &Found, elapsed: Duration, written: Option<Stri
 /// Rows of parts between two looks at an interrupt.
 const WATCH_ROWS: u64 = 1 << 14;
 
-/// Roots of a folder of parts (`--merge`).
 fn merged_roots(folder: &Path) -> megadir::Result<Vec<Vec<u8>>> {
     Ok(open_parts(folder)?.metadata().roots.iter().map(|root| root.path.clone()).collect())
 }

@@ -38,18 +38,14 @@ impl Watched {
                 }
                 self.progress.counter().set(*written);
             }
-            TreeEvent::Failed(error) => {
-                self.complain(&kind(error), 1, || eprintln!("megadir: {}", describe(error)));
-            }
+            TreeEvent::Failed(error) => self.complaints.print(&kind(error), 1, || describe(error)),
             TreeEvent::Unexamined { directory, first, errno, count } => {
                 let reason = reason(&std::io::Error::from_raw_os_error(*errno));
-                let kind = format!("examine: {reason}");
-                self.complain(&kind, *count, || {
-                    eprintln!("megadir: {}", unexamined(directory, first, *count, &reason));
-                });
+                let message = || unexamined(directory, first, *count, &reason);
+                self.complaints.print(&format!("examine: {reason}"), *count, message);
             }
             TreeEvent::OtherMount(path) => {
-                self.complain(OTHER_MOUNT, 1, || eprintln!("megadir: {} {OTHER_MOUNT}", quoted(path)));
+                self.complaints.print(OTHER_MOUNT, 1, || format!("{} {OTHER_MOUNT}", quoted(path)));
             }
         }
     }
@@ -57,11 +53,5 @@ impl Watched {
     pub(in crate::cmd) fn finish(self) {
         drop(self.progress);
         self.complaints.print_rest();
-    }
-
-    fn complain(&mut self, kind: &str, entries: u64, print: impl FnOnce()) {
-        if self.complaints.take(kind, entries) {
-            print();
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Inventories as JSON lines or CSV, with the columns of the Parquet file.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
@@ -28,7 +28,7 @@ pub(super) struct TextSink {
 }
 
 enum Target {
-    File { file: Box<BufWriter<Replacement>>, path: PathBuf },
+    File { file: Box<Replacement>, path: PathBuf },
     Stdout(Output),
 }
 
@@ -40,7 +40,7 @@ impl TextSink {
     ) -> std::result::Result<Self, CliError> {
         let target = match output {
             Some(path) => {
-                let file = Box::new(BufWriter::new(Replacement::create(path, FileKind::Inventory)?));
+                let file = Box::new(Replacement::create(path, FileKind::Inventory)?);
                 Target::File { file, path: path.to_owned() }
             }
             None => Target::Stdout(Output::new()?),
@@ -54,7 +54,7 @@ impl TextSink {
 
     pub(super) fn excluded(&self) -> Vec<Excluded> {
         match &self.target {
-            Target::File { file, .. } => file.get_ref().excluded(),
+            Target::File { file, .. } => file.excluded(),
             Target::Stdout(_) => Vec::new(),
         }
     }
@@ -67,17 +67,15 @@ impl TextSink {
         self.flush()?;
         match self.target {
             Target::Stdout(_) => Ok(None),
-            Target::File { file, path } => {
-                let file = file.into_inner().map_err(|error| file_failed(&path, error.into_error()))?;
-                file.finish().map(Some).map_err(|error| Ended::Other(error.into()))
-            }
+            Target::File { file, .. } => file.finish().map(Some).map_err(|error| Ended::Other(error.into())),
         }
     }
 
     fn flush(&mut self) -> std::result::Result<(), Ended> {
         match &mut self.target {
             Target::File { file, path } => {
-                file.write_all(&self.text).map_err(|error| file_failed(path, error))?;
+                let written = file.write_all(&self.text);
+                written.map_err(|error| Ended::Other(Error::io("write", path, error).into()))?;
             }
             Target::Stdout(output) => {
                 output.text.extend_from_slice(&self.text);
@@ -87,10 +85,6 @@ impl TextSink {
         self.text.clear();
         Ok(())
     }
-}
-
-fn file_failed(path: &Path, error: std::io::Error) -> Ended {
-    Ended::Other(Error::io("write", path, error).into())
 }
 
 impl Sink for TextSink {

@@ -1,18 +1,17 @@
 //! Options of `megadir usage`.
 
 use std::path::PathBuf;
-
 use std::sync::Arc;
 
 use clap::ArgAction;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use megadir::Conditions;
 use megadir::usage::By;
-use megadir::{Conditions, StatBackend};
 
 use crate::cmd::conditions::{self, Asked, time_or_rank};
 use crate::cmd::engine::Engine;
 use crate::cmd::prometheus::Prometheus;
-use crate::cmd::values::{ReadAheadOption, stat_backend, threads, top};
+use crate::cmd::values::{Readers, top};
 use crate::exit::{CliError, directory_parser};
 
 /// Show which directories hold the entries and the space
@@ -65,44 +64,22 @@ pub(crate) struct Args {
     /// Divide the work among the processes of an MPI launcher, and print the directories without the tables
     ///
     /// mpirun -np 4 megadir usage DIR --engine mpi: all hosts need the same program and PATH. docs/mpi.md has more.
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = conditions::IDS, conflicts_with_all = NOT_DIVIDED)]
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = conditions::IDS)]
+    #[arg(conflicts_with_all = ["cross_mounts", "tables", "json", "html", "all_errors", "read_ahead", "threads", "stat_backend", "prometheus"])]
     pub(super) engine: Option<Engine>,
     #[command(flatten)]
-    pub(super) read_ahead: ReadAheadOption,
-    /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
-    ///
-    /// By default, up to 8 threads (4 per processor) read a tree on ext4, XFS or btrfs while it is not cached.
-    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
-    pub(super) threads: Option<usize>,
-    /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
-    #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
-    pub(super) stat_backend: Option<&'static dyn StatBackend>,
-    /// Ask the server of a network file system for attributes, not the cache of this machine
-    #[arg(long, conflicts_with = "stat_backend", help_heading = "Reading")]
-    pub(super) fresh: bool,
+    pub(super) readers: Readers,
     #[command(flatten)]
     conditions: Asked,
     #[command(flatten)]
     pub(super) prometheus: Prometheus,
 }
 
-/// Options that tasks do not have.
-const NOT_DIVIDED: [&str; 9] = [
-    "cross_mounts",
-    "tables",
-    "json",
-    "html",
-    "all_errors",
-    "read_ahead",
-    "threads",
-    "stat_backend",
-    "prometheus",
-];
 /// Rank 0 has the figures of all directories that may be listed.
 pub(super) const DEPTH_DIVIDED: u32 = 3;
 
 const TOP: usize = 10;
-const TOP_ALL: usize = 1000;
+pub(super) const TOP_ALL: usize = 1000;
 
 impl Args {
     pub(in crate::cmd) fn writes(&self) -> bool {
@@ -124,17 +101,12 @@ impl Args {
         self.conditions.words()
     }
 
-    /// `named`: the trees.
     pub(super) fn conditions(&self, named: &[PathBuf]) -> Result<Option<Arc<Conditions>>, CliError> {
-        self.conditions.of_trees(named, self.stat_backend)
+        self.conditions.of_trees(named, self.readers.stat_backend)
     }
 
     pub(super) fn printed(&self) -> usize {
         self.top.unwrap_or(if self.json || self.csv { TOP_ALL } else { TOP })
-    }
-
-    pub(super) fn mapped(&self) -> usize {
-        self.top.unwrap_or(TOP_ALL)
     }
 }
 

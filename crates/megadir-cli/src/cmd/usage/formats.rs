@@ -76,7 +76,6 @@ fn amount(object: &mut Object<'_>, amount: &Amount, has_allocated: bool) {
     object.raw("apparent", amount.apparent);
 }
 
-/// Directories.
 pub(super) fn csv(text: &mut Vec<u8>, answer: &Answer<'_>) {
     text.extend_from_slice(
         b"directory,depth,entries,inodes,directories,allocated,apparent,newest,oldest\r\n",

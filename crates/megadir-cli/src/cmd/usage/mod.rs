@@ -11,17 +11,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) use self::args::Args;
-use self::args::DEPTH_DIVIDED;
+use self::args::{DEPTH_DIVIDED, TOP_ALL};
 use self::formats::Tree;
 use super::changes::recorded_roots;
 use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
-use super::ranked::{self, BUDGET, Parts, Work};
+use super::ranked::{self, Parts, Work};
 use super::scan::{check_apart, progress::Watched};
 use super::times::{now_s, started_s};
-use super::values::asked_backend;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
@@ -41,7 +40,6 @@ pub(super) struct Answer<'a> {
     /// Includes trees that could not be opened or read.
     trees: Vec<Tree>,
     failures: u64,
-    /// Exit code if no tree could be read.
     code_if_none: Option<u8>,
 }
 
@@ -74,10 +72,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Some(path) => from_inventory(args, by, path, interrupt),
         None => from_trees(args, by, interrupt),
     })?;
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(code) => return Ok(code),
-    };
     let printed = match answer.code_if_none {
         Some(code) => Ok(code),
         None => print(&answer),
@@ -108,16 +102,10 @@ fn print(answer: &Answer<'_>) -> Result<u8, CliError> {
 fn ranked(args: &Args) -> Result<u8, CliError> {
     check_apart(&args.paths, args.cross_mounts)?;
     let by = args.by()?;
-    let options = UsageOptions { depth: args.depth.or(Some(DEPTH_DIVIDED)), ..options(args, by) };
-    let request = Request {
-        kind: Kind::Usage,
-        paths: args.paths.clone(),
-        folder: None,
-        budget: BUDGET,
-        depth: options.depth.unwrap_or(DEPTH_DIVIDED),
-        contents: false,
-        fresh: args.fresh,
-    };
+    let depth = args.depth.unwrap_or(DEPTH_DIVIDED);
+    let options = UsageOptions { depth: Some(depth), ..options(args, by) };
+    let request = ranked::request(Kind::Usage, args.paths.clone());
+    let request = Request { depth, fresh: args.readers.fresh, ..request };
     let work = Work { request, parts: Parts::New, idle: false, quiet: false };
     ranked::run(&work, |schedule, _, _| {
         let mut roots: Vec<Root> =
@@ -154,13 +142,11 @@ fn inventory(paths: &[PathBuf], cross_mounts: bool) -> Result<Option<&Path>, Cli
 }
 
 fn options(args: &Args, by: By) -> UsageOptions {
-    let top = if args.html.is_some() { args.mapped().max(args.printed()) } else { args.printed() };
+    let top = if args.html.is_some() { args.top.unwrap_or(TOP_ALL) } else { args.printed() };
     UsageOptions { top, depth: args.depth, by, now_s: started_s() }
 }
 
-type Answered<'a> = Result<Answer<'a>, u8>;
-
-fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answered<'a>, CliError> {
+fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answer<'a>, CliError> {
     let conditions = args.conditions(&args.paths)?;
     raise_descriptor_limit();
     let mut progress = Watched::new(args.all_errors);
@@ -195,7 +181,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
             Ok(ControlFlow::Continue(())) => (Some(started.elapsed()), Some(now_s())),
             Ok(ControlFlow::Break(())) => {
                 progress.finish();
-                return Ok(Err(interrupted()));
+                return Err(interrupted());
             }
             Err(error) => {
                 eprintln!("megadir: {error}");
@@ -206,7 +192,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         trees.push(Tree { path: path.clone(), is_complete, took, read_s });
     }
     progress.finish();
-    Ok(Ok(Answer {
+    Ok(Answer {
         is_selection: conditions.is_some(),
         unread,
         mounts_not_entered,
@@ -214,7 +200,7 @@ fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answe
         failures,
         code_if_none: (failures == args.paths.len() as u64).then_some(code),
         ..Answer::of(args, usage.finish())
-    }))
+    })
 }
 
 fn walk_options(
@@ -223,16 +209,15 @@ fn walk_options(
     conditions: Option<&Arc<Conditions>>,
 ) -> Result<WalkOptions, CliError> {
     let want = Item::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
-    let (threads, threads_max) = walk_threads(root, args.threads);
-    let asked = asked_backend(args.stat_backend, args.fresh)?;
-    let stat_backend = attribute_policy::stat_backend(root, want, asked)?;
+    let (threads, threads_max) = walk_threads(root, args.readers.threads);
+    let stat_backend = attribute_policy::stat_backend(root, want, args.readers.stat_backend()?)?;
     Ok(WalkOptions {
         buffer_bytes: WALK_BUFFER_BYTES,
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine: Some((stat_backend, want)),
         conditions: conditions.map(Arc::clone),
-        read_ahead: args.read_ahead.choice(),
+        read_ahead: args.readers.read_ahead.choice(),
         threads_max,
         ..WalkOptions::new(threads)
     })
@@ -243,13 +228,13 @@ fn from_inventory<'a>(
     by: By,
     path: &Path,
     interrupt: &Interrupt,
-) -> Result<Answered<'a>, CliError> {
+) -> Result<Answer<'a>, CliError> {
     for (given, option) in [
         (args.cross_mounts, "--cross-mounts"),
-        (args.threads.is_some(), "--threads"),
-        (args.stat_backend.is_some(), "--stat-backend"),
-        (args.fresh, "--fresh"),
-        (args.read_ahead.is_given(), "--read-ahead"),
+        (args.readers.threads.is_some(), "--threads"),
+        (args.readers.stat_backend.is_some(), "--stat-backend"),
+        (args.readers.fresh, "--fresh"),
+        (args.readers.read_ahead.is_given(), "--read-ahead"),
     ] {
         if given {
             let path = quoted(path);
@@ -277,16 +262,15 @@ fn from_inventory<'a>(
     progress.finish();
     let lacking = match flow? {
         ControlFlow::Continue(lacking) => lacking,
-        ControlFlow::Break(()) => return Ok(Err(interrupted())),
+        ControlFlow::Break(()) => return Err(interrupted()),
     };
     let (unread, mounts_not_entered) = (lacking.unread_directories, lacking.mounts_not_entered);
     let (report, is_selection) = (usage.finish(), conditions.is_some());
     let is_complete = unread + report.unexamined() == 0;
     let trees = roots.into_iter().map(|path| Tree { path, is_complete, took: None, read_s }).collect();
-    Ok(Ok(Answer { is_selection, unread, mounts_not_entered, trees, ..Answer::of(args, report) }))
+    Ok(Answer { is_selection, unread, mounts_not_entered, trees, ..Answer::of(args, report) })
 }
 
-fn interrupted() -> u8 {
-    eprintln!("megadir: interrupted; the tree was not read completely");
-    exit::INTERRUPTED
+fn interrupted() -> CliError {
+    CliError::interrupted("interrupted; the tree was not read completely")
 }

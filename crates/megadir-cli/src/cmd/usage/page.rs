@@ -1,5 +1,4 @@
-//! The report as one HTML page, without scripts and external resources. Each directory has its own map; links
-//! with `:target` descend and come back.
+//! The report as one HTML page, without scripts and external resources. Each directory has its own map, reached by links with `:target`.
 
 use std::path::Path;
 
@@ -179,8 +178,7 @@ fn arranged(nodes: &[Node<'_>], at: usize, report: &Report, aspect: f64) -> Vec<
     places.into_iter().zip(parts.into_iter().map(|part| part.1)).collect()
 }
 
-/// In a rectangle of width `aspect` and height 1, nearly square (Bruls, Huizing and van Wijk, "Squarified
-/// Treemaps", 2000).
+/// In a rectangle of width `aspect` and height 1, nearly square (Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000).
 fn squarified(values: &[f64], aspect: f64) -> Vec<Place> {
     let total: f64 = values.iter().sum();
     let areas: Vec<f64> = values.iter().map(|value| value / total * aspect).collect();

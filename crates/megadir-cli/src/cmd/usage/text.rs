@@ -314,9 +314,7 @@ pub(super) fn whole_path(report: &Report, directory: &Directory) -> Vec<u8> {
 }
 
 pub(super) fn escaped(name: &[u8], is_quoted: bool) -> String {
-    let mut text = Vec::new();
-    escape::terminal(&mut text, name);
-    let text = String::from_utf8_lossy(&text).into_owned();
+    let text = escape::terminal_text(name);
     if is_quoted { format!("'{text}'") } else { text }
 }
 

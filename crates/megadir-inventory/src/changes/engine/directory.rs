@@ -138,7 +138,6 @@ impl Names {
         self
     }
 
-    /// `places` are positions and lengths in `bytes`.
     fn listed(bytes: Vec<u8>, mut places: Vec<Listed>, brought: Option<Vec<Attributes>>) -> Self {
         let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];
         places.sort_unstable_by(|a, b| name(a).cmp(name(b)));

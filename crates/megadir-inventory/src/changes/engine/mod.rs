@@ -1,5 +1,4 @@
-//! Threads compare directories with their rows. A thread takes the directory found last; when few are left,
-//! one thread reads ahead in the inventory. This bounds memory.
+//! Threads compare directories with their rows. To bound memory, a thread takes the directory found last.
 
 mod directory;
 mod table;
@@ -7,24 +6,23 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use megadir::{Conditions, Dir, Error, ErrorKind, FileSystem, Result, StatBackend, names};
+use megadir::{Dir, Error, ErrorKind, FileSystem, Result, StatBackend, names};
 
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
-use super::fields;
 use super::keep::Keeping;
 use super::proof::{Proof, Racy};
 use super::settle::Seen;
 use super::source::{Both, Source};
+use super::{CompareOptions, Compared, Watch, fields, interrupted};
 use crate::block::Block;
 use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
-use crate::scan::Excluded;
 use crate::volumes::Volumes;
 
 const READ_ROWS: usize = 4096;
@@ -41,7 +39,6 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Refuses a root that was not scanned.
     pub(crate) fn check(&self, old: &Facts) -> Result<()> {
         is_scanned_root(self.directory.path(), (old, &self.facts), self.proof)
     }
@@ -69,29 +66,17 @@ pub(crate) struct Comparing<'a> {
     /// The newer of two inventories, instead of the trees.
     pub(crate) now: Option<&'a Metadata>,
     pub(crate) proofs: Vec<Proof>,
-    pub(crate) exclude: Vec<Excluded>,
-    pub(crate) conditions: Option<&'a Conditions>,
     pub(crate) started_ns: i64,
     pub(crate) stat_backend: &'static dyn StatBackend,
-    pub(crate) threads: usize,
-    pub(crate) skip_unchanged: bool,
-    pub(crate) any_root: bool,
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) entries: &'a AtomicU64,
+    pub(crate) options: &'a CompareOptions,
+    pub(crate) watch: &'a Watch,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) seen: Seen,
-    pub(crate) failures: Vec<Error>,
-    pub(crate) other_mounts: Vec<PathBuf>,
-    pub(crate) unknown_before: Vec<PathBuf>,
-    pub(crate) failed: u64,
-    pub(crate) unread: u64,
+    pub(crate) compared: Compared,
     pub(crate) unlisted: u64,
-    pub(crate) lost: u64,
-    pub(crate) listed: u64,
-    pub(crate) not_listed: u64,
     pub(crate) newest_ns: BTreeMap<u32, i64>,
     pub(crate) volumes: Volumes,
 }
@@ -99,15 +84,16 @@ pub(crate) struct Found {
 impl Found {
     fn append(&mut self, mut other: Self) {
         self.seen.append(&mut other.seen);
-        self.failures.append(&mut other.failures);
-        self.other_mounts.append(&mut other.other_mounts);
-        self.unknown_before.append(&mut other.unknown_before);
-        self.failed += other.failed;
-        self.unread += other.unread;
         self.unlisted += other.unlisted;
-        self.lost += other.lost;
-        self.listed += other.listed;
-        self.not_listed += other.not_listed;
+        let (all, mut more) = (&mut self.compared, other.compared);
+        all.failures.append(&mut more.failures);
+        all.other_mounts.append(&mut more.other_mounts);
+        all.unknown_before.append(&mut more.unknown_before);
+        all.failed += more.failed;
+        all.unread += more.unread;
+        all.lost += more.lost;
+        all.listed += more.listed;
+        all.not_listed += more.not_listed;
         for (root, newest_ns) in other.newest_ns {
             let newest = self.newest_ns.entry(root).or_insert(newest_ns);
             *newest = newest_ns.max(*newest);
@@ -153,8 +139,7 @@ struct Shared<'a, S> {
     changed: Condvar,
 }
 
-/// Compares; `keep` takes the current rows. Fails with [`ErrorKind::Io`] of kind "interrupted" when stopped,
-/// [`ErrorKind::BadOption`] for a root that was not scanned.
+/// Fails with [`ErrorKind::BadOption`] for a root that was not scanned.
 pub(crate) fn compare<S: Source>(
     comparing: &Comparing<'_>,
     keep: Option<&Keeping>,
@@ -162,7 +147,7 @@ pub(crate) fn compare<S: Source>(
 ) -> Result<Found> {
     let may_skip = comparing.trees.iter().map(|tree| {
         let file_system = tree.as_ref().map(|tree| tree.directory.file_system());
-        comparing.skip_unchanged && file_system.is_some_and(skips)
+        comparing.options.skip_unchanged && file_system.is_some_and(skips)
     });
     let mut table = Table::new();
     for (root, tree) in comparing.trees.iter().enumerate() {
@@ -186,7 +171,7 @@ pub(crate) fn compare<S: Source>(
     let ended: Result<()> = std::thread::scope(|scope| {
         let shared = &shared;
         let mut threads = Vec::new();
-        for index in 1..comparing.threads {
+        for index in 1..comparing.options.threads {
             let worker = Worker::new(shared)?;
             let named = std::thread::Builder::new().name(format!("megadir-changes-{index}"));
             let thread = named.spawn_scoped(scope, move || worker.run());
@@ -234,15 +219,15 @@ impl<S: Source> Shared<'_, S> {
         let mut state = self.lock();
         state.working -= usize::from(worked);
         loop {
-            if self.comparing.stop.load(Ordering::Relaxed) {
-                let reason = "interrupted";
-                state.failed.get_or_insert(Error::new("compare", "".as_ref(), ErrorKind::Io, reason));
+            if self.comparing.watch.stop.load(Ordering::Relaxed) {
+                state.failed.get_or_insert(interrupted("compare"));
             }
             if state.failed.is_some() {
                 self.changed.notify_all();
                 return Step::Done;
             }
-            let few = state.ready_rows < AHEAD_ROWS * (self.comparing.threads - 1) || state.ready.is_empty();
+            let ahead_rows = AHEAD_ROWS * (self.comparing.options.threads - 1);
+            let few = state.ready_rows < ahead_rows || state.ready.is_empty();
             let room = state.table.early() < EARLY_MAX || (state.ready.is_empty() && state.working == 0);
             if few
                 && room

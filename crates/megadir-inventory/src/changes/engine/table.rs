@@ -1,5 +1,4 @@
-//! Joins directories with their rows; whichever arrives first waits here. A directory that the inventory has
-//! passed has no rows.
+//! Joins directories with their rows; whichever arrives first waits here.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +44,7 @@ impl<L> Table<L> {
     }
 
     pub(super) fn read(&mut self, rows: Both) -> Option<Joined<L>> {
-        let place = (rows.before.root, rows.before.path.clone());
+        let place = rows.before.place();
         match self.waiting.remove(&place) {
             Some(fate) => Some((place, fate, Some(rows))),
             None => {

@@ -36,8 +36,7 @@ pub(super) struct Pairs {
     pub(super) moved: HashMap<Place, TreePath>,
 }
 
-/// Directories whose path another directory has now: their former entries are elsewhere or gone unless a
-/// change says otherwise.
+/// Directories whose path another directory has now.
 pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
     let mut unsteady: HashSet<Place> = HashSet::new();
     let is_replaced = |side: &Side<'_>| side.shared.is_some() && is_directory(side);

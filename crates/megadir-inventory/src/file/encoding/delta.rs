@@ -5,8 +5,8 @@
 //! block: minimum difference, bit width of each miniblock, miniblocks (differences less the minimum)
 //! ```
 
-use super::{bits_at, put_bits, put_varint, take_varint};
-use crate::packed::{unzigzag, zigzag};
+use super::{bits_at, put_bits, put_varint};
+use crate::packed::{take_varint, unzigzag, zigzag};
 
 const BLOCK: usize = 128;
 const PART: usize = 32;

@@ -1,31 +1,15 @@
-//! Encodings of values in Parquet pages
-//! (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>). With the column writers of the
-//! `parquet` crate a scan takes 1.35 times its walk instead of 1.19 (ARCHITECTURE.md, decisions). Decoders
-//! return `None` for malformed input.
+//! Encodings of values in Parquet pages (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>):
+//! those of the crate `parquet` are slower (ARCHITECTURE.md, decisions). Decoders return `None` for malformed input.
 
 pub(super) mod delta;
 pub(super) mod runs;
 
-/// LEB128: seven bits a byte, lowest first.
 pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
     }
     out.push(number as u8);
-}
-
-pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[inline]

@@ -5,7 +5,8 @@
 //! bit-packed: (groups of eight) * 2 + 1, values of the fixed width
 //! ```
 
-use super::{bits_at, put_bits, put_varint, take_varint};
+use super::{bits_at, put_bits, put_varint};
+use crate::packed::take_varint;
 
 const GROUP: usize = 8;
 

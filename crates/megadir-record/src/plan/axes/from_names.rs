@@ -7,8 +7,7 @@ use super::{AccessBy, Axes, Operation};
 use crate::claims;
 use crate::data::MakeDirectories;
 use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerKind};
-use crate::plan::{Arm, Plan, Stage, Work};
-use crate::plan::{Group, GroupRule, Pair};
+use crate::plan::{Arm, Group, GroupRule, Pair, Plan, Stage, Work};
 
 const ITSELF: &str = " (itself)";
 const WALL_TIME: &str = ", wall time per file";

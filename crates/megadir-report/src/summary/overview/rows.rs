@@ -57,8 +57,7 @@ fn order(planned: &Arm) -> (u8, Option<usize>, bool, u8, u32) {
     (operation, state, work.access != Access::Directory, sync, work.workers.count)
 }
 
-/// Section, name, and `true` if the work counts in the result over all kinds: work by name repeats work by
-/// listing.
+/// Section, name, and `true` if the work counts over all kinds: work by name repeats work by listing.
 pub(super) fn named(planned: &Arm) -> (String, String, bool) {
     let Work::Files(work) = &planned.work else { return (String::new(), planned.bare_name(), true) };
     let is_of_life =
@@ -67,11 +66,11 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
         return (String::new(), planned.bare_name(), true);
     }
     let state = planned.axes.cache.clone();
-    let parts = [Some(workers(work, planned.axes.worker_kind)), sync(work), by_name(work)];
+    let by_name = (work.access != Access::Directory).then(|| "by name".into());
+    let parts = [Some(workers(work, planned.axes.worker_kind)), sync(work), by_name];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     // Times from a device would hide times from memory.
-    let section =
-        [Some(work.operation.word().to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let section = [work.operation.word().to_owned()].into_iter().chain(state).collect::<Vec<_>>().join(", ");
     (section, what, work.access == Access::Directory)
 }
 
@@ -95,10 +94,6 @@ fn sync(work: &FileWork) -> Option<String> {
         SyncPolicy::FileAndDirectory => "fsync of both",
     };
     Some(name.into())
-}
-
-fn by_name(work: &FileWork) -> Option<String> {
-    (work.access != Access::Directory).then(|| "by name".into())
 }
 
 struct Pair {

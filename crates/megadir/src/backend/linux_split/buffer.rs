@@ -76,16 +76,13 @@ impl Filled {
 }
 
 /// Positions found in a buffer. Inside means before the share's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scanned {
-    /// Size of the records inside.
     pub(crate) inside_bytes: usize,
     /// Includes `.` and `..`.
     pub(crate) inside_records: usize,
     pub(crate) inside: Checked,
-    /// A record at or past the end was seen.
     pub(crate) past_end: bool,
-    /// No offset was smaller than the one before.
     pub(crate) ascending: bool,
     /// Offset of the first record, which is the position of the second.
     pub(crate) first_offset: i64,
@@ -98,15 +95,7 @@ pub(crate) struct Scanned {
 pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::Result<Scanned, Malformed> {
     let mut records = Records::new(bytes);
     let mut position = before;
-    let mut scanned = Scanned {
-        inside_bytes: 0,
-        inside_records: 0,
-        inside: Checked::default(),
-        past_end: false,
-        ascending: true,
-        first_offset: 0,
-        last_offset: before.unwrap_or(0),
-    };
+    let mut scanned = Scanned { ascending: true, last_offset: before.unwrap_or(0), ..Scanned::default() };
     let mut at = 0;
     for record in &mut records {
         scanned.ascending &= position.is_none_or(|position| record.offset >= position);

@@ -17,15 +17,14 @@ const SECTORS_A_READ: u64 = 8;
 pub(super) struct Contention {
     before: Option<Waits>,
     entries: usize,
-    contended: bool,
+    pub(super) is_contended: bool,
 }
 
 impl Contention {
     pub(super) fn new() -> Self {
-        Self { before: None, entries: 0, contended: false }
+        Self { before: None, entries: 0, is_contended: false }
     }
 
-    /// The calling thread has read the attributes of `entries` entries.
     pub(super) fn note(&mut self, entries: usize) {
         if self.entries < ENTRIES_TO_DECIDE {
             self.note_waits(entries, thread_waits());
@@ -41,12 +40,8 @@ impl Contention {
         if self.entries >= ENTRIES_TO_DECIDE {
             let sleeps = now.switches - before.switches;
             let reads = (now.read_sectors - before.read_sectors) / SECTORS_A_READ;
-            self.contended = sleeps * ENTRIES_A_SLEEP > self.entries as u64 && sleeps > 2 * reads;
+            self.is_contended = sleeps * ENTRIES_A_SLEEP > self.entries as u64 && sleeps > 2 * reads;
         }
-    }
-
-    pub(super) fn is_contended(&self) -> bool {
-        self.contended
     }
 }
 
@@ -55,7 +50,6 @@ impl Contention {
 
 /// While threads start and touch memory for the first time.
 const CALLS_SKIPPED: u32 = 4;
-/// After these a thread decides, once.
 const CALLS_TO_DECIDE: u32 = 12;
 /// Factor over a call made alone.
 const SLOWER_FROM: f64 = 1.6;
@@ -103,9 +97,9 @@ mod tests {
         for round in 0..10 {
             let waits = Waits { switches: 7 + round * sleeps, read_sectors: 9 + round * reads * 32 };
             contention.note_waits(1000, waits);
-            assert!(!contention.is_contended() || round >= 5, "decided too early");
+            assert!(!contention.is_contended || round >= 5, "decided too early");
         }
-        contention.is_contended()
+        contention.is_contended
     }
 
     #[test]

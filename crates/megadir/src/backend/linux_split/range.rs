@@ -18,7 +18,6 @@ use crate::read_ahead;
 /// At least this much of a directory's size belongs to an entry: the record of a short name on ext4, bytes.
 const ENTRY_BYTES: u64 = 32;
 const RANGES_MAX: u64 = 4096;
-/// A few entries.
 const PROBE_BYTES: usize = 4 << 10;
 
 /// Divides a directory into ranges of about `entries_per_range` entries; empty if it is smaller or cannot be divided.

@@ -29,7 +29,6 @@ pub(crate) struct SplitReader {
     spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
-    /// Threads read attributes far from each other.
     apart: bool,
     /// For threads not started and the caller; empty if entries are only listed.
     stat_backends: Vec<Box<dyn Examine>>,

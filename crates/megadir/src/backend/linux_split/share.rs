@@ -1,10 +1,9 @@
 //! Shares of a directory: the entries of a share, and its end.
 //!
-//! A record's offset is the position *after* it, so an entry's own position is the offset of the record
-//! before, within one call. The first record of a call is at or past the call's position, since the entry
-//! that was there may have been unlinked. If the second record is past the share's end, the reader seeks to
-//! the end: if it finds the first entry from there (perhaps behind newly created ones), that entry belongs to
-//! the next share.
+//! A record's offset is the position *after* it, so an entry's own position is the offset of the record before, within one
+//! call. The first record of a call is at or past the call's position, since the entry that was there may have been unlinked.
+//! If the second record is past the share's end, the reader seeks to the end: if it finds the first entry from there (perhaps
+//! behind newly created ones), that entry belongs to the next share.
 //!
 //! ```text
 //! call at p (first: start) -> e0 (at p or past it), e1 at e0.offset, e2 at e1.offset ...
@@ -32,7 +31,7 @@ use crate::stat::Examine;
 
 pub(super) struct ShareReader {
     shared: Arc<Shared>,
-    /// The position belongs to the open file.
+    /// Opened again, because the position belongs to the open file.
     directory: Dir,
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
@@ -53,7 +52,7 @@ impl ShareReader {
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
             // The caller's thread takes over the rest.
-            let contended = self.contention.is_some_and(|contention| contention.is_contended());
+            let contended = self.contention.is_some_and(|contention| contention.is_contended);
             if contended || self.throughput.is_some_and(|throughput| throughput.is_useless()) {
                 return self.shared.leave(self.share.take());
             }
@@ -164,8 +163,7 @@ impl ShareReader {
         Ok(false)
     }
 
-    /// Like a new descriptor: ext4 would continue among names of equal hash if it seeks to its current
-    /// position.
+    /// Like a new descriptor: ext4 would continue among names of equal hash if it seeks to its current position.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
         let seek = |directory: &Dir, to| {
@@ -178,7 +176,6 @@ impl ShareReader {
     }
 }
 
-/// State of a share after a call.
 enum After {
     /// The share had no more entries, and the buffer holds none of it.
     Nothing,
@@ -202,7 +199,6 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Shares of a directory, with one region.
     pub(super) fn new(directory: &Dir, bounds: Vec<i64>) -> Result<Self> {
         Ok(Self {
             path: directory.path().to_owned(),
@@ -216,7 +212,6 @@ impl Shared {
         })
     }
 
-    /// First position of an unread share, and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);

@@ -68,8 +68,7 @@ impl Space {
     /// `offset`: after the first records of the directory.
     pub(super) fn is_plausible(self, offset: i64) -> bool {
         match self {
-            // Directories without the index feature keep their flag but have byte offsets, smaller than
-            // nearly all hashes.
+            // Directories without the index feature keep their flag but have byte offsets, smaller than nearly all hashes.
             Self::Hashes => offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }

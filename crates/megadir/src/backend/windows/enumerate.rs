@@ -1,6 +1,5 @@
-//! Backends `by-handle` and `nt-query`: each call fills a buffer with entries and their attributes.
-//! `FileIdBothDirectoryInfo` includes short names (8.3), which NTFS stores separately; `FileFullDirectoryInfo`
-//! has no file IDs.
+//! Backends `by-handle` and `nt-query`: each call fills a buffer with entries and their attributes. `FileIdBothDirectoryInfo`
+//! includes short names (8.3), which NTFS stores separately; `FileFullDirectoryInfo` has no file IDs.
 
 use std::os::windows::io::AsHandle;
 use std::sync::Arc;

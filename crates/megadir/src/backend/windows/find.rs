@@ -1,5 +1,4 @@
-//! Backends `find-first-file` and variants: one entry per call, by the directory's current path, as most
-//! programs list.
+//! Backends `find-first-file` and variants: one entry per call, by the directory's current path, as most programs list.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -152,7 +151,6 @@ impl Reader for FindReader {
                 self.failed = Some(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        // Entries read before an error come first.
         match self.gathered.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.gathered.batch())),

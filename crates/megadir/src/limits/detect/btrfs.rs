@@ -3,15 +3,13 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use megadir_sys::btrfs_search::BtrfsDirectory;
-use megadir_sys::btrfs_search::file_system_identifier;
+use megadir_sys::btrfs_search::{BtrfsDirectory, file_system_identifier};
 
 use crate::dir::Dir;
 use crate::limits::facts::BtrfsSpace;
 
 const SECTOR_BYTES: u64 = 512;
-/// `BTRFS_DEVICE_RANGE_RESERVED`.
-const DEVICE_UNUSED_BYTES: u64 = 1 << 20;
+const DEVICE_UNUSED_BYTES: u64 = 1 << 20; // BTRFS_DEVICE_RANGE_RESERVED
 /// Default of `max_inline`.
 pub(super) const PACKED_BYTES: u64 = 2048;
 

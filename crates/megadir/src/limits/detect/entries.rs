@@ -47,9 +47,7 @@ pub(super) fn look(
     block_bytes: u64,
 ) -> Result<Looked> {
     if count {
-        let entries = counted(directory, u64::MAX)?;
-        let entries = entries.map(|entries| Fact::new(Span::exact(entries), Known::Measured, "counted"));
-        return Ok(Looked { entries, hollow: None });
+        return Ok(Looked { entries: counted(directory, u64::MAX)?, hollow: None });
     }
     let indexed = matches!(details, Details::Ext4(ext4) if ext4.indexed == Some(true));
     if indexed

@@ -16,12 +16,11 @@ use rustix::process::{getegid, geteuid};
 
 use super::answer::Asked;
 use super::basis::{Fact, Known, Span};
-use super::facts::{Contents, Details, Facts, Mount, Space};
-use super::sample::{Sample, allocated};
+use super::facts::{Details, Facts, Mount, Quota, QuotaOf, Space};
+use super::sample::{Sample, facts};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
-use crate::limits::facts::{Quota, QuotaOf};
 
 pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
@@ -73,24 +72,14 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         None => looked.sample(directory, &space)?,
     };
     Ok(Facts {
-        path: directory.path().to_owned(),
-        file_system,
-        seen_as: None,
-        is_upper_layer: false,
         details,
         directory_bytes: status.st_size as u64,
         links: u64::from(status.st_nlink as u32),
         inode: status.st_ino,
         entries: looked.entries,
-        names: match asked.names {
-            Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
-            None => sample.names,
-        },
-        directory_share: sample.directory_share,
-        contents: asked.contents_bytes.map_or(sample.contents, |bytes| given_contents(bytes, &space)),
         quotas: quotas(directory, file_system, &status),
-        space,
         mount,
+        ..facts(directory, asked, sample, space)
     })
 }
 
@@ -106,8 +95,7 @@ pub(super) fn space(directory: impl AsFd) -> std::result::Result<Space, rustix::
         inodes: status.f_files,
         inodes_free: status.f_favail,
         name_bytes_max: status.f_namemax,
-        inline_bytes_max: 0,
-        packed_bytes_max: 0,
+        ..Space::default()
     })
 }
 
@@ -119,18 +107,6 @@ fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
             Fact::new(space.block_bytes.max(4096), Known::Assumed, "the default directory blocks of mkfs.xfs")
         }
     }
-}
-
-/// May fit in an ext4 inode of 256 bytes.
-const INLINE_BYTES_POSSIBLE: u64 = 160;
-
-fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {
-    let mut contents = Contents::exact(allocated(bytes, space) as f64);
-    // Between the two sizes it depends on the inode's size and extended attributes.
-    if space.inline_bytes_max > 0 && bytes <= INLINE_BYTES_POSSIBLE && contents.mean_bytes > 0.0 {
-        contents.low_bytes = 0.0;
-    }
-    Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as requested"))
 }
 
 fn span(estimate: &crate::estimate::Estimate) -> Span {

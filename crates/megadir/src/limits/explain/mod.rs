@@ -1,5 +1,4 @@
-//! Finds the limit behind a refused create: exhausted resources, then the mount option, then the directory's
-//! size.
+//! Finds the limit behind a refused create: exhausted resources, then the mount option, then the directory's size.
 
 #[cfg(windows)]
 mod windows;
@@ -83,8 +82,7 @@ const SIZE_USED_MIN: f64 = 0.97;
 /// `EXT4_LINK_MAX`.
 const EXT4_LINKS: u64 = 65_000;
 
-/// Finds the limit from the facts at the moment of the refusal. A `privileged` process may use root's
-/// reserve.
+/// Finds the limit from the facts at the moment of the refusal. A `privileged` process may use root's reserve.
 pub fn decide(limits: &Limits, refusal: Refusal, step: Step, privileged: bool) -> Explanation {
     match refusal {
         Refusal::NoSpace => no_space(limits, step, privileged),
@@ -292,15 +290,13 @@ mod gather {
     ///
     /// ```no_run
     /// use megadir::limits::{Step, explain};
-    /// # fn main() -> megadir::Result<()> {
     /// let directory = megadir::Dir::open("cache")?;
     /// if let Err(error) = std::fs::File::create_new("cache/name")
     ///     && let Some(explanation) = explain(&directory, Step::Create, &error)
     /// {
     ///     eprintln!("{}: {explanation}", explanation.limit);
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), megadir::Error>(())
     /// ```
     pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
         let refusal = refusal(error)?;
@@ -316,7 +312,8 @@ mod gather {
         error: &io::Error,
     ) -> Option<Explanation> {
         refusal(error)?;
-        explain(&Dir::sharing(directory, path).ok()?, step, error)
+        let directory = directory.try_clone_to_owned().ok()?;
+        explain(&Dir::from_descriptor(directory, path), step, error)
     }
 
     fn refusal(error: &io::Error) -> Option<Refusal> {

@@ -18,8 +18,7 @@ const FULL: [i32; 2] = [39, 112];
 const QUOTA: [i32; 2] = [1295, 1816];
 /// `ERROR_FILE_SYSTEM_LIMITATION`: NTFS cannot describe the file any further.
 const LIMITATION: i32 = 665;
-/// `ERROR_TOO_MANY_LINKS`.
-const LINKS: i32 = 1142;
+const LINKS: i32 = 1142; // ERROR_TOO_MANY_LINKS
 /// `ERROR_CANNOT_MAKE`: a FAT directory is full.
 const CANNOT_MAKE: i32 = 82;
 const CLUSTERS_LEFT_MAX: i64 = 16;
@@ -53,13 +52,23 @@ fn decide(code: i32, step: Step, room: Option<Size>) -> Option<Explanation> {
             _ => full(room),
         });
     }
-    match code {
-        LIMITATION => Some(limitation(step)),
-        LINKS => Some(links()),
-        CANNOT_MAKE if step != Step::Write => Some(cannot_make()),
-        _ => None,
-    }
+    let (limit, evidence, cure) = match (code, step) {
+        // A file has a limited number of 1 KiB records.
+        (LIMITATION, Step::Write) => (Limit::DirectorySize, FRAGMENTS, Cure::new(COPY_FRAGMENTS)),
+        (LIMITATION, _) => (Limit::DirectorySize, FRAGMENTS, cure::spread()),
+        (LINKS, _) => (Limit::LinkCount, NAMES, Cure::new("copy the file instead of adding a name")),
+        (CANNOT_MAKE, Step::Create | Step::MakeDirectory) => {
+            (Limit::DirectorySize, "the directory takes no more entries (ERROR_CANNOT_MAKE)", cure::spread())
+        }
+        _ => return None,
+    };
+    Some(Explanation::new(limit, evidence, vec![cure]))
 }
+
+const FRAGMENTS: &str =
+    "the file system cannot describe more fragments of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)";
+const COPY_FRAGMENTS: &str = "copy the file: the copy has fewer fragments";
+const NAMES: &str = "the file has the maximum number of names (1024 on NTFS)";
 
 fn full(room: Option<Size>) -> Explanation {
     let figures = room.map_or_else(String::new, |size| {
@@ -75,26 +84,6 @@ fn quota(room: Option<Size>) -> Explanation {
     });
     let cures = vec![Cure::new("have an administrator raise it (fsutil quota query, fsutil quota modify)")];
     Explanation::new(Limit::Quota(QuotaOf::Hidden), format!("a quota is used up{figures}"), cures)
-}
-
-/// A file has a limited number of 1 KiB records.
-fn limitation(step: Step) -> Explanation {
-    let cures = match step {
-        Step::Write => vec![Cure::new("copy the file: the copy has fewer fragments")],
-        Step::Create | Step::MakeDirectory => vec![cure::spread()],
-    };
-    let evidence = "the file system cannot describe more fragments of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)";
-    Explanation::new(Limit::DirectorySize, evidence, cures)
-}
-
-fn links() -> Explanation {
-    let cures = vec![Cure::new("copy the file instead of adding a name")];
-    Explanation::new(Limit::LinkCount, "the file has the maximum number of names (1024 on NTFS)", cures)
-}
-
-fn cannot_make() -> Explanation {
-    let evidence = "the directory takes no more entries (ERROR_CANNOT_MAKE)";
-    Explanation::new(Limit::DirectorySize, evidence, vec![cure::spread()])
 }
 
 #[cfg(test)]

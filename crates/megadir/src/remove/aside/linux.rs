@@ -18,8 +18,7 @@ use crate::remove::engine::system::{self, open_below};
 
 pub(super) type Lock = OwnedFd;
 
-/// `FS_ENCRYPT_FL`.
-const ENCRYPTED: u32 = 0x800;
+const ENCRYPTED: u32 = 0x800; // FS_ENCRYPT_FL
 /// Inode of a subvolume's root.
 const SUBVOLUME: u64 = 256;
 
@@ -30,10 +29,8 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Some(directory)
 }
 
-/// Renames a directory to a hidden name next to it, even if another process holds its lock.
-///
-/// Errors: [`ErrorKind::NotADirectory`] (also for a symbolic link), [`ErrorKind::MountPoint`], or the error
-/// of opening or renaming it.
+/// Renames a directory to a hidden name next to it, even if another process holds its lock. Errors:
+/// [`ErrorKind::NotADirectory`] (also for a symbolic link), [`ErrorKind::MountPoint`], or the error of opening or renaming it.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     let aside = entry.fresh_name(Why::Detached);
@@ -45,11 +42,9 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name: aside, why: Why::Detached, _lock: entry.directory })
 }
 
-/// Exchanges a directory for an empty one with the same metadata, and puts the old one aside.
-///
-/// Errors: as [`detach`], with the directory unchanged; [`ErrorKind::Unavailable`] without atomic exchange
-/// and for btrfs subvolumes and encrypted directories; an error of copying the metadata, or if another
-/// process holds the lock.
+/// Exchanges a directory for an empty one with the same metadata, and puts the old one aside. Errors: as [`detach`], with the
+/// directory unchanged; [`ErrorKind::Unavailable`] without atomic exchange and for btrfs subvolumes and encrypted directories;
+/// an error of copying the metadata, or if another process holds the lock.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     if !entry.is_locked {

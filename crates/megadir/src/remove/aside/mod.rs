@@ -1,13 +1,11 @@
 //! Puts directories aside before removing them, so that their name is free, or empty, at once.
 //!
-//! [`detach`] renames a directory to a hidden name next to it. [`renew`] exchanges it atomically for an empty
-//! one with the same metadata, so that the name always exists (an ext4 directory never shrinks). Both return
-//! an [`Aside`] to be removed.
+//! [`detach`] renames a directory to a hidden name next to it. [`renew`] exchanges it atomically for an empty one with the same
+//! metadata, so that the name always exists (an ext4 directory never shrinks). Both return an [`Aside`] to be removed.
 //!
-//! A killed process leaves at most one directory with a hidden name, which [`leftovers`] finds by a digest of
-//! the entry's name. A directory that another process is removing is locked and skipped; processes that have
-//! it open stay in it. Windows has no exchange, cannot put a directory with open files aside, and its lock is
-//! a mutex.
+//! A killed process leaves at most one directory with a hidden name, which [`leftovers`] finds by a digest of the entry's name.
+//! A directory that another process is removing is locked and skipped; processes that have it open stay in it. Windows has no
+//! exchange, cannot put a directory with open files aside, and its lock is a mutex.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -85,10 +83,8 @@ impl Aside<'_> {
     }
 }
 
-/// Finds directories that were put aside for an entry and not removed, because the process was killed or
-/// failed, except those that another process is removing.
-///
-/// Errors: the parent directory cannot be listed.
+/// Finds directories that were put aside for an entry and not removed, because the process was killed or failed, except those
+/// that another process is removing. Errors: the parent directory cannot be listed.
 pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
     let options = ReadOptions::serial(128 << 10);
     let mut reader = backend::by_name(LISTED_BY)?.open(parent, &options)?;
@@ -106,8 +102,6 @@ pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
     }
     Ok(found)
 }
-
-// Hidden names with a digest of the original name.
 
 const CHECK_BYTES: usize = 8;
 

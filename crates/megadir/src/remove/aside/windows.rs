@@ -26,10 +26,8 @@ fn lock(name: &[u8]) -> Option<Lock> {
     mutex::hold_new(&name)
 }
 
-/// Renames a directory to a hidden name next to it.
-///
-/// Errors: [`ErrorKind::NotADirectory`] (also for a reparse point), or the error of opening or renaming it:
-/// Windows refuses that while a file in it is open.
+/// Renames a directory to a hidden name next to it. Errors: [`ErrorKind::NotADirectory`] (also for a reparse point), or the
+/// error of opening or renaming it: Windows refuses that while a file in it is open.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);
     let entry = component(name, &path)?;

@@ -77,7 +77,7 @@ impl Worker<'_, '_, '_> {
                 self.counts.linked += u64::from(freed.linked);
                 self.count();
             }
-            // Another process removed it.
+            // Another process has removed it.
             Err(Errno::NOENT) => {}
             Err(Errno::ISDIR) => return Became::Directory,
             // In POSIX the entry is a directory, in Linux it may not be removed.

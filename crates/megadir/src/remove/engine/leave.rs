@@ -23,7 +23,6 @@ enum Left {
 }
 
 impl Worker<'_, '_, '_> {
-    /// The last part removes the directory.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
         if !system::GOES_WHILE_OPEN
@@ -54,7 +53,8 @@ impl Worker<'_, '_, '_> {
                 continue;
             };
             if let Left::NotEmpty = self.remove_directory(&node, &parent, &above) {
-                return self.read_again(node, descriptor);
+                node.add_part();
+                return self.push(Frame::new(node, descriptor, true));
             }
             if is_on_stack {
                 parent.end_part();
@@ -106,11 +106,6 @@ impl Worker<'_, '_, '_> {
             Err(error) => self.fail(parent, node.name.to_bytes(), "remove", error.into()),
         }
         Left::Done
-    }
-
-    fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<Directory>>) {
-        node.add_part();
-        self.push(Frame::new(node, descriptor, true));
     }
 
     /// On failure, which was reported, the directory is finished.
@@ -170,12 +165,12 @@ impl Worker<'_, '_, '_> {
     /// From the parent of the last part if the node is below it, else from the root.
     fn reach_by_names(&mut self, node: &Node) -> Result<Arc<Directory>, Errno> {
         if let Some((last, descriptor)) = self.last.clone()
-            && let Some(names) = node.names_below(&last)
+            && let Some(names) = node.names_below(Some(&last))
             && let Ok(reached) = self.go_down(descriptor, &names)
         {
             return Ok(reached);
         }
-        self.go_down(Arc::clone(&self.shared.root), &node.names())
+        self.go_down(Arc::clone(&self.shared.root), &node.names_below(None).unwrap_or_default())
     }
 
     fn go_down(&mut self, from: Arc<Directory>, names: &[&CStr]) -> Result<Arc<Directory>, Errno> {

@@ -43,8 +43,7 @@ pub(in crate::remove) struct Identity {
 
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory, or if that
-/// cannot be determined.
+/// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory, or if that cannot be determined.
 pub(in crate::remove) fn open_below(
     parent: &impl Open,
     name: &CStr,
@@ -133,8 +132,7 @@ pub(super) fn remove_examined(
     remove_file(directory, name, listed).map(|()| true)
 }
 
-/// `NOTDIR` if it is not the `expected` one. The kernel removes whichever directory has the name at that
-/// moment.
+/// `NOTDIR` if it is not the `expected` one. The kernel removes whichever directory has the name at that moment.
 pub(super) fn remove_directory(
     parent: &impl Open,
     name: &CStr,

@@ -35,7 +35,6 @@ pub(super) use self::windows as system;
 use super::policy::Order;
 use super::progress::Call;
 use super::{Progress, RemoveOptions};
-use crate::error::Error;
 
 /// One directory's subdirectories get at most a worker's space for waiting names divided by this.
 const DIRECTORIES_WAITING: usize = 4;
@@ -76,10 +75,5 @@ impl Shared<'_> {
     fn room(&self, waiting_bytes: usize) -> Room {
         let of_all = self.waiting_bytes.saturating_sub(waiting_bytes);
         Room { of_one: of_all.min(self.waiting_bytes / DIRECTORIES_WAITING), of_all }
-    }
-
-    /// Reports a failure.
-    fn fail(&self, failure: Error) {
-        (self.options.on_failure)(failure);
     }
 }

@@ -15,7 +15,6 @@ const PATH_BYTES_MAX: usize = 16 << 10;
 pub(super) const FAILED: u8 = 1;
 pub(super) const KEPT: u8 = 2;
 
-/// Shared by the workers that hold its descriptors.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) parent: Option<Arc<Node>>,
@@ -87,26 +86,19 @@ impl Node {
         }
     }
 
-    pub(super) fn names(&self) -> Vec<&CStr> {
-        self.names_up_to(None).unwrap_or_default()
-    }
-
-    pub(super) fn names_below(&self, above: &Self) -> Option<Vec<&CStr>> {
-        self.names_up_to(Some(above))
-    }
-
-    fn names_up_to(&self, above: Option<&Self>) -> Option<Vec<&CStr>> {
+    /// Names below a directory, or without one below the root; `None` if it is not above.
+    pub(super) fn names_below(&self, above: Option<&Self>) -> Option<Vec<&CStr>> {
         let mut names = Vec::new();
         let mut node = self;
         while !above.is_some_and(|above| std::ptr::eq(above, node)) {
-            let Some(parent) = &node.parent else {
-                if above.is_some() {
-                    return None;
+            match &node.parent {
+                Some(parent) => {
+                    names.push(node.name.as_c_str());
+                    node = parent;
                 }
-                break;
-            };
-            names.push(node.name.as_c_str());
-            node = parent;
+                None if above.is_some() => return None,
+                None => break,
+            }
         }
         names.reverse();
         Some(names)

@@ -41,7 +41,6 @@ impl Worker<'_, '_, '_> {
         may_go
     }
 
-    /// After a call that removed; nothing without [`back_off`](crate::remove::RemoveOptions::back_off).
     pub(super) fn pause_after(&mut self, started: Option<Instant>) {
         let Some(started) = started else { return };
         let progress = self.shared.progress;

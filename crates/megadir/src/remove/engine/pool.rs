@@ -63,7 +63,6 @@ impl Pool {
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Returns the number of workers to start.
     pub(super) fn offer(&self) -> usize {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return 0;

@@ -23,13 +23,11 @@ use crate::names;
 use crate::remove::progress::Call;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// Share of the process's descriptor limit, for all workers together.
 const DESCRIPTORS_SHARE: usize = 2;
 const DESCRIPTORS_MIN: usize = 8;
 const LOOK_BYTES: usize = 32 << 10;
 
 /// Removes an entry of a directory, with everything in it. A symbolic link is removed, not followed.
-///
 /// Errors: the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
 /// even if mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also
 /// to remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
@@ -61,9 +59,17 @@ pub fn remove_tree(
     if !options.opens(&Place::default(), name.to_bytes()) {
         return Ok(finish(call));
     }
-    let root = match system::open_below(parent, &name, false) {
-        Ok(root) => Some(root),
-        Err(Errno::NOTDIR | Errno::LOOP) => None,
+    match system::open_below(parent, &name, false) {
+        Ok(root) => {
+            let identity = (!system::GOES_WHILE_OPEN).then(|| system::identity(&root)).transpose();
+            let identity = identity.map_err(|error| Error::io("open", &path, error.into()))?;
+            let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity };
+            root.remove(options, call);
+        }
+        Err(Errno::NOTDIR | Errno::LOOP) => {
+            let descriptor = system::duplicate(parent).map_err(|error| Error::io("open", &path, error))?;
+            remove_file(descriptor, parent.path(), &name, options, call);
+        }
         Err(Errno::XDEV) => {
             let reason = "a mount point, which cannot be removed (only its contents)";
             return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
@@ -80,19 +86,6 @@ pub fn remove_tree(
                 return Err(Error::io("open", &path, error.into()));
             }
             call.add(&Counts { directories: 1, ..Counts::default() });
-            return Ok(finish(call));
-        }
-    };
-    match root {
-        None => {
-            let descriptor = system::duplicate(parent).map_err(|error| Error::io("open", &path, error))?;
-            remove_file(descriptor, parent.path(), &name, options, call);
-        }
-        Some(root) => {
-            let identity = (!system::GOES_WHILE_OPEN).then(|| system::identity(&root)).transpose();
-            let identity = identity.map_err(|error| Error::io("open", &path, error.into()))?;
-            let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity };
-            root.remove(options, call);
         }
     }
     Ok(finish(call))
@@ -100,7 +93,6 @@ pub fn remove_tree(
 
 /// Removes everything in a directory and keeps the directory itself, which may be a mount point. Reads it
 /// again until it is empty, at most ten times.
-///
 /// Errors: the directory cannot be reopened, or an option is out of range. Other failures are reported to
 /// [`RemoveOptions::on_failure`].
 pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
@@ -152,8 +144,9 @@ impl Root<'_> {
             }
             match removed {
                 Ok(()) => return call.add(&Counts { directories: 1, bytes, ..Counts::default() }),
-                // Another process has removed it, or created something in it.
+                // Another process has removed it.
                 Err(Errno::NOENT) => return,
+                // Another process created something in it.
                 Err(Errno::NOTEMPTY | Errno::EXIST) => system::wait_for_others(pass),
                 Err(error) => return fail(Error::io("remove", self.path, error.into())),
             }

@@ -11,7 +11,6 @@ use crate::file_type::FileType;
 
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
-/// For names of subdirectories until these are entered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) of_one: usize,

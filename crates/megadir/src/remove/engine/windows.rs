@@ -1,10 +1,9 @@
 //! System calls of the engine on Windows, relative to handles.
 //!
-//! An entry is opened first and removed by its handle; a directory only if it is the one that was emptied.
-//! Reparse points are opened themselves and never entered. Without POSIX semantics a name goes with the last
-//! handle, so no directory is open while it is removed. Handles have no `..`, so parents stay open (at most
-//! 16 383 in a path), and a reader's position is lost with its handle. Under Wine, an entry whose real path
-//! differs from its name stays (`dir/wine.rs`).
+//! An entry is opened first and removed by its handle; a directory only if it is the one that was emptied. Reparse points are
+//! opened themselves and never entered. Without POSIX semantics a name goes with the last handle, so no directory is open while
+//! it is removed. Handles have no `..`, so parents stay open (at most 16 383 in a path), and a reader's position is lost with
+//! its handle. Under Wine, an entry whose real path differs from its name stays (`dir/wine.rs`).
 
 mod reader;
 
@@ -130,7 +129,7 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
 /// `true` if another program provides the entries (a cloud folder).
 fn is_folder_of_others(attributes: u32, reparse_tag: u32) -> bool {
     kind(attributes, reparse_tag) == FileType::Symlink
-        && Found { attributes, reparse_tag, ..Found::default() }.kind() == FileType::Directory
+        && Found::kind_of((attributes, reparse_tag)) == FileType::Directory
 }
 
 /// No reparse point is a directory to enter.
@@ -139,7 +138,7 @@ fn kind(attributes: u32, reparse_tag: u32) -> FileType {
     if attributes & FOLDER_THAT_LIES_ELSEWHERE == FOLDER_THAT_LIES_ELSEWHERE {
         return FileType::Symlink;
     }
-    Found { attributes, reparse_tag, ..Found::default() }.kind()
+    Found::kind_of((attributes, reparse_tag))
 }
 
 pub(super) fn space(directory: &Directory) -> u64 {

@@ -9,8 +9,7 @@ use super::Shared;
 use super::node::{FAILED, KEPT, Node};
 use super::pool::Job;
 use super::system::{self, Directory, Errno};
-use super::window::Names;
-use super::window::Window;
+use super::window::{Names, Window};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::options::OnPanic;
@@ -341,7 +340,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.counts.failures += 1;
         self.counts.mounts += u64::from(failure.kind() == ErrorKind::MountPoint);
         self.tell();
-        self.shared.fail(failure);
+        (self.shared.options.on_failure)(failure);
     }
 
     pub(super) fn count(&mut self) {

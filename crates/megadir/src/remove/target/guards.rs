@@ -15,7 +15,6 @@ pub struct Guards {
     files: Vec<File>,
 }
 
-/// Name in a directory.
 #[derive(Debug)]
 struct File {
     parent: Identity,
@@ -91,8 +90,8 @@ impl Guards {
     }
 }
 
-#[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::ffi::OsStrExt;

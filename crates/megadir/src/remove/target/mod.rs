@@ -81,8 +81,7 @@ impl Resolver {
         Self { links, last: None }
     }
 
-    /// Checks the spelling of a path, without touching a file system. Errors: [`Resolver::resolve`] would
-    /// refuse this spelling.
+    /// Checks the spelling of a path, without touching a file system. Errors: [`Resolver::resolve`] would refuse this spelling.
     pub fn check(path: &[u8]) -> std::result::Result<(), Refusal> {
         system::parts(path).map(drop)
     }
@@ -140,8 +139,8 @@ fn failed(error: &Error) -> NoTarget {
     NoTarget::Failed(io::Error::other(error.reason()))
 }
 
-#[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 

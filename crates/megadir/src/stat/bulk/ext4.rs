@@ -32,10 +32,8 @@ pub(in crate::stat) struct InodeTables {
     bytes: Box<[u8]>,
     /// Tables of the groups seen so far: where each begins, and the inodes in it that are read; `None` if one is invalid.
     tables: BTreeMap<u32, Option<(u64, Range<u32>)>>,
-    /// Device of the tables.
     of: Option<Arc<Device>>,
     window: Window,
-    /// `true` if the batch was uncached.
     is_cold: bool,
     /// Blocks of the directories of a cold batch, bytes from the start of the device.
     directories: Vec<Range<u64>>,
@@ -46,7 +44,6 @@ pub(in crate::stat) struct Device {
     geometry: Geometry,
 }
 
-/// Inodes of 256 bytes: 256.
 const READ_BYTES: usize = 64 << 10;
 
 /// Inodes of a batch that tell whether it is cached.
@@ -229,7 +226,6 @@ impl InodeTables {
         Some((&run[..within], offset))
     }
 
-    /// Where the inodes end that may be read, bytes from the start of the device.
     fn table_end(&mut self, source: &Arc<Device>, inode: u64) -> Option<u64> {
         let (offset, readable) = self.table(source, source.geometry.place(inode)?.group)?;
         Some(offset + u64::from(readable.end) * source.geometry.inode_bytes as u64)

@@ -4,11 +4,10 @@
 //! statx: names of mount points, inodes that are missing, without links or of another type, and inodes
 //! changed after the sync with which the listing begins.
 //!
-//! Limits: on btrfs an entry changed during the listing may have its earlier state. On XFS a size may be as
-//! old as the sync if a write has been running for more than a second, or if the clock is set back. A name
-//! moved or replaced meanwhile may get the attributes of its former inode. On ext4 a chown that is running may show the new
-//! owner beside the earlier times (`ext4_setattr` has two transactions). Except for these sizes and owners no row mixes two
-//! states of an inode.
+//! Limits: on btrfs an entry changed during the listing may have its earlier state. On XFS a size may be as old as the sync if
+//! a write has been running for more than a second, or if the clock is set back. A name moved or replaced meanwhile may get the
+//! attributes of its former inode. On ext4 a chown that is running may show the new owner beside the earlier times
+//! (`ext4_setattr` has two transactions). Except for these sizes and owners no row mixes two states of an inode.
 
 mod btrfs;
 mod ext4;

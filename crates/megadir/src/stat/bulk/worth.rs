@@ -1,5 +1,4 @@
-//! Chooses between one call for many inodes and one statx per inode. A call walks over all inodes between,
-//! used or not.
+//! Chooses between one call for many inodes and one statx per inode. A call walks over all inodes between, used or not.
 
 use super::Wanted;
 

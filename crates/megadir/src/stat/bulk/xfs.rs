@@ -19,8 +19,7 @@ impl Bulk for Bulkstat {
     const NAME: &str = "xfs-bulkstat";
     const ABOUT: &str =
         "XFS_IOC_BULKSTAT: hundreds of inodes per call, after a sync of the file system (XFS, root)";
-    // Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in
-    // one group as in two.
+    // Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in one group as in two.
     const WORKS_APART: bool = true;
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;

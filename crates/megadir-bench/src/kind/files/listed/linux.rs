@@ -10,22 +10,15 @@ const KIND_DIRECTORY: u8 = 4;
 
 pub(crate) struct Stream(DirStream);
 
-/// Valid until the next entry.
-pub(crate) struct Entry<'a> {
-    pub(crate) name: &'a [u8],
-    pub(crate) is_directory: bool,
-}
-
 impl Stream {
     pub(crate) fn open(directory: Owned) -> io::Result<Self> {
         DirStream::open(directory).map(Self)
     }
 
+    /// Name of the next entry, and `true` for a directory.
     #[inline]
-    pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, Entry<'_>)>> {
+    pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, &[u8], bool)>> {
         let next = self.0.next_below()?;
-        Ok(next.map(|(directory, entry)| {
-            (directory, Entry { name: entry.name, is_directory: entry.kind == KIND_DIRECTORY })
-        }))
+        Ok(next.map(|(directory, entry)| (directory, entry.name, entry.kind == KIND_DIRECTORY)))
     }
 }

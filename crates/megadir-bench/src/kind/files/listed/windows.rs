@@ -20,12 +20,6 @@ pub(crate) struct Stream {
     begins: usize,
 }
 
-/// Valid until the next entry.
-pub(crate) struct Entry<'a> {
-    pub(crate) name: &'a [u8],
-    pub(crate) is_directory: bool,
-}
-
 impl Stream {
     pub(crate) fn open(directory: Owned) -> io::Result<Self> {
         let directory = Arc::new(Dir::from_descriptor(directory, "."));
@@ -34,7 +28,7 @@ impl Stream {
         Ok(Self { directory, reader, names: Vec::new(), entries: Vec::new(), next: 0, begins: 0 })
     }
 
-    pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, Entry<'_>)>> {
+    pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, &[u8], bool)>> {
         while self.next == self.entries.len() {
             self.names.clear();
             self.entries.clear();
@@ -48,6 +42,6 @@ impl Stream {
         let (ends, is_directory) = self.entries[self.next];
         let name = &self.names[self.begins..ends];
         (self.next, self.begins) = (self.next + 1, ends);
-        Ok(Some(((*self.directory).at(), Entry { name, is_directory })))
+        Ok(Some(((*self.directory).at(), name, is_directory)))
     }
 }

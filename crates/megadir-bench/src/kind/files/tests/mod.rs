@@ -55,8 +55,7 @@ fn flat() -> Data {
     data(Spread::Flat, MakeDirectories::OnDemand)
 }
 
-/// Returns data for every kind of layout. Under Wine, which creates files slowly, only the two most general
-/// ones.
+/// Returns data for every kind of layout. Under Wine, which creates files slowly, only the two most general ones.
 fn all_data() -> Vec<Data> {
     let layout = || Spread::Layout { layout: "prefix:1/1".into() };
     let in_directories = data(Spread::PerDirectory { files: 7 }, MakeDirectories::OnDemand);

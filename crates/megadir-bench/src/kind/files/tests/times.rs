@@ -56,8 +56,7 @@ fn computing_names_and_contents_is_no_time_of_the_block() {
         let whole_ns = start.elapsed().as_nanos() as u64;
         let latency = stopwatch.latency().unwrap();
         assert!(taken.elapsed_ns < whole_ns);
-        // Computing takes longer than the rest, and must not count as gaps. Interruptions do, so take the
-        // minimum.
+        // Computing takes longer than the rest, and must not count as gaps. Interruptions do, so take the minimum.
         least = least.min(latency.gap_ticks as f64 * latency.ns_per_tick / taken.elapsed_ns as f64);
         if least < 0.25 {
             return;

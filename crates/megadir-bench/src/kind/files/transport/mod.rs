@@ -114,8 +114,7 @@ pub(crate) struct Whole {
     pub(crate) latency: Option<Latency>,
 }
 
-/// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has
-/// fewer.
+/// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has fewer.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
 pub(crate) const LOOK: Duration = Duration::from_millis(20);

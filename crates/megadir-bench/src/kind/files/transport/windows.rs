@@ -28,8 +28,7 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Link {
     says: Option<ChildStdin>,
-    /// Write end of the answer pipe. Once it is passed, only the worker has it, so that its exit closes the
-    /// pipe.
+    /// Write end of the answer pipe. Once it is passed, only the worker has it, so that its exit closes the pipe.
     answers: Option<PipeWriter>,
     /// Handles passed since the worker's last answer; after an answer the worker owns its duplicates.
     given: Vec<Given>,

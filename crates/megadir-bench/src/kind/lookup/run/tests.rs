@@ -142,8 +142,7 @@ fn popular_names_are_popular() {
     }
     let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
-    // 100 000 draws; the harmonic number of 1000 is 7.4855, so the first name has 13 360 on average, the tenth
-    // 1336.
+    // 100 000 draws; the harmonic number of 1000 is 7.4855, so the first name has 13 360 on average, the tenth 1336.
     assert!((12_800..13_900).contains(&counts[0]), "{}", counts[0]);
     assert!((1150..1550).contains(&counts[9]), "{}", counts[9]);
 }

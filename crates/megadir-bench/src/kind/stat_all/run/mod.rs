@@ -124,7 +124,10 @@ impl FileAttributes {
     fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
         let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
         match self.method.way {
+            #[cfg(target_os = "linux")]
             Way::Path => system::by_path(directory, &self.options(), &mut files, control)?,
+            #[cfg(not(target_os = "linux"))]
+            Way::Path => return Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported)),
             Way::Examined { .. } | Way::Policy => self.examined(directory, &mut files, control)?,
             Way::StdFs => std_fs(directory, &mut files, control)?,
             Way::CppFilesystem => {
@@ -224,8 +227,6 @@ impl Workload for FileAttributes {
 
 #[cfg(target_os = "linux")]
 mod system {
-    //! Linux: attributes of each entry by its path, and times as the kernel reports them.
-
     use std::ffi::CStr;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
@@ -287,20 +288,7 @@ mod system {
 
     use std::os::windows::fs::MetadataExt;
 
-    use megadir::{Dir, ReadOptions, Time};
-
-    use super::Files;
-    use crate::control::{RunControl, WorkError};
-
-    /// Unused: on Windows a stat backend reads attributes by path.
-    pub(crate) fn by_path(
-        _directory: &Dir,
-        _options: &ReadOptions,
-        _files: &mut Files,
-        _signals: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported))
-    }
+    use megadir::Time;
 
     #[inline]
     pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {

@@ -12,7 +12,7 @@ use self::text::Look;
 use super::args::{Args, Of};
 use super::lines::{Format, Lines};
 use super::{Run, Stop};
-use crate::cmd::times::{Named, started_s};
+use crate::cmd::times::{TimeStyle, started_s};
 use crate::ui::output::Ended;
 
 const TOP_ENTRIES: usize = 5;
@@ -34,7 +34,7 @@ struct How {
     recursive: bool,
     /// With conditions, unexamined entries are not counted: they may not match.
     conditional: bool,
-    times: Option<Named>,
+    times: Option<TimeStyle>,
     look: Look,
     lines: Lines,
 }

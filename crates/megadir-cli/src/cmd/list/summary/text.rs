@@ -7,7 +7,7 @@ use megadir::summary::{Ranked, Sizes, Summary, Total};
 
 use super::{Directories, Gaps, How};
 use crate::cmd::list::lines::Lines;
-use crate::cmd::times::Named;
+use crate::cmd::times::TimeStyle;
 use crate::ui::screen::{aligned, bar};
 use crate::ui::{is_unicode, sizes};
 
@@ -80,16 +80,10 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     let bytes = look.bytes_and_unit(summary.total().bytes);
     push(text, &format!("{entries}, {bytes} (apparent size)\n"));
     let types = summary.types().into_iter().map(|(kind, total)| (kind.name().to_owned(), total));
-    let sizes = summary
-        .sizes()
-        .buckets()
-        .into_iter()
-        .map(|bucket| (size_label(bucket.from, bucket.to), bucket.total));
-    let ages = summary
-        .ages()
-        .buckets()
-        .into_iter()
-        .map(|bucket| (age_label(bucket.from_s, bucket.to_s), bucket.total));
+    let sizes = summary.sizes().buckets().into_iter();
+    let sizes = sizes.map(|bucket| (size_label(bucket.from, bucket.to), bucket.total));
+    let ages = summary.ages().buckets().into_iter();
+    let ages = ages.map(|bucket| (age_label(bucket.from_s, bucket.to_s), bucket.total));
     let tables = [
         Table { heading: "type", rows: types.collect(), below: None },
         Table { heading: "size", rows: sizes.collect(), below: quantiles(summary.sizes(), look) },
@@ -155,7 +149,7 @@ impl How {
     }
 
     pub(super) fn exact_time(&self, time: Time) -> String {
-        self.times.unwrap_or(Named::Iso).style().text(time)
+        self.times.unwrap_or(TimeStyle::Iso).text(time)
     }
 }
 
@@ -298,7 +292,6 @@ pub(in crate::cmd) fn push(text: &mut Vec<u8>, more: &str) {
 
 const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
 
-/// Table of the directories with the most entries.
 pub(super) fn write_directories(
     text: &mut Vec<u8>,
     how: &How,

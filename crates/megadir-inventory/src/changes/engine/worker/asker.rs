@@ -54,8 +54,7 @@ impl Asker {
         Ok(())
     }
 
-    /// `devices` are the root's old and new number. The cheaper call has no birth time, but a reused inode
-    /// has a later ctime, unless racy.
+    /// The cheaper call has no birth time, but a reused inode has a later ctime, unless racy.
     pub(super) fn leave_out_unchanged(
         &mut self,
         brief: &mut (dyn Examine + 'static),

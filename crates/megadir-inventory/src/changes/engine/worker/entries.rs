@@ -24,7 +24,7 @@ impl<S: Source> Worker<'_, '_, S> {
         let mut failures = 0;
         let mut from = range.start;
         while from < range.end {
-            if self.shared.comparing.stop.load(Ordering::Relaxed) {
+            if self.shared.comparing.watch.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             let to = (from + BATCH_NAMES).min(range.end);
@@ -47,18 +47,18 @@ impl<S: Source> Worker<'_, '_, S> {
                 let failed = self.name(task, (index, had), attributes, racy)?;
                 failures += u64::from(failed.is_some());
                 if failures == 1 {
-                    self.found.failures.extend(failed);
+                    self.found.compared.failures.extend(failed);
                 }
             }
             self.asker = asker;
-            self.shared.comparing.entries.fetch_add((to - from) as u64, Ordering::Relaxed);
+            self.shared.comparing.watch.entries.fetch_add((to - from) as u64, Ordering::Relaxed);
             from = to;
         }
         while row < row_end && !matches!(task.names, Names::OfRows) {
             self.entry_gone(task, row, racy);
             row += 1;
         }
-        self.found.failed += failures;
+        self.found.compared.failed += failures;
         if let Some(keeper) = &mut self.keeper {
             keeper.end(block.root, &block.path)?;
         }
@@ -126,7 +126,7 @@ impl<S: Source> Worker<'_, '_, S> {
     }
 
     fn is_excluded(&self, name: &[u8], facts: &Facts) -> bool {
-        self.shared.comparing.exclude.iter().any(|excluded| excluded.is(name, facts))
+        self.shared.comparing.options.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
     fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
@@ -216,7 +216,7 @@ impl<S: Source> Worker<'_, '_, S> {
 
     fn entry_failed(&mut self, task: &Task, name: &[u8], had: Option<usize>) {
         let was_unexamined = had.is_some_and(|row| task.block.facts(row).errno.is_some());
-        self.found.lost += u64::from(!was_unexamined);
+        self.found.compared.lost += u64::from(!was_unexamined);
         self.found.seen.unread.insert((task.block.root, task.path(name)));
         let Some(row) = had else { return };
         if task.block.kind(row) == FileType::Directory {

@@ -12,7 +12,7 @@ use megadir::{Dir, Error, ErrorKind, Examine, FileType, Result};
 use self::asker::Asker;
 use super::directory::{At, Live, Names, Opened, Task, list};
 use super::table::Fate;
-use super::{Found, Job, Shared, Step, is_scanned_root};
+use super::{Comparing, Found, Job, Shared, Step, is_scanned_root};
 use crate::block::Block;
 use crate::changes::keep::{Keeper, Keeping};
 use crate::changes::source::{Both, Source};
@@ -21,7 +21,6 @@ use crate::path::Place;
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below, is_stub, of_stub};
 
-/// Threads share larger directories in parts of this size.
 const PART_NAMES: usize = 8192;
 const BATCH_NAMES: usize = 512;
 
@@ -40,30 +39,20 @@ pub(super) struct Worker<'a, 'b, S> {
 impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     pub(super) fn new(shared: &'a Shared<'b, S>) -> Result<Self> {
         let comparing = shared.comparing;
+        let (mut examine, mut brief) = (None, None);
+        if comparing.now.is_none() {
+            let Some(first) = comparing.trees.iter().flatten().next() else {
+                let reason = "an inventory without trees";
+                return Err(Error::new("compare", "".as_ref(), ErrorKind::Malformed, reason));
+            };
+            examine = Some(comparing.stat_backend.start(&first.directory, Facts::WANT)?);
+            if comparing.stat_backend.name() == "statx" && shared.keep.is_none() {
+                brief = Some(megadir::stat_backend("fstatat")?.start(&first.directory, Facts::WANT)?);
+            }
+        }
         let keeper = shared.keep.map(Keeping::keeper);
-        let (asker, found, children) = (Asker::default(), Found::default(), Vec::new());
-        let mut worker = Self {
-            shared,
-            examine: None,
-            brief: None,
-            asker,
-            keeper,
-            found,
-            children,
-            last_volume: Cell::new(None),
-        };
-        if comparing.now.is_some() {
-            return Ok(worker);
-        }
-        let Some(first) = comparing.trees.iter().flatten().next() else {
-            let reason = "an inventory without trees";
-            return Err(Error::new("compare", "".as_ref(), ErrorKind::Malformed, reason));
-        };
-        worker.examine = Some(comparing.stat_backend.start(&first.directory, Facts::WANT)?);
-        if comparing.stat_backend.name() == "statx" && shared.keep.is_none() {
-            worker.brief = Some(megadir::stat_backend("fstatat")?.start(&first.directory, Facts::WANT)?);
-        }
-        Ok(worker)
+        let (asker, found, children, last_volume) = Default::default();
+        Ok(Self { shared, examine, brief, asker, keeper, found, children, last_volume })
     }
 
     pub(super) fn run(mut self) -> Found {
@@ -114,23 +103,24 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             }
             Opened::OtherMount(path) => {
                 if block.len() > 0 {
-                    self.found.other_mounts.push(path);
+                    self.found.compared.other_mounts.push(path);
                 }
                 return self.unread(&block);
             }
             Opened::Failed(error) => return self.failed(&live, &block, error),
         };
         if live.old.is_some() && !live.was_read {
-            self.found.unknown_before.push(directory.path().to_owned());
+            self.found.compared.unknown_before.push(directory.path().to_owned());
         }
         let names = if self.may_skip(&live, &block) {
-            self.found.not_listed += 1;
+            self.found.compared.not_listed += 1;
             Names::OfRows
         } else {
-            self.found.listed += 1;
-            let bring = self.shared.comparing.stat_backend.is_listed().then_some(Facts::WANT);
+            self.found.compared.listed += 1;
+            let Comparing { stat_backend, options, .. } = self.shared.comparing;
+            let bring = stat_backend.is_listed().then_some(Facts::WANT);
             match list(&directory, live.new.size_bytes, bring) {
-                Ok(Some(names)) => names.seen(self.shared.comparing.conditions, &live.path),
+                Ok(Some(names)) => names.seen(options.conditions.as_deref(), &live.path),
                 Ok(None) => {
                     self.gone(&block);
                     return Ok(());
@@ -153,11 +143,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         let (root, _) = self.shared.devices(live.root);
         // The inventory does not say which directories were mount points.
         if is_empty && block.len() > 0 && has_mounts && live.new.device != root {
-            self.found.other_mounts.push(shown);
+            self.found.compared.other_mounts.push(shown);
             return self.unread(&block);
         }
         if live.old.is_some() && !live.was_read {
-            self.found.unknown_before.push(shown);
+            self.found.compared.unknown_before.push(shown);
         }
         let now = now.unwrap_or_else(|| Arc::new(Block::empty(live.root, live.path.clone(), 0)));
         self.names(live, None, block, Names::Recorded(now))
@@ -175,11 +165,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             directory,
             block,
             names,
-            stirred: AtomicBool::new(self.shared.comparing.conditions.is_some()),
+            stirred: AtomicBool::new(self.shared.comparing.options.conditions.is_some()),
             left: AtomicUsize::new(1),
         };
         let all = task.len();
-        if all <= PART_NAMES || self.shared.comparing.threads == 1 {
+        if all <= PART_NAMES || self.shared.comparing.options.threads == 1 {
             return self.part(&Arc::new(task), 0..all);
         }
         *task.left.get_mut() = all.div_ceil(PART_NAMES);
@@ -207,7 +197,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         let proof = self.shared.proof(live.root);
         let checked = if known { is_scanned_root(&path, (&old, &live.new), proof) } else { Ok(()) };
         let same = checked.is_ok();
-        if !self.shared.comparing.any_root {
+        if !self.shared.comparing.options.any_root {
             checked?;
         }
         (live.old, live.was_read, live.is_same) = (Some(old), error.is_none(), same);
@@ -284,16 +274,17 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
 
     fn failed(&mut self, live: &Live, block: &Block, error: Error) -> Result<()> {
         self.itself(live, false);
-        self.found.failed += 1;
-        self.found.unlisted += 1;
-        self.found.unread += u64::from(live.old.is_some() && live.was_read);
         let was_unread = live.old.is_some() && live.is_same && !live.was_read;
-        self.found.lost += u64::from(!was_unread);
+        let compared = &mut self.found.compared;
+        compared.failed += 1;
+        compared.unread += u64::from(live.old.is_some() && live.was_read);
+        compared.lost += u64::from(!was_unread);
+        self.found.unlisted += 1;
         self.found.seen.unread.insert((live.root, live.path.clone()));
         if let Some(keeper) = &mut self.keeper {
             keeper.error(live.root, &live.path, &format!("{}: {}", error.operation(), error.reason()))?;
         }
-        self.found.failures.push(error);
+        self.found.compared.failures.push(error);
         if live.is_same || live.path.is_empty() {
             return self.unread(block);
         }

@@ -90,28 +90,17 @@ impl Reader {
 pub(in crate::remove) struct Errno(i32);
 
 impl Errno {
-    /// `ERROR_FILE_NOT_FOUND`.
-    pub(in crate::remove) const NOENT: Self = Self(2);
-    /// `ERROR_TOO_MANY_OPEN_FILES`.
-    pub(in crate::remove) const MFILE: Self = Self(4);
-    /// `ERROR_ACCESS_DENIED`.
-    pub(in crate::remove) const PERM: Self = Self(5);
-    /// `ERROR_NOT_SAME_DEVICE`.
-    pub(in crate::remove) const XDEV: Self = Self(17);
-    /// `ERROR_INVALID_NAME`.
-    pub(super) const INVALID_NAME: Self = Self(123);
-    /// `ERROR_DIR_NOT_EMPTY`.
-    pub(in crate::remove) const NOTEMPTY: Self = Self(145);
-    /// `ERROR_ALREADY_EXISTS`.
-    pub(in crate::remove) const EXIST: Self = Self(183);
-    /// `ERROR_DIRECTORY`.
-    pub(in crate::remove) const NOTDIR: Self = Self(267);
-    /// `ERROR_DIRECTORY_NOT_SUPPORTED`.
-    pub(in crate::remove) const ISDIR: Self = Self(336);
-    /// `ERROR_NO_SYSTEM_RESOURCES`.
-    pub(in crate::remove) const NFILE: Self = Self(1450);
-    /// `ERROR_REPARSE_POINT_ENCOUNTERED`.
-    pub(in crate::remove) const LOOP: Self = Self(4395);
+    pub(in crate::remove) const NOENT: Self = Self(2); // ERROR_FILE_NOT_FOUND
+    pub(in crate::remove) const MFILE: Self = Self(4); // ERROR_TOO_MANY_OPEN_FILES
+    pub(in crate::remove) const PERM: Self = Self(5); // ERROR_ACCESS_DENIED
+    pub(in crate::remove) const XDEV: Self = Self(17); // ERROR_NOT_SAME_DEVICE
+    pub(super) const INVALID_NAME: Self = Self(123); // ERROR_INVALID_NAME
+    pub(in crate::remove) const NOTEMPTY: Self = Self(145); // ERROR_DIR_NOT_EMPTY
+    pub(in crate::remove) const EXIST: Self = Self(183); // ERROR_ALREADY_EXISTS
+    pub(in crate::remove) const NOTDIR: Self = Self(267); // ERROR_DIRECTORY
+    pub(in crate::remove) const ISDIR: Self = Self(336); // ERROR_DIRECTORY_NOT_SUPPORTED
+    pub(in crate::remove) const NFILE: Self = Self(1450); // ERROR_NO_SYSTEM_RESOURCES
+    pub(in crate::remove) const LOOP: Self = Self(4395); // ERROR_REPARSE_POINT_ENCOUNTERED
     /// Wine has followed a link.
     pub(super) const LED_AWAY: Self = Self(-1);
     /// The file system cannot distinguish a directory from another with its name.
@@ -126,8 +115,7 @@ impl Errno {
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
-            // `ERROR_PATH_NOT_FOUND`.
-            Some(3) => Self::NOENT,
+            Some(3) => Self::NOENT, // ERROR_PATH_NOT_FOUND
             Some(code) => Self(code),
             None => Self::INVALID_NAME,
         }

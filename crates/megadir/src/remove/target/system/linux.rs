@@ -30,7 +30,6 @@ impl Identity {
     }
 }
 
-/// Refuses paths without a name and names that are always protected.
 pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
@@ -54,7 +53,8 @@ pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
 
 pub(in crate::remove::target) fn open_parent(path: &[u8], links: Links) -> Result<Dir, NoTarget> {
     let opened = match links {
-        Links::Followed if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(path), OFlags::empty()),
+        Links::Followed if path.is_empty() => open(CWD, b".", OFlags::empty()),
+        Links::Followed if path.len() < PATH_BYTES_MAX => open(CWD, path, OFlags::empty()),
         Links::Followed => step_by_step(path, OFlags::empty()),
         Links::Refused => step_by_step(path, OFlags::NOFOLLOW),
     };
@@ -63,10 +63,6 @@ pub(in crate::remove::target) fn open_parent(path: &[u8], links: Links) -> Resul
         Err(Errno::LOOP) if links == Links::Refused => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
         Err(error) => Err(NoTarget::Failed(error.into())),
     }
-}
-
-fn or_dot(path: &[u8]) -> &[u8] {
-    if path.is_empty() { b"." } else { path }
 }
 
 fn open(at: impl AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {

@@ -18,7 +18,6 @@ pub(super) use self::linux::*;
 pub(super) use self::windows::*;
 use super::refusal::Refusal;
 
-/// Device and inode, or volume and file ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,

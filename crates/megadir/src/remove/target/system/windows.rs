@@ -8,12 +8,10 @@ use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::names;
 
-use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
+use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Protected, windows_paths};
 use crate::remove::target::{Links, NoTarget, Refusal};
 
-pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
-    windows_paths::parts(path)
-}
+pub(in crate::remove::target) use super::windows_paths::parts;
 
 impl From<Error> for NoTarget {
     fn from(error: Error) -> Self {

@@ -7,7 +7,7 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')
 }
 
-pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
+pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
     }
