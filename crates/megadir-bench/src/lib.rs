@@ -17,7 +17,9 @@
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
 #[cfg(target_os = "linux")]
-pub use megadir_sys::{kernel_calls, signals, standard_streams};
+pub use megadir_sys::process::is_ignored as is_signal_ignored;
+#[cfg(target_os = "linux")]
+pub use megadir_sys::{kernel_calls, standard_streams};
 mod cache;
 pub mod control;
 pub mod dataset;

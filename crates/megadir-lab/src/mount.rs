@@ -84,7 +84,7 @@ pub fn enter_namespace() -> Result<(), LabError> {
     if !may_mount() {
         return Err(LabError::Privileges);
     }
-    megadir_sys::unshare::own_mounts().map_err(LabError::failed("enter a mount namespace"))?;
+    megadir_sys::process::own_mounts().map_err(LabError::failed("enter a mount namespace"))?;
     // Shared propagation would also mount everything in the parent namespace.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(LabError::failed("make the mount namespace private"))?;

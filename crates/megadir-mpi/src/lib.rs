@@ -10,15 +10,13 @@
 //! the same order, except `send` and `receive`, which are between two ranks. Limits: Linux; one world per process; no rank may be lost.
 
 mod launcher;
-mod proof;
 mod world;
 
 use std::io;
 use std::time::Duration;
 
 pub use launcher::Launcher;
-pub use proof::Proof;
-pub use world::World;
+pub use world::{Proof, World};
 
 pub const LIBRARY_VARIABLE: &str = "MEGADIR_MPI";
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::DataId;
+use crate::data::DataId;
 
 /// Setup before the first block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{DataId, FsId};
+use crate::machine::FsId;
+
+/// Index of a data set in [`Plan::data`](crate::Plan::data).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct DataId(pub u32);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -16,10 +16,8 @@ pub mod command;
 mod contradictions;
 pub mod data;
 pub mod files;
-mod ids;
 pub mod jsonl;
 pub mod machine;
-mod named;
 pub mod plan;
 pub mod ranks;
 pub mod redact;
@@ -30,19 +28,19 @@ pub use claims::Claims;
 pub use command::{CommandWork, ExpectedOutput, OutputTo, SameWork};
 pub use contradictions::contradictions;
 pub use data::{
-    ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
-    SizeLaw, Spread, When,
+    ContentKind, Data, DataId, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS,
+    NameScheme, SizeLaw, Spread, When,
 };
 pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
-pub use ids::{ArmId, DataId, FsId};
 pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
-pub use machine::{FileSystem, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable};
+pub use machine::{FileSystem, FsId, LabFileSystem, LabMount, Machine, Place, Pressure, Unavailable};
 pub use plan::axes::{self, AccessBy, Axes, Operation};
 pub use plan::{
-    AGED_GROUP, Arm, BreakEvenArms, CacheState, ExpectedFiles, FILE_SYSTEM_GROUP, Group, GroupRule, Keys,
-    LookupCall, Order, Pair, Plan, Predicted, Presence, Preset, Published, Role, Rules, Stage, Stop, Work,
+    AGED_GROUP, Arm, ArmId, BreakEvenArms, CacheState, ExpectedFiles, FILE_SYSTEM_GROUP, Group, GroupRule,
+    Keys, LookupCall, Order, Pair, Plan, Predicted, Presence, Preset, Published, Role, Rules, Stage, Stop,
+    Work,
 };
 pub use ranks::{HostWork, Mount, RankTimes, Ranks};
 pub use sample::{Counted, Latency, Phase, Refused, Sample, Since, VoidReason};
@@ -51,3 +49,25 @@ pub use serde::{Deserialize, Serialize};
 
 /// Version that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 4;
+
+/// An enum with a word for each variant: in records, in arguments and in text.
+#[macro_export]
+macro_rules! named {
+    ($(#[$of_type:meta])* pub enum $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$of_type])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, $crate::Serialize, $crate::Deserialize)]
+        pub enum $name {
+            $($(#[$of_variant])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+    };
+}

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::FsId;
-
 /// Unknown values are `None`, never guessed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -114,6 +112,12 @@ pub struct Pressure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_busy_percent: Option<f64>,
 }
+
+/// Index in [`Plan::file_systems`](crate::Plan::file_systems).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct FsId(pub u32);
 
 /// File system that is created and mounted for the run, or a user's volume ([`Place::Directory`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

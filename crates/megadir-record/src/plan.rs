@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::Claims;
-use crate::data::{ContentKind, Data, is_default};
-use crate::ids::{ArmId, DataId, FsId};
-use crate::machine::{LabFileSystem, Unavailable};
+use crate::data::{ContentKind, Data, DataId, is_default};
+use crate::machine::{FsId, LabFileSystem, Unavailable};
 
 pub use axes::Axes;
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
@@ -120,6 +119,12 @@ impl Plan {
         self.arms.iter().filter(stopped).map(|planned| planned.id)
     }
 }
+
+/// Index of an arm in [`Plan::arms`](crate::Plan::arms).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct ArmId(pub u32);
 
 /// Work on a data set, in a given state of the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::ArmId;
+use crate::plan::ArmId;
 use crate::ranks::RankTimes;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,10 @@
-//! Description of one series.
+//! Description of one series; estimates whose interval and p value cannot contradict each other, because both use one null distribution.
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{fair_coin_cumulative, last_within, student_critical, tail_of};
+use crate::distribution::{
+    fair_coin_cumulative, last_within, student_critical, student_two_sided, tail_of,
+};
 
 /// `None` without samples or if one is not finite. Reference: Welford, *Technometrics* 4 (1962).
 pub fn mean(samples: &[f64]) -> Option<f64> {
@@ -151,6 +153,45 @@ pub struct Estimate {
 impl Estimate {
     pub(crate) fn exp(self) -> Self {
         Self { value: self.value.exp(), interval: self.interval.exp() }
+    }
+}
+
+pub(crate) trait Test {
+    fn center(&self) -> f64;
+
+    fn interval(&self, confidence: f64) -> Option<Interval>;
+
+    /// Two-sided, of a center of zero; [`Self::interval`] inverts it.
+    fn p(&self) -> f64;
+
+    fn estimate(&self, confidence: f64) -> Option<Estimate> {
+        Some(Estimate { value: self.center(), interval: self.interval(confidence)? })
+    }
+}
+
+/// Mean with an estimated standard error.
+pub(crate) struct StudentMean {
+    pub(crate) mean: f64,
+    pub(crate) standard_error: f64,
+    pub(crate) degrees: f64,
+}
+
+impl Test for StudentMean {
+    fn center(&self) -> f64 {
+        self.mean
+    }
+
+    fn interval(&self, confidence: f64) -> Option<Interval> {
+        let half = student_critical(self.degrees, tail_of(confidence)?) * self.standard_error;
+        Some(Interval { low: self.mean - half, high: self.mean + half })
+    }
+
+    fn p(&self) -> f64 {
+        // The standard error may be zero, too.
+        if self.mean == 0.0 {
+            return 1.0;
+        }
+        student_two_sided(self.degrees, self.mean / self.standard_error)
     }
 }
 

@@ -2,8 +2,7 @@
 //! Rounds of one epoch share its data set, so they are not independent samples of such a data set; epochs are.
 
 use crate::Estimate;
-use crate::descriptive::{mean, mean_and_squares};
-use crate::hypothesis::{StudentMean, Test};
+use crate::descriptive::{StudentMean, Test, mean, mean_and_squares};
 use crate::pairwise::{Means, Pairs};
 use crate::permutation::SplitMix64;
 

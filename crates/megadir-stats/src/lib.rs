@@ -11,13 +11,12 @@
 //! | paired rounds within epochs: hierarchical bootstrap | `hierarchical.rs` |
 //! | stopping at a width, with repeated looks; many contrasts | `sequential.rs` |
 //! | quantiles of latencies with intervals | `rank_law.rs` |
-//! | faster, slower, equivalent, inconclusive | `verdict.rs` |
-//! | differences larger than the band, over a whole screen | `beyond.rs` |
+//! | faster, slower, equivalent, inconclusive; differences larger than the band, over a whole screen | `verdict.rs` |
 //! | how many rounds would decide; where a curve reaches a level | `crossing.rs` |
 //! | noise diagnostics of a run | `noise.rs` |
 //! | histogram of latencies for the hot path | `histogram.rs` |
 //! | random order | `permutation.rs` |
-//! | foundations: distributions, ranks, pairs, tests | `distribution.rs`, `rank_law.rs`, `pairwise.rs`, `hypothesis.rs` |
+//! | foundations: distributions, ranks, pairs, tests | `distribution.rs`, `rank_law.rs`, `pairwise.rs`, `descriptive.rs` |
 //!
 //! ```
 //! let old_ns = [100.0, 104.0, 98.0, 101.0, 99.0, 103.0, 102.0, 100.5];
@@ -29,13 +28,11 @@
 //! assert_eq!(verdict, megadir_stats::Verdict::Faster { negligible: false });
 //! ```
 
-mod beyond;
 mod crossing;
 mod descriptive;
 mod distribution;
 mod hierarchical;
 pub mod histogram;
-mod hypothesis;
 mod noise;
 mod paired;
 mod pairwise;
@@ -45,7 +42,6 @@ mod runs;
 mod sequential;
 mod verdict;
 
-pub use beyond::{Beyond, beyond_band};
 pub use crossing::{Crossing, CrossingEstimate, crossing, crossing_estimate};
 pub use descriptive::{
     Estimate, Interval, error_999, mean, median, median_interval, quantile, standard_deviation,
@@ -57,5 +53,6 @@ pub use rank_law::quantile_intervals;
 pub use runs::{RUNS_MIN, power_law, theil_sen};
 pub use sequential::{HalfWidth, Looks, holm, narrow_enough};
 pub use verdict::{
-    Judgement, Judging, Method, Verdict, judge_family_of_epochs, judge_family_of_runs, judge_unpaired_family,
+    Beyond, Judgement, Judging, Method, Verdict, beyond_band, judge_family_of_epochs, judge_family_of_runs,
+    judge_unpaired_family,
 };

@@ -1,7 +1,6 @@
 //! Diagnostics of a series in the order of measurement: can the run be trusted?
 
-use crate::descriptive::{finite, logs, mean_and_squares, midranks};
-use crate::hypothesis::Test;
+use crate::descriptive::{Test, finite, logs, mean_and_squares, midranks};
 use crate::paired::RankTest;
 use crate::{Estimate, mean};
 

@@ -1,8 +1,7 @@
 //! Two-sample comparisons: paired rounds and unpaired runs.
 
-use crate::descriptive::logs;
+use crate::descriptive::{Test, logs};
 use crate::distribution::tail_of;
-use crate::hypothesis::Test;
 use crate::pairwise::{Differences, Means, Pairs};
 use crate::rank_law::RankLaw;
 use crate::{Estimate, Interval};

@@ -1,9 +1,8 @@
 //! Several runs a side: each run is one observation, because its rounds share its time, its location on the disk
 //! and its memory layout. Rank tests have no interval at 95 % for three runs against three.
 
-use crate::descriptive::{finite, logs, mean, mean_and_squares, midranks};
+use crate::descriptive::{StudentMean, finite, logs, mean, mean_and_squares, midranks};
 use crate::distribution::{normal_critical, tail_of};
-use crate::hypothesis::StudentMean;
 use crate::{Estimate, Interval};
 
 pub const RUNS_MIN: usize = 3;
@@ -106,7 +105,7 @@ fn kendall_variance(x: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hypothesis::Test;
+    use crate::descriptive::Test;
     use crate::{Judgement, Judging, Method, Verdict, judge_family_of_runs};
 
     const JUDGING: Judging = Judging { band: 0.03, looks: 1 };

@@ -33,7 +33,7 @@ pub struct Ended {
     /// Includes the processes that it waited for.
     pub usage: Usage,
     /// Largest resident set of any of these processes, bytes. The kernel includes the resident set of the process that called
-    /// [`ReadyProgram::run`] ([`drop_file_pages`](crate::resident::drop_file_pages) makes that small).
+    /// [`ReadyProgram::run`] ([`drop_file_pages`](crate::process::drop_file_pages) makes that small).
     pub peak_bytes: u64,
 }
 

@@ -1,5 +1,5 @@
 //! Pages of a file in the page cache: cachestat(2) (Linux 6.5 and later), else mincore(2) through a mapping.
-//! Unless the caller owns the file or may write it, the kernel fails or claims that every page is cached.
+//! Unless the caller owns the file or may write it, the kernel fails or claims that every page is cached. Also a write through a mapping.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -124,9 +124,37 @@ fn size(file: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0))
 }
 
+/// Writes the first byte of a file that is open for reading and writing through a shared mapping, which file systems see as a page fault
+/// and not as a write; keeps no mapping. Fails with `InvalidInput` if the file is empty; the process is killed if another one empties it
+/// meanwhile.
+pub fn write_first_byte(file: BorrowedFd<'_>, byte: u8) -> io::Result<()> {
+    if rustix::fs::fstat(file)?.st_size < 1 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows.
+    let mapping = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            1,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if mapping == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the mapping has at least a page, which is writable, and no reference to it exists.
+    unsafe { mapping.cast::<u8>().write_volatile(byte) };
+    // SAFETY: the whole mapping made above; nothing points into it.
+    let _ = unsafe { libc::munmap(mapping, 1) };
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{mincore, mincore_window, resident, resident_in};
+    use super::{mincore, mincore_window, resident, resident_in, write_first_byte};
     use std::fs::File;
     use std::io;
     use std::os::fd::{AsFd, AsRawFd};
@@ -190,5 +218,19 @@ mod tests {
         assert!(matches!(written.unwritten, Some(0) | None), "{written:?}");
         let nothing = File::open("/dev/null").unwrap();
         assert_eq!(resident(nothing.as_fd()).map(|found| found.pages).unwrap_or(0), 0);
+    }
+
+    #[test]
+    fn the_file_has_the_byte_and_an_empty_one_is_refused() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".mapping.tmp");
+        std::fs::write(&path, "abc").unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let written = write_first_byte(file.as_fd(), b'x');
+        let content = std::fs::read(&path).unwrap();
+        file.set_len(0).unwrap();
+        let refused = write_first_byte(file.as_fd(), b'x').unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        written.unwrap();
+        assert_eq!((&content[..], refused.kind()), (&b"xbc"[..], io::ErrorKind::InvalidInput));
     }
 }

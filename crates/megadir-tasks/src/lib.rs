@@ -10,16 +10,15 @@
 //! at any moment, or run on two machines at once: the part of an inventory gets its name only if that is free, and holds
 //! the whole [`Outcome`]. The [`Schedule`] is pure: no clock, no files; lines of the [`Journal`] are values.
 
-mod budget;
 mod job;
 mod journal;
 mod prepare;
 mod publish;
-mod reach;
 mod remove;
 mod scan;
 mod schedule;
 mod usage;
+mod visit;
 
 pub use job::{
     Budget, Bytes, Item, Job, Kind, Linked, Outcome, Part, Removal, Root, Sum, Task, TaskError, Used,
@@ -27,8 +26,8 @@ pub use job::{
 pub use journal::{JOURNAL, Journal};
 pub use prepare::{Request, prepare};
 pub use publish::{check_folder, finish_folder};
-pub use reach::check_roots;
 pub use schedule::{Assigned, Progress, Schedule};
+pub use visit::check_roots;
 
 use std::sync::atomic::AtomicBool;
 

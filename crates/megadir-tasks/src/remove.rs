@@ -10,10 +10,9 @@ use std::time::Duration;
 use megadir::remove::{Failures, Progress, RemoveOptions, Removed, remove_contents};
 use megadir::{Batch, Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, policy};
 
-use crate::budget::{Spending, visit_items};
 use crate::job::{Bytes, Item, Job, MESSAGES_MAX, Outcome, Removal, Task, TaskError};
-use crate::reach::{Reached, reach};
 use crate::scan::UNVISITED_MAX;
+use crate::visit::{Reached, Spending, reach, visit_items};
 
 const LOOK: Duration = Duration::from_millis(5);
 

@@ -7,10 +7,9 @@ use std::sync::atomic::AtomicBool;
 use megadir::{Dir, Error, ErrorKind, PartialLimits, PartialWalk, WalkItem, WalkOptions, attribute_policy};
 use megadir_inventory::{Facts, GROUP_ROWS, PartScan, PartTree, ScanOptions, WriteOptions, Writer};
 
-use crate::budget::{Next, Spending, visit_items};
 use crate::job::{Item, Job, Outcome, Part, Root, Task, TaskError};
 use crate::publish::{NOTE, attempt_name, publish, published};
-use crate::reach::{Reached, reach};
+use crate::visit::{Next, Reached, Spending, reach, visit_items};
 
 /// Most directories that a task returns for each of its items.
 pub(crate) const UNVISITED_MAX: usize = 16 << 10;

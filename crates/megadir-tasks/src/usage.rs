@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 use megadir::{Attributes, Batch, DirPath, FileType, WalkItem};
 use megadir_inventory::Facts;
 
-use crate::budget::visit_items;
 use crate::job::{Bytes, Linked, Outcome, Sum, Task, TaskError, Used};
-use crate::reach::{Reached, reach};
 use crate::scan::{start, visit_all};
+use crate::visit::{Reached, reach, visit_items};
 
 pub(crate) fn usage(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError> {
     let mut totals = Totals::default();

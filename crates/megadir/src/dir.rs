@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub(crate) mod wine;
+pub(crate) use windows::leads_away;
 
 /// An open directory. The path is for messages only.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Dir {
     /// touched because it may hang. Errors: as [`Dir::open_below`].
     #[cfg(target_os = "linux")]
     pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
-        use crate::mount_id::{open_below, seem_to_be_on_one_mount};
+        use crate::mounts::{open_below, seem_to_be_on_one_mount};
         use rustix::fs::ResolveFlags;
         self.check_component(name)?;
         match open_below(self.as_fd(), name, ResolveFlags::NO_XDEV, seem_to_be_on_one_mount) {
@@ -142,7 +142,7 @@ impl Dir {
         let status = rustix::fs::fstat(&self.descriptor)
             .map_err(|error| Error::io("stat", &self.path, error.into()))?;
         #[cfg(target_os = "linux")]
-        let mount = crate::mount_id::mount_id(self);
+        let mount = crate::mounts::mount_id(self);
         #[cfg(not(target_os = "linux"))]
         let mount = None;
         #[expect(clippy::useless_conversion, reason = "device numbers are 32 bits wide on other systems")]

@@ -83,11 +83,11 @@ impl FileSystem {
 
     #[cfg(windows)]
     pub(crate) fn of(handle: std::os::windows::io::BorrowedHandle<'_>) -> Self {
-        use megadir_sys::windows::{facts, volume_settings};
+        use megadir_sys::windows::{facts, volume};
         if facts::is_remote(handle) {
             return Self::Cifs;
         }
-        let volume = volume_settings::volume(handle);
+        let volume = volume::of(handle);
         Self::from_windows(&volume.map_or_else(|_| String::new(), |volume| volume.file_system))
     }
 

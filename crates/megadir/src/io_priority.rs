@@ -3,9 +3,9 @@
 use std::path::Path;
 
 #[cfg(not(windows))]
-use megadir_sys::io_priority;
+use megadir_sys::process;
 #[cfg(windows)]
-use megadir_sys::windows::io_priority;
+use megadir_sys::windows::process;
 
 use crate::error::{Error, Result};
 
@@ -13,6 +13,6 @@ use crate::error::{Error, Result};
 /// since Linux 5.14, mq-deadline, but not with the scheduler `none`. On Windows the whole process gets the lowest I/O priority.
 /// Errors: as ioprio_set(2); a container's seccomp filter may refuse the call.
 pub fn make_idle() -> Result<()> {
-    let made = io_priority::make_idle();
+    let made = process::make_idle();
     made.map_err(|error| Error::io("set the I/O priority to idle", Path::new(""), error))
 }

@@ -88,8 +88,6 @@ mod likeness;
 pub mod limits;
 mod listing;
 #[cfg(target_os = "linux")]
-mod mount_id;
-#[cfg(target_os = "linux")]
 mod mounts;
 pub mod names;
 pub mod nearest;
@@ -130,7 +128,7 @@ pub use listing::Listing;
 #[cfg(windows)]
 pub use megadir_sys::windows::access_list::AccessList;
 #[cfg(target_os = "linux")]
-pub use mount_id::mount_id;
+pub use mounts::mount_id;
 pub use options::{
     BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, PositionRange, ReadAhead, ReadOptions, SHARES_MAX, THREADS_MAX,
 };

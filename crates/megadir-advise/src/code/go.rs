@@ -1,5 +1,7 @@
 //! Layouts in Go.
 
+use std::collections::BTreeSet;
+
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use crate::code::words;
 
@@ -21,6 +23,18 @@ pub(super) fn write(rule: &Rule) -> String {
     code += &head(rule);
     code += &refusals(rule);
     code + &path(rule) + "}\n"
+}
+
+/// Code of the old and the new layout beside each other, for the time in which files are moved.
+pub(super) fn beside(old: &str, new: &str) -> String {
+    let mut packages: BTreeSet<&str> = BTreeSet::from(["errors", "io/fs", "os", "path/filepath", "syscall"]);
+    let [new_body, old_body] = [new, old].map(|code| {
+        let (imports, body) = code.split_once("\n)\n\n").unwrap_or(("", code));
+        packages.extend(imports.lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix('"')));
+        body
+    });
+    let imports: String = packages.iter().map(|package| format!("\t\"{package}\"\n")).collect();
+    format!("import (\n{imports})\n\n{new_body}\n{}\n", old_body.replace("pathFor", "oldPathFor"))
 }
 
 fn depth_for(depths: &Depths) -> String {

@@ -7,7 +7,6 @@ mod python;
 mod rule;
 mod rust;
 mod shell;
-mod transition;
 mod words;
 
 pub use words::words;
@@ -103,10 +102,10 @@ pub fn transition(old: &Layout, new: &Layout, language: Language) -> Result<Stri
     let (old, new) = (Rule::new(old)?, Rule::new(new)?);
     let codes = (written(&old, language), written(&new, language));
     let (both, text) = match language {
-        Language::Python => (transition::python(&codes.0, &codes.1), include_str!("transition.py")),
-        Language::Rust => (transition::rust(&codes.0, &codes.1), include_str!("transition.rs.txt")),
-        Language::Go => (transition::go(&codes.0, &codes.1), include_str!("transition.go")),
-        Language::Shell => (transition::shell(&codes.0, &codes.1), include_str!("transition.sh")),
+        Language::Python => (python::beside(&codes.0, &codes.1), include_str!("transition.py")),
+        Language::Rust => (rust::beside(&codes.0, &codes.1), include_str!("transition.rs.txt")),
+        Language::Go => (go::beside(&codes.0, &codes.1), include_str!("transition.go")),
+        Language::Shell => (shell::beside(&codes.0, &codes.1), include_str!("transition.sh")),
     };
     Ok(both + &text.replace("OLD", &old.title).replace("NEW", &new.title))
 }

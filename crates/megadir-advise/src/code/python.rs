@@ -1,5 +1,7 @@
 //! Layouts in Python.
 
+use std::collections::BTreeSet;
+
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use crate::code::words;
 
@@ -17,6 +19,22 @@ pub(super) fn write(rule: &Rule) -> String {
     code += &refusals(rule);
     code += &path(rule);
     code + "    return path if isinstance(name, bytes) else os.fsdecode(path)\n"
+}
+
+/// Code of the old and the new layout beside each other, for the time in which files are moved.
+pub(super) fn beside(old: &str, new: &str) -> String {
+    let ((mut imports, old_body), (more, new_body)) = (lines_before(old), lines_before(new));
+    imports.extend(more);
+    imports.extend(["import errno", "import os"]);
+    let (modules, names): (Vec<&str>, Vec<&str>) =
+        imports.into_iter().partition(|line| line.starts_with("import"));
+    let imports = [modules, names].concat().join("\n");
+    format!("{imports}\n\n\n{new_body}\n\n{}\n\n", old_body.replace("path_for", "old_path_for"))
+}
+
+fn lines_before(code: &str) -> (BTreeSet<&str>, &str) {
+    let (imports, body) = code.split_once("\n\n\n").unwrap_or(("", code));
+    (imports.lines().collect(), body)
 }
 
 fn depth_for(depths: &Depths) -> String {

@@ -23,6 +23,15 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
+/// Code of the old and the new layout beside each other, for the time in which files are moved.
+pub(super) fn beside(old: &str, new: &str) -> String {
+    let indented: String = old
+        .lines()
+        .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") })
+        .collect();
+    format!("{new}\n/// The old layout.\nmod old {{\n{indented}}}\n\n")
+}
+
 fn is_ascii(rule: &Rule) -> bool {
     matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
 }

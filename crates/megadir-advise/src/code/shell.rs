@@ -22,6 +22,11 @@ pub(super) fn write(rule: &Rule) -> String {
     code
 }
 
+/// Code of the old and the new layout beside each other, for the time in which files are moved.
+pub(super) fn beside(old: &str, new: &str) -> String {
+    format!("{new}\n{}\n", old.replace("path_for", "old_path_for"))
+}
+
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
     let mut code = format!("# Path of a file below the top directory in the layout {title}.\n");

@@ -8,7 +8,7 @@ use megadir_sys::processor;
 use megadir_sys::windows::disk::Disk;
 use megadir_sys::windows::service::{Services, State};
 use megadir_sys::windows::system::{self, ProcessorTimes};
-use megadir_sys::windows::{facts, volume_settings};
+use megadir_sys::windows::{facts, volume};
 use windows_registry::LOCAL_MACHINE;
 
 use super::Program;
@@ -94,11 +94,11 @@ pub(crate) fn stolen_ticks() -> Option<u64> {
 }
 
 pub(crate) fn file_system_number(directory: Borrowed<'_>) -> Option<u64> {
-    volume_settings::volume(directory).ok().map(|volume| volume.serial.into())
+    volume::of(directory).ok().map(|volume| volume.serial.into())
 }
 
 pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
-    let volume = volume_settings::volume(directory).ok();
+    let volume = volume::of(directory).ok();
     let is_remote = facts::is_remote(directory);
     let space = os::space(directory).ok();
     let blocks = space.and_then(|space| {
@@ -120,12 +120,12 @@ pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
         made_unix_s: None,
         written_bytes: None,
         block_stack: disk(directory).into_iter().collect(),
-        directory: words::directory(attributes, volume_settings::is_case_sensitive(directory).ok()),
+        directory: words::directory(attributes, volume::is_case_sensitive(directory).ok()),
     }
 }
 
-fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote: bool) -> String {
-    let persistent = volume_settings::persistent(directory);
+fn settings(directory: Borrowed<'_>, volume: &volume::Volume, is_remote: bool) -> String {
+    let persistent = volume::persistent(directory);
     words::settings(&words::Settings {
         is_ntfs: volume.file_system == "NTFS",
         is_remote,
@@ -138,7 +138,7 @@ fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote
     })
 }
 
-fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> Option<String> {
+fn device(directory: Borrowed<'_>, volume: Option<&volume::Volume>) -> Option<String> {
     let path = facts::path(directory).ok()?;
     let place = words::place(&String::from_utf16_lossy(&path))?;
     Some(match volume {
@@ -148,7 +148,7 @@ fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> 
 }
 
 fn disk(directory: Borrowed<'_>) -> Option<String> {
-    let told = Disk::open(&volume_settings::device(directory).ok()?).ok()?.describe();
+    let told = Disk::open(&volume::device(directory).ok()?).ok()?.describe();
     words::disk(told.product.as_deref(), told.bus, told.seek_penalty, told.trim)
 }
 

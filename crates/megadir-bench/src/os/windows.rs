@@ -13,7 +13,7 @@ use megadir::FileType;
 use megadir::directory_information::Found;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::{Purpose, below};
-use megadir_sys::windows::{change, owner, volume, volume_settings};
+use megadir_sys::windows::{change, owner, volume};
 
 use super::{Access, Space, Status};
 
@@ -271,7 +271,7 @@ pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
         return Err(unsupported("the volume is on another machine"));
     }
     // Use the volume's own name: a volume mounted in a folder has another drive letter in its path.
-    let volume = volume_settings::device(at)
+    let volume = volume::device(at)
         .map_err(|error| unsupported(&format!("the volume has no name ({error})")))?;
     let volume = OsString::from_wide(&volume);
     let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(volume)?;

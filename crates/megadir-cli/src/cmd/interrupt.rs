@@ -51,7 +51,7 @@ impl Interrupt {
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     // The end of a terminal, unless `nohup` started the program.
-    let hung_up = Some(SIGHUP).filter(|&signal| !megadir_bench::signals::is_ignored(signal));
+    let hung_up = Some(SIGHUP).filter(|&signal| !megadir_bench::is_signal_ignored(signal));
     for signal in [SIGINT, SIGTERM].into_iter().chain(hung_up) {
         // Order matters: the first handler checks the flag that the second one set at the previous signal.
         let code = i32::from(INTERRUPTED);

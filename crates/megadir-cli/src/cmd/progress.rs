@@ -8,11 +8,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use megadir::Dir;
+use megadir::{Dir, TreeEvent};
 
+use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use super::limits::amount::{amount, grouped};
-use crate::exit::CliError;
-use crate::ui::message;
+use crate::exit::{CliError, describe, kind};
+use crate::ui::message::{self, quoted, reason, unexamined};
 
 const DELAY: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
@@ -110,6 +111,56 @@ impl Drop for Progress {
     }
 }
 
+/// Progress of a scan or a summary of usage: a line with the rate on a terminal, and error messages everywhere.
+pub(in crate::cmd) struct TreeProgress {
+    progress: Progress,
+    read: u64,
+    writes: bool,
+    complaints: ErrorLimiter,
+}
+
+impl TreeProgress {
+    pub(in crate::cmd) fn new(all_errors: bool) -> Self {
+        let progress = Progress::new("entries read");
+        Self { progress, read: 0, writes: false, complaints: ErrorLimiter::new(all_errors) }
+    }
+
+    pub(in crate::cmd) fn expect(&self, total: u64) {
+        self.progress.counter().expect(Some(total), false);
+    }
+
+    pub(in crate::cmd) fn report(&mut self, event: &TreeEvent<'_>) {
+        match event {
+            TreeEvent::Read(read) => {
+                self.read = *read;
+                self.progress.counter().set(*read);
+            }
+            TreeEvent::Written(written) => {
+                if !self.writes {
+                    self.writes = true;
+                    self.progress = Progress::new("entries written");
+                    self.progress.counter().expect(Some(self.read), false);
+                }
+                self.progress.counter().set(*written);
+            }
+            TreeEvent::Failed(error) => self.complaints.print(&kind(error), 1, || describe(error)),
+            TreeEvent::Unexamined { directory, first, errno, count } => {
+                let reason = reason(&std::io::Error::from_raw_os_error(*errno));
+                let message = || unexamined(directory, first, *count, &reason);
+                self.complaints.print(&format!("examine: {reason}"), *count, message);
+            }
+            TreeEvent::OtherMount(path) => {
+                self.complaints.print(OTHER_MOUNT, 1, || format!("{} {OTHER_MOUNT}", quoted(path)));
+            }
+        }
+    }
+
+    pub(in crate::cmd) fn finish(self) {
+        drop(self.progress);
+        self.complaints.print_rest();
+    }
+}
+
 /// In milliseconds, where the file system allows that.
 pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
     #[cfg(target_os = "linux")]
@@ -139,7 +190,7 @@ pub(in crate::cmd) fn watched<R>(
             }
         });
         let watcher = watcher
-            .map_err(|error| CliError::nothing_ran(format!("start a thread: {}", message::reason(&error))))?;
+            .map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
         let _ends = Ends(&ended, watcher.thread());
         Ok(work())
     })

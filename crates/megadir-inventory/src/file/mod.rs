@@ -15,7 +15,6 @@ mod open;
 mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
-mod whole;
 mod window;
 mod write;
 

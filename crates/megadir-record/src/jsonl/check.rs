@@ -1,8 +1,9 @@
 //! Consistency of a record's lines: no line may refer to a missing arm, data set or file system.
 
 use super::{Header, Line};
-use crate::ids::{ArmId, DataId, FsId};
-use crate::plan::{Plan, Rules, Stop};
+use crate::data::DataId;
+use crate::machine::FsId;
+use crate::plan::{ArmId, Plan, Rules, Stop};
 use crate::sample::Sample;
 
 /// For times in nanoseconds, published figures and widths.

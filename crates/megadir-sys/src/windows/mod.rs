@@ -10,15 +10,12 @@ pub mod enumerate;
 pub mod facts;
 pub mod file_cache;
 pub mod find;
-pub mod io_priority;
-pub mod mutex;
 pub mod open;
 pub mod owner;
 pub mod process;
 pub mod service;
 pub mod system;
 pub mod volume;
-pub mod volume_settings;
 
 use std::ffi::CStr;
 use std::io;

@@ -1,19 +1,58 @@
-//! Cooperating processes: duplicated handles, a gate, and a job that ends them with their starter.
+//! The process's I/O priority. Cooperating processes: names that one of them holds, duplicated handles, a gate, and a job that ends them with
+//! their starter.
 
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle, RawHandle};
 
+use windows_sys::Wdk::System::Threading::{PROCESSINFOCLASS, ProcessIoPriority};
 use windows_sys::Win32::Foundation::{
-    DUPLICATE_CLOSE_SOURCE, DUPLICATE_HANDLE_OPTIONS, DUPLICATE_SAME_ACCESS, DuplicateHandle, HANDLE,
-    WAIT_OBJECT_0,
+    DUPLICATE_CLOSE_SOURCE, DUPLICATE_HANDLE_OPTIONS, DUPLICATE_SAME_ACCESS, DuplicateHandle,
+    ERROR_ALREADY_EXISTS, GetLastError, HANDLE, NTSTATUS, WAIT_OBJECT_0,
 };
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
 };
-use windows_sys::Win32::System::Threading::{CreateEventW, INFINITE, SetEvent, WaitForSingleObject};
+use windows_sys::Win32::System::Threading::{
+    CreateEventW, CreateMutexW, INFINITE, SetEvent, WaitForSingleObject,
+};
 
-use super::{succeeded, this_process};
+use super::{checked, find_in_ntdll, succeeded, terminated, this_process};
+
+/// `IoPriorityVeryLow`: the priority of the system's background work.
+static VERY_LOW: u32 = 0;
+
+type NtSetInformationProcess =
+    unsafe extern "system" fn(HANDLE, PROCESSINFOCLASS, *const core::ffi::c_void, u32) -> NTSTATUS;
+
+/// Gives the process the lowest I/O priority. Win32's background mode would also lower processor and memory priority, which limits the
+/// process to 32 MiB. Fails with [`io::ErrorKind::Unsupported`] if the system lacks the call.
+pub fn make_idle() -> io::Result<()> {
+    let found = find_in_ntdll(c"NtSetInformationProcess").ok_or(io::ErrorKind::Unsupported)?;
+    // SAFETY: both are pointers to functions of the system's calling convention, and the function of this name
+    // has this documented signature.
+    let set = unsafe {
+        std::mem::transmute::<unsafe extern "system" fn() -> isize, NtSetInformationProcess>(found)
+    };
+    // SAFETY: the system reads one number, which lives until the call returns.
+    checked(unsafe { set(this_process(), ProcessIoPriority, (&raw const VERY_LOW).cast(), 4) })
+}
+
+/// Holds a name until the handle is closed; the system releases it when the process ends for any reason. `name` is `Global\...` for
+/// all sessions, without a NUL. `None` if it exists or cannot be created. Reference: `CreateMutexW`.
+pub fn hold_new(name: &[u16]) -> Option<OwnedHandle> {
+    let name = terminated(name.iter().copied());
+    // SAFETY: the name ends with a NUL and lives until the call returns; there are no attributes.
+    let made = unsafe { CreateMutexW(std::ptr::null(), 0, name.as_ptr()) };
+    // SAFETY: reads a number of the calling thread, set by the call before.
+    let told = unsafe { GetLastError() };
+    if made.is_null() {
+        return None;
+    }
+    // SAFETY: the call succeeded, so this is a handle that no other owner has.
+    let made = unsafe { OwnedHandle::from_raw_handle(made) };
+    (told != ERROR_ALREADY_EXISTS).then_some(made)
+}
 
 /// Handle duplicated into another process by [`give`], closed there on drop; the other process duplicates it first ([`take`]).
 #[derive(Debug)]

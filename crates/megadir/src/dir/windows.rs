@@ -3,9 +3,10 @@
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use megadir_sys::windows::facts;
 use megadir_sys::windows::open::{Purpose, below};
+use megadir_sys::windows::{facts, system};
 
 use super::{Dir, DirId};
 use crate::dir_path::DirPath;
@@ -22,6 +23,8 @@ const LIES_ELSEWHERE: u32 = 0x0044_1000;
 /// `FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE`.
 const SHARE_ALL: u32 = 7;
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
+
+static IS_WINE: LazyLock<bool> = LazyLock::new(|| system::wine_version().is_some());
 
 impl Dir {
     /// Opens a directory by path of any length. Follows symbolic links and junctions. Errors: not found, not
@@ -45,7 +48,7 @@ impl Dir {
         let os_name = names::to_os(name)?;
         let path = || self.path.join(&os_name);
         let handle = self.open_entry(name, Purpose::List)?;
-        let is_away = |name: Vec<u16>| super::wine::leads_away(self.as_handle(), &name, handle.as_handle());
+        let is_away = |name: Vec<u16>| leads_away(self.as_handle(), &name, handle.as_handle());
         if names::to_wide(name).is_some_and(is_away) {
             return Err(not_a_directory(&path()));
         }
@@ -179,6 +182,20 @@ fn identity(open: BorrowedHandle<'_>) -> std::io::Result<DirId> {
 
 fn not_a_directory(path: &Path) -> Error {
     Error::new("open", path, ErrorKind::NotADirectory, "Not a directory")
+}
+
+/// Wine 8 follows the host's symbolic links: removing through one removes its target. So the path of an opened entry is compared with
+/// the expected one.
+pub(crate) fn leads_away(parent: BorrowedHandle<'_>, name: &[u16], opened: BorrowedHandle<'_>) -> bool {
+    if !*IS_WINE {
+        return false;
+    }
+    let (Ok(parent), Ok(opened)) = (facts::object_name(parent), facts::object_name(opened)) else {
+        return true;
+    };
+    let lower = |path: &[u16]| String::from_utf16_lossy(path).to_lowercase();
+    let (parent, name) = (lower(&parent), lower(name));
+    lower(&opened) != format!("{}\\{name}", parent.trim_end_matches('\\'))
 }
 
 impl AsHandle for Dir {

@@ -4,7 +4,6 @@
 
 pub mod collect;
 mod early;
-mod partial;
 mod parts;
 mod queue;
 mod waits;
@@ -29,8 +28,7 @@ use crate::options::{OnPanic, ReadAhead, join, started};
 use crate::stat::StatBackend;
 
 pub use self::early::{PartialLimits, Unvisited};
-pub use self::partial::PartialWalk;
-pub use self::parts::WalkPart;
+pub use self::parts::{PartialWalk, WalkPart};
 
 /// Options of a walk; [`WalkOptions::new`] has defaults that suit most trees. The [crate] has an example.
 #[derive(Clone)]

@@ -109,7 +109,7 @@ impl Files {
             }
             4 => fs::rename(&path, self.path(other)),
             5 => fs::remove_file(&path),
-            6 => open().and_then(|file| megadir_sys::mapping::write_first_byte(file.as_fd(), 7)),
+            6 => open().and_then(|file| megadir_sys::page_cache::write_first_byte(file.as_fd(), 7)),
             7 => open().and_then(|file| file.write_all_at(b"far", rng.within(0, 1 << 33))),
             8 => fs::set_permissions(&path, PermissionsExt::from_mode(0o600 | rng.within(0, 0o77) as u32)),
             // Backwards too.

@@ -1,7 +1,6 @@
 //! `cargo xtask ci`: the list of stages, cheap ones first. To add one: a file here with a function `fn(&Context) -> Result<Report,
 //! String>`, and a line in [`STAGES`]. Without a required tool a stage reports `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
 
-mod ahead;
 mod browser;
 mod cross;
 mod drive;
@@ -17,8 +16,11 @@ mod suites;
 mod windows;
 mod wine;
 
-use drive::Stage;
+use crate::process;
+use drive::{Context, Report, Stage};
 pub(crate) use drive::{Args, run};
+
+const LOWEST_PRIORITY: i32 = 19;
 
 /// Fuzzing, Wine and pip leave processors idle, and nothing after them measures time.
 static STAGES: &[Stage] = &[
@@ -29,7 +31,7 @@ static STAGES: &[Stage] = &[
     stage("docs", "documentation, warnings are errors", lints::docs),
     stage("book", "the book of docs/ by mdBook, every link checked", lints::book),
     stage("windows", "clippy for the Windows target", windows::run),
-    stage("test", "unit, integration and doc tests", ahead::run_test),
+    stage("test", "unit, integration and doc tests", run_test),
     Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
     Stage {
@@ -58,4 +60,27 @@ static STAGES: &[Stage] = &[
 
 const fn stage(name: &'static str, about: &'static str, run: drive::Run) -> Stage {
     Stage { name, about, aside: false, run }
+}
+
+/// The stage `test`.
+fn run_test(context: &Context) -> Result<Report, String> {
+    if context.full || context.named {
+        return suites::run_test(context);
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| build_ahead(context));
+        suites::run_test(context)
+    })
+}
+
+/// Builds what later stages need while the tests wait for devices, timers and child processes. Those stages build again, which then takes
+/// no time, and report what failed.
+fn build_ahead(context: &Context) {
+    // Of this thread and of what it starts. Without it the tests only take longer.
+    let _ = rustix::process::nice(LOWEST_PRIORITY);
+    let fuzz = fuzz::host().map(|host| fuzz::build_command(context, &host));
+    let others = [wine::build_command(context), instructions::build_command(context)];
+    for mut command in others.into_iter().chain(fuzz) {
+        drop(process::run_at_most(&mut command, fuzz::BUILD_LIMIT));
+    }
 }

@@ -12,7 +12,7 @@ use megadir::{Dir, FileType};
 use megadir_record::{CacheState, DataId};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::disk::{Counting, Disk};
-use megadir_sys::windows::{facts, file_cache, volume_settings};
+use megadir_sys::windows::{facts, file_cache, volume};
 
 use super::judge::{self, FileRead};
 use super::tree::{Found, Pass, Sampled, are_there, each};
@@ -85,7 +85,7 @@ fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if facts::is_remote(directory) {
         return Some("the server has its own cache, which cannot be dropped from here".to_owned());
     }
-    let kind = volume_settings::volume(directory)
+    let kind = volume::of(directory)
         .map_or_else(|_| "this file system".to_owned(), |volume| volume.file_system);
     if !KNOWN.contains(&kind.as_str()) {
         return Some(format!("it is unknown what {kind} has cached, so nothing could be verified"));
@@ -103,7 +103,7 @@ struct Reads(Counting);
 
 impl Reads {
     fn of(directory: Borrowed<'_>) -> io::Result<Self> {
-        Disk::open(&volume_settings::device(directory)?)?.counting().map(Self)
+        Disk::open(&volume::device(directory)?)?.counting().map(Self)
     }
 
     fn now(&self) -> io::Result<u64> {

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use megadir_sys::child::{ReadyProgram, dies_with_parent};
 use megadir_sys::clock::monotonic_ns;
-use megadir_sys::resident::drop_file_pages;
+use megadir_sys::process::drop_file_pages;
 use megadir_sys::usage::Usage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 

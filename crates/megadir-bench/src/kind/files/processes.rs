@@ -267,7 +267,7 @@ pub(crate) fn shares_descriptors() -> Option<io::Error> {
 fn own_descriptors() -> io::Result<()> {
     // SAFETY: such a thread does nothing else, or only runs `Worker::work`. That closes every descriptor that it opens and
     // no other, and keeps none in the worker; data and barrier were there before.
-    unsafe { megadir_sys::unshare::own_descriptors() }
+    unsafe { megadir_sys::process::own_descriptors() }
 }
 
 /// Windows has one handle table per process, without a lock that every open takes.

@@ -3,7 +3,6 @@
 pub(super) mod args;
 #[cfg(unix)]
 mod lists;
-pub(super) mod progress;
 mod text;
 
 pub(crate) use args::Args;
@@ -20,10 +19,10 @@ use megadir_inventory::{
 };
 use megadir_tasks::{Kind, Request, finish_folder};
 
-use self::progress::Watched;
 use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
+use super::progress::TreeProgress;
 use super::ranked::{self, Parts, Work};
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, quoted};
@@ -247,7 +246,7 @@ fn timed(
     {
         return (Err(error.into()), Instant::now());
     }
-    let mut progress = Watched::new(args.all_errors);
+    let mut progress = TreeProgress::new(args.all_errors);
     let mut watch = |event: TreeEvent<'_>| {
         interrupt.beats();
         progress.report(&event);

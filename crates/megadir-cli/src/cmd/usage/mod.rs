@@ -18,8 +18,9 @@ use super::conditions::refuse_unrecorded;
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
+use super::progress::TreeProgress;
 use super::ranked::{self, Parts, Work};
-use super::scan::{check_apart, progress::Watched};
+use super::scan::check_apart;
 use super::times::{now_s, started_s};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
@@ -149,7 +150,7 @@ fn options(args: &Args, by: By) -> UsageOptions {
 fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answer<'a>, CliError> {
     let conditions = args.conditions(&args.paths)?;
     raise_descriptor_limit();
-    let mut progress = Watched::new(args.all_errors);
+    let mut progress = TreeProgress::new(args.all_errors);
     let mut usage = Usage::new(options(args, by));
     let (mut failures, mut unread, mut mounts_not_entered, mut before) = (0, 0, 0, 0);
     let mut code = exit::NOTHING_RAN;
@@ -250,7 +251,7 @@ fn from_inventory<'a>(
     if let Some(conditions) = &conditions {
         refuse_unrecorded(conditions, &inventory)?;
     }
-    let mut progress = Watched::new(args.all_errors);
+    let mut progress = TreeProgress::new(args.all_errors);
     progress.expect(inventory.metadata().rows);
     let mut usage = Usage::new(options(args, by));
     let mut watch = |read| {

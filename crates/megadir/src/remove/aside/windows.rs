@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::windows::io::{AsHandle, OwnedHandle};
 
-use megadir_sys::windows::{change, mutex};
+use megadir_sys::windows::{change, process};
 
 use super::super::aside;
 use super::{Aside, Why};
@@ -23,7 +23,7 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
 fn lock(name: &[u8]) -> Option<Lock> {
     // Services have sessions of their own.
     let name: Vec<u16> = "Global\\".encode_utf16().chain(names::to_wide(name)?).collect();
-    mutex::hold_new(&name)
+    process::hold_new(&name)
 }
 
 /// Renames a directory to a hidden name next to it. Errors: [`ErrorKind::NotADirectory`] (also for a reparse point), or the

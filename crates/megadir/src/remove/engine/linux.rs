@@ -11,7 +11,7 @@ use rustix::io::retry_on_intr;
 use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
-use crate::mount_id;
+use crate::mounts;
 use crate::stat::StatxRequest;
 
 pub(in crate::remove) use rustix::io::Errno;
@@ -51,7 +51,7 @@ pub(in crate::remove) fn open_below(
 ) -> Result<Directory, Errno> {
     let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
     resolve.set(ResolveFlags::NO_XDEV, !cross_mounts);
-    mount_id::open_below(parent.as_fd(), name, resolve, mount_id::are_on_one_mount)
+    mounts::open_below(parent.as_fd(), name, resolve, mounts::are_on_one_mount)
 }
 
 pub(super) fn open_above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
@@ -76,7 +76,7 @@ impl Identity {
         Self {
             device: (status.stx_dev_major, status.stx_dev_minor),
             inode: status.stx_ino,
-            mount: mount_id::in_status(status).unwrap_or(0),
+            mount: mounts::id_in_status(status).unwrap_or(0),
         }
     }
 }

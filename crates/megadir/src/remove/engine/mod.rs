@@ -6,7 +6,6 @@ mod leave;
 pub(super) mod linux;
 mod newest;
 mod node;
-mod pace;
 mod pool;
 mod start;
 #[cfg(test)]

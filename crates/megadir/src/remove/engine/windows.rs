@@ -3,7 +3,7 @@
 //! An entry is opened first and removed by its handle; a directory only if it is the one that was emptied. Reparse points are
 //! opened themselves and never entered. Without POSIX semantics a name goes with the last handle, so no directory is open while
 //! it is removed. Handles have no `..`, so parents stay open (at most 16 383 in a path), and a reader's position is lost with
-//! its handle. Under Wine, an entry whose real path differs from its name stays (`dir/wine.rs`).
+//! its handle. Under Wine, an entry whose real path differs from its name stays (`dir/windows.rs`).
 
 mod reader;
 
@@ -16,7 +16,7 @@ use megadir_sys::windows::open::{Purpose, below};
 use megadir_sys::windows::{change, facts};
 
 use crate::attributes::{Attributes, StatMask};
-use crate::dir::wine;
+use crate::dir::leads_away;
 use crate::directory_information::Found;
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
@@ -79,7 +79,7 @@ fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(Ow
 fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<OwnedHandle, Errno> {
     let name = names::to_wide(name.to_bytes()).ok_or(Errno::INVALID_NAME)?;
     let opened = below(parent, &name, purpose)?;
-    if wine::leads_away(parent, &name, opened.as_handle()) {
+    if leads_away(parent, &name, opened.as_handle()) {
         return Err(Errno::LED_AWAY);
     }
     Ok(opened)

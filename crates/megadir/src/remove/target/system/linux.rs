@@ -11,7 +11,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected};
 use crate::dir::Dir;
 use crate::error::Error;
-use crate::mount_id;
+use crate::mounts;
 use crate::remove::target::{Links, NoTarget, Refusal};
 
 /// A lookup needs no permission to list.
@@ -122,7 +122,7 @@ pub(in crate::remove::target) fn find_protected() -> Protected {
         let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
         let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
         retry_on_intr(|| statx(directory, "", flags, wanted)).map(|status| {
-            let mount = mount_id::in_status(&status).or_else(|| mount_id::in_proc(directory));
+            let mount = mounts::id_in_status(&status).or_else(|| mounts::id_in_proc(directory));
             (Identity::of(&status), mount)
         })
     };
