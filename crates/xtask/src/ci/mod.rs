@@ -17,8 +17,8 @@ mod windows;
 mod wine;
 
 use crate::process;
-use drive::{Context, Report, Stage};
 pub(crate) use drive::{Args, run};
+use drive::{Context, Report, Stage};
 
 const LOWEST_PRIORITY: i32 = 19;
 
@@ -79,8 +79,9 @@ fn build_ahead(context: &Context) {
     // Of this thread and of what it starts. Without it the tests only take longer.
     let _ = rustix::process::nice(LOWEST_PRIORITY);
     let fuzz = fuzz::host().map(|host| fuzz::build_command(context, &host));
-    let others = [wine::build_command(context), instructions::build_command(context)];
-    for mut command in others.into_iter().chain(fuzz) {
+    let mut wine = wine::build_command(context);
+    wine.arg("--no-run");
+    for mut command in [wine, instructions::build_command(context)].into_iter().chain(fuzz) {
         drop(process::run_at_most(&mut command, fuzz::BUILD_LIMIT));
     }
 }

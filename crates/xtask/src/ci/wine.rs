@@ -65,7 +65,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 }
 
 pub(super) fn build_command(context: &Context) -> Command {
-    let mut command = context.cargo(&["test", "--locked", "--no-run"]);
+    let mut command = context.cargo(&["test", "--locked"]);
     windows::build_with(&mut command);
     command.args(SUITES).env("CARGO_TARGET_DIR", windows::target_dir(context));
     command
