@@ -14,10 +14,10 @@
 //! never prints and never reads the environment; everything that it creates is in a directory of its own, is
 //! accessed relative to descriptors, and is removed, if necessary by the next run.
 
-#[cfg(windows)]
-pub use megadir_sys::windows::console;
 #[cfg(target_os = "linux")]
 pub use megadir_sys::process::is_ignored as is_signal_ignored;
+#[cfg(windows)]
+pub use megadir_sys::windows::console;
 #[cfg(target_os = "linux")]
 pub use megadir_sys::{kernel_calls, standard_streams};
 mod cache;

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{
-    fair_coin_cumulative, last_within, student_critical, student_two_sided, tail_of,
-};
+use crate::distribution::{fair_coin_cumulative, last_within, student_critical, student_two_sided, tail_of};
 
 /// `None` without samples or if one is not finite. Reference: Welford, *Technometrics* 4 (1962).
 pub fn mean(samples: &[f64]) -> Option<f64> {

@@ -271,8 +271,8 @@ pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
         return Err(unsupported("the volume is on another machine"));
     }
     // Use the volume's own name: a volume mounted in a folder has another drive letter in its path.
-    let volume = volume::device(at)
-        .map_err(|error| unsupported(&format!("the volume has no name ({error})")))?;
+    let volume =
+        volume::device(at).map_err(|error| unsupported(&format!("the volume has no name ({error})")))?;
     let volume = OsString::from_wide(&volume);
     let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(volume)?;
     volume.sync_all().map_err(|error| match error.raw_os_error() {

@@ -189,8 +189,8 @@ pub(in crate::cmd) fn watched<R>(
                 look();
             }
         });
-        let watcher = watcher
-            .map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
+        let watcher =
+            watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
         let _ends = Ends(&ended, watcher.thread());
         Ok(work())
     })

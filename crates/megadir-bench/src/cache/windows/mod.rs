@@ -85,8 +85,8 @@ fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if facts::is_remote(directory) {
         return Some("the server has its own cache, which cannot be dropped from here".to_owned());
     }
-    let kind = volume::of(directory)
-        .map_or_else(|_| "this file system".to_owned(), |volume| volume.file_system);
+    let kind =
+        volume::of(directory).map_or_else(|_| "this file system".to_owned(), |volume| volume.file_system);
     if !KNOWN.contains(&kind.as_str()) {
         return Some(format!("it is unknown what {kind} has cached, so nothing could be verified"));
     }

@@ -234,8 +234,7 @@ fn after_a_kill_in_every_phase_of_a_run_nothing_is_left() {
 fn a_run_that_is_told_to_end_leaves_nothing_but_its_record() {
     require!(privileged());
     // Programs started by `nohup` ignore SIGHUP, and so does what they start.
-    let hung_up =
-        (!megadir_bench::is_signal_ignored(Signal::HUP.as_raw())).then_some((Signal::HUP, RUNS[0]));
+    let hung_up = (!megadir_bench::is_signal_ignored(Signal::HUP.as_raw())).then_some((Signal::HUP, RUNS[0]));
     for (signal, arguments) in [(Signal::INT, RUNS[0]), (Signal::TERM, RUNS[1])].into_iter().chain(hung_up) {
         let mut run = Running::start(arguments);
         run.wait_for("measuring", |run| run.blocks() > 3);
