@@ -197,6 +197,20 @@ fn flat_to_hashed_and_back_leaves_no_directory() {
     assert_eq!(tree(at), before);
 }
 
+/// Directories of both layouts have two characters on the second level, but below other ones on the first.
+#[test]
+fn emptied_directories_go_if_only_their_own_names_fit_the_new_layout() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let names: Vec<Vec<u8>> = (0..500).map(|number| format!("{number:08x}").into_bytes()).collect();
+    fill(at, &layout("digest:1/2"), &names);
+    let counts = all(at, "digest:1/2", "digest:2/2");
+    assert_eq!(counts.moved, 500);
+    let widths: Vec<usize> =
+        fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().len()).collect();
+    assert!(widths.len() > 100 && widths.iter().all(|width| *width == 2), "{widths:?}");
+}
+
 #[test]
 fn a_growing_layout_gets_the_depth_for_all_files() {
     let scratch = tempfile::tempdir().unwrap();

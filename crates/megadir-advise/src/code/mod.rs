@@ -43,7 +43,7 @@ impl Language {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoCode {
     /// Its levels take as many characters as a name can have.
@@ -51,6 +51,8 @@ pub enum NoCode {
     Source,
     /// A name has several paths.
     Growing,
+    /// A path may belong to both layouts with different names; why.
+    Ambiguous(String),
 }
 
 impl fmt::Display for NoCode {
@@ -58,6 +60,9 @@ impl fmt::Display for NoCode {
         f.write_str(match self {
             Self::RefusesAll => "the layout refuses every name",
             Self::Source => "this layout has no code yet",
+            Self::Ambiguous(why) => {
+                return write!(f, "{why}: --transition could open another file; move the files by way of a third layout");
+            }
             Self::Growing => {
                 "the depth of a layout depends on the number of files; for --transition name the layout without from= and under="
             }
@@ -94,10 +99,13 @@ fn written(rule: &Rule, language: Language) -> String {
 /// Writes functions for the time in which files are moved from one layout to another: [`snippet`] of the new one, the
 /// same for the old one, `open_file` (`openFile`), which finds a file at either path, and `create_file` (`createFile`),
 /// which uses the new one.
-/// Errors: as [`snippet`], for each layout; [`NoCode::Growing`].
+/// Errors: as [`snippet`], for each layout; [`NoCode::Growing`]; [`NoCode::Ambiguous`] for layouts that cannot share a directory.
 pub fn transition(old: &Layout, new: &Layout, language: Language) -> Result<String, NoCode> {
     if old.growth().is_some() || new.growth().is_some() {
         return Err(NoCode::Growing);
+    }
+    if let Some(why) = old.ambiguity(new) {
+        return Err(NoCode::Ambiguous(why));
     }
     let (old, new) = (Rule::new(old)?, Rule::new(new)?);
     let codes = (written(&old, language), written(&new, language));

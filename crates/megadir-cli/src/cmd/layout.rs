@@ -19,10 +19,10 @@ use crate::ui::output::print;
 
 /// Find out which layout the files of a directory have
 ///
-/// Examines a sample of about a thousand files, within milliseconds, or with --verify all of them.
+/// Examines a sample of about a thousand files, within milliseconds, or with --verify all of them. Only regular files count.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 no known layout fits, or with --verify some files do not fit; 2 usage; 3 the directory cannot be read; 130 interrupted.")]
+Exit codes: 0 done; 1 no known layout fits, or with --verify some files or directories do not fit; 2 usage; 3 the directory cannot be read; 130 interrupted.")]
 pub(crate) struct Args {
     /// Directory with the files
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]

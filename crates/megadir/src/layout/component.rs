@@ -133,6 +133,29 @@ impl Layout {
         };
         digits.len() == usize::from(width) && digits.iter().all(is_digit) && !is_dots(name)
     }
+
+    /// Says why the files of two layouts cannot share a directory: a path may belong to both with different names, because both put
+    /// files on the same level, and one of them shortens names. `None` if they can.
+    ///
+    /// ```
+    /// use megadir::layout::Layout;
+    /// let git: Layout = "git".parse()?;
+    /// assert!(git.ambiguity(&"digest:2".parse()?).is_some() && git.ambiguity(&Layout::FLAT).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ambiguity(&self, other: &Self) -> Option<String> {
+        let (old, new) = (self.depths(), other.depths());
+        let overlap = old.start() <= new.end() && new.start() <= old.end();
+        let level = *old.end().min(new.end());
+        let shortens = |layout: &Self| layout.is_trimmed() || layout.source() == Source::Decimal;
+        (overlap && self != other && (shortens(self) || shortens(other))).then(|| {
+            format!(
+                "a path could belong to {self} and to {other} with different names, as both have files {level} level{} down and one \
+                 shortens names",
+                if level == 1 { "" } else { "s" },
+            )
+        })
+    }
 }
 
 fn is_below(count: u16, name: &[u8]) -> bool {

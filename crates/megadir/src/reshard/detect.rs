@@ -1,6 +1,7 @@
 //! Layout of a tree, from a sample, and the files that do not fit a layout.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Progress;
 use super::tree::{self, At, READ, Visit};
@@ -14,6 +15,10 @@ const FILES: [usize; 2] = [1000, 40];
 /// Subdirectories of the top, of its subdirectories, and of each deeper directory.
 const BELOW: [usize; 3] = [32, 4, 2];
 const DIRECTORIES_MAX: usize = 1000;
+/// With fewer files, all directories are read, up to a number: those of the sample may be empty.
+const FEW: usize = 20;
+const ALL: [usize; 3] = [usize::MAX; 3];
+const ALL_DIRECTORIES_MAX: usize = 10_000;
 /// Longer directories are names, not beginnings of names.
 const SHORTENED_MAX: u16 = 4;
 
@@ -31,13 +36,14 @@ pub struct Detected {
     pub is_guess: bool,
 }
 
-/// Determines the layout of a tree from a sample, within milliseconds. Files that fit `besides` do not count: they were moved
+/// Determines the layout of a tree from a sample, within milliseconds unless most directories are empty. Files that fit `besides` do not count: they were moved
 /// there. Errors: the directory cannot be read.
 pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
-    let mut sample = Sample::default();
-    sample.add(directory.again()?, &mut Vec::new(), 0)?;
+    let mut sample = Sample::of(directory, besides, (BELOW, DIRECTORIES_MAX))?;
+    if sample.paths.len() < FEW {
+        sample = Sample::of(directory, besides, (ALL, ALL_DIRECTORIES_MAX))?;
+    }
     let mut names = NameBuffer::new();
-    sample.paths.retain(|path| besides.is_none_or(|layout| layout.name_of(path, &mut names).is_none()));
     let mut fit = |layout: &Layout| {
         sample.paths.iter().filter(|path| layout.name_of(path, &mut names).is_some()).count() as u64
     };
@@ -77,16 +83,30 @@ fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
     found.into_iter().partition(|layout| !layout.is_trimmed() && layout.source() != Source::Decimal)
 }
 
-#[derive(Default)]
-struct Sample {
+struct Sample<'a> {
     paths: Vec<Vec<u8>>,
     directories: usize,
+    besides: Option<&'a Layout>,
+    below: [usize; 3],
+    directories_max: usize,
+    names: NameBuffer,
 }
 
-impl Sample {
+impl<'a> Sample<'a> {
+    fn of(
+        directory: &Dir,
+        besides: Option<&'a Layout>,
+        (below, directories_max): ([usize; 3], usize),
+    ) -> Result<Self> {
+        let names = NameBuffer::new();
+        let mut sample = Self { paths: Vec::new(), directories: 0, besides, below, directories_max, names };
+        sample.add(directory.again()?, &mut Vec::new(), 0)?;
+        Ok(sample)
+    }
+
     fn add(&mut self, directory: Dir, path: &mut Vec<u8>, level: usize) -> Result<()> {
         self.directories += 1;
-        let directory = std::sync::Arc::new(directory);
+        let directory = Arc::new(directory);
         let (mut files, mut below) = (Vec::new(), Vec::new());
         let mut reader = backend::by_name("getdents")?.open_once(&directory, &READ)?;
         if let Some(batch) = reader.next_batch()? {
@@ -100,10 +120,16 @@ impl Sample {
         }
         drop(reader);
         for file in spread(&files, FILES[level.min(1)]) {
-            self.paths.push([&path[..], file].concat());
+            let file = [&path[..], file].concat();
+            if self.besides.is_none_or(|layout| layout.name_of(&file, &mut self.names).is_none()) {
+                self.paths.push(file);
+            }
         }
-        for name in spread(&below, BELOW[level.min(2)]) {
-            if self.directories >= DIRECTORIES_MAX || level > crate::layout::LEVELS_MAX {
+        for name in spread(&below, self.below[level.min(2)]) {
+            if self.directories >= self.directories_max
+                || self.paths.len() >= FILES[0]
+                || level > crate::layout::LEVELS_MAX
+            {
                 break;
             }
             let Ok(Some(child)) = directory.open_below_on_this_mount(name) else { continue };
@@ -121,12 +147,15 @@ fn spread(items: &[Vec<u8>], most: usize) -> impl Iterator<Item = &Vec<u8>> {
     items.iter().step_by(items.len().div_ceil(most).max(1))
 }
 
+/// Levels of directories, each of which takes a descriptor and a buffer.
+const ENTERED_MAX: usize = 64;
+
 /// Result of [`verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// Files that lie where the layout has them.
+    /// Regular files that lie where the layout has them.
     pub fit: u64,
-    /// Files elsewhere. Each was reported.
+    /// Regular files elsewhere, in directories that the layout does not have too. Each was reported.
     pub misfits: u64,
     /// Directories that the layout does not have. Each was reported.
     pub directories: u64,
@@ -134,7 +163,7 @@ pub struct Fit {
     pub failures: u64,
 }
 
-/// Compares the path of every file with a layout. `on_misfit` gets the relative paths of files and directories that do not fit.
+/// Compares the path of every regular file, down to 64 levels, with a layout. `on_misfit` gets the relative paths of files and directories that do not fit.
 /// Errors: the directory cannot be read. Failures below it are reported to `on_failure`.
 pub fn verify(
     directory: &Dir,
@@ -158,20 +187,39 @@ struct Verifier<'a> {
     on_failure: &'a dyn Fn(Error),
 }
 
+impl Verifier<'_> {
+    fn directory(&mut self, path: &[u8]) {
+        let mut parts = path.split(|byte| *byte == b'/').enumerate();
+        if !parts.all(|(level, name)| self.layout.has_directory(level, name)) {
+            self.fit.directories += 1;
+            (self.on_misfit)(path, FileType::Directory);
+        }
+    }
+}
+
 impl Visit for Verifier<'_> {
-    fn enters(&self, level: usize, name: &[u8]) -> bool {
-        self.layout.has_directory(level, name)
+    fn enters(&self, level: usize, _name: &[u8]) -> bool {
+        level < ENTERED_MAX
+    }
+
+    fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], path: &[u8]) {
+        self.directory(path);
     }
 
     fn entry(&mut self, at: &At<'_>, _name: &[u8], kind: FileType) -> bool {
         match kind {
-            FileType::Directory => self.fit.directories += 1,
-            _ if self.layout.name_of(at.path, &mut self.names).is_some() => {
+            FileType::Directory => {
+                self.directory(at.path);
+                return !self.progress.is_cancelled();
+            }
+            FileType::File if self.layout.name_of(at.path, &mut self.names).is_some() => {
                 self.fit.fit += 1;
                 self.progress.more(1);
                 return !self.progress.is_cancelled();
             }
-            _ => self.fit.misfits += 1,
+            FileType::File => self.fit.misfits += 1,
+            // Only files are moved.
+            _ => return true,
         }
         (self.on_misfit)(at.path, kind);
         !self.progress.is_cancelled()

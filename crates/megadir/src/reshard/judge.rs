@@ -55,18 +55,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    pub(super) fn look(
-        &mut self,
-        level: usize,
-        path: &[u8],
-        name: &[u8],
-        kind: FileType,
-    ) -> Option<Placed<'_>> {
+    pub(super) fn look(&mut self, path: &[u8], name: &[u8], kind: FileType) -> Option<Placed<'_>> {
         let counts = &mut self.counts;
         match kind {
             FileType::File => {}
             FileType::Directory => {
-                let is_known = self.route.keeps(level, name) || name == NEW.as_bytes();
+                let is_known = self.route.keeps(path) || name == NEW.as_bytes();
                 counts.directories += u64::from(!is_known);
                 return None;
             }

@@ -172,7 +172,7 @@ impl Visit for Mover<'_> {
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
-        if let Some(placed) = self.results.judge.look(at.level, at.path, name, kind) {
+        if let Some(placed) = self.results.judge.look(at.path, name, kind) {
             if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {
                 self.sources.push(Arc::clone(at.directory));
             }
@@ -184,8 +184,8 @@ impl Visit for Mover<'_> {
         !self.results.is_ended()
     }
 
-    fn left(&mut self, parent: &Arc<Dir>, name: &[u8], level: usize) {
-        if self.options.remove_emptied && !self.results.judge.route.keeps(level, name) {
+    fn left(&mut self, parent: &Arc<Dir>, name: &[u8], path: &[u8]) {
+        if self.options.remove_emptied && !self.results.judge.route.keeps(path) {
             self.left.push((Arc::clone(parent), name.into()));
         }
         if self.sources.len() >= self.open_max || self.left.len() >= self.open_max {

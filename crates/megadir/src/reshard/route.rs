@@ -3,7 +3,7 @@
 use super::ReshardOptions;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Layout, NameBuffer, PathBuffer, Placed, Placer, Source};
+use crate::layout::{Layout, NameBuffer, PathBuffer, Placed, Placer};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
@@ -28,21 +28,15 @@ impl Route {
         Self::new(options.from, options.to.at(files), options.into.is_none()).map_err(bad)
     }
 
-    /// Refuses layouts in the same directory if a path may belong to both with different names: both put files on the
-    /// same level, and one of them shortens names.
+    /// Refuses ambiguous layouts in the same directory.
     fn new(from: Layout, placer: Placer, is_inside: bool) -> std::result::Result<Self, String> {
         let to = *placer.layout();
-        let (old, new) = (from.depths(), to.depths());
-        let overlap = old.start() <= new.end() && new.start() <= old.end();
-        if is_inside && overlap && from != to && (changes_names(&from) || changes_names(&to)) {
-            return Err(format!(
-                "a path could belong to {from} and to {to} with different names, as both have files {} level{} down and one \
-                 shortens names; move the files into another directory (--into), or to a third layout first",
-                old.end().min(new.end()),
-                if *old.end().min(new.end()) == 1 { "" } else { "s" },
-            ));
+        match from.ambiguity(&to).filter(|_| is_inside) {
+            Some(why) => Err(format!(
+                "{why}; move the files into another directory (--into), or to a third layout first"
+            )),
+            None => Ok(Self { from, placer, is_inside }),
         }
-        Ok(Self { from, placer, is_inside })
     }
 
     pub(super) fn place<'a>(
@@ -68,13 +62,13 @@ impl Route {
         self.from.has_directory(level, name)
     }
 
-    pub(super) fn keeps(&self, level: usize, name: &[u8]) -> bool {
-        self.is_inside && level < self.placer.depth() && self.placer.layout().has_directory(level, name)
+    /// `path` of a directory, relative to the top.
+    pub(super) fn keeps(&self, path: &[u8]) -> bool {
+        self.is_inside
+            && path.split(|byte| *byte == b'/').enumerate().all(|(level, name)| {
+                level < self.placer.depth() && self.placer.layout().has_directory(level, name)
+            })
     }
-}
-
-fn changes_names(layout: &Layout) -> bool {
-    layout.is_trimmed() || layout.source() == Source::Decimal
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::judge::{Counts, Judge};
 use super::route::Route;
 use super::tree::{self, At, Visit};
-use super::{Progress, ReshardOptions};
+use super::{Progress, ReshardOptions, check_mount};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
@@ -34,6 +34,9 @@ pub fn survey(
     enough: u64,
     progress: &Progress,
 ) -> Result<Survey> {
+    if let Some(into) = options.into {
+        check_mount(directory, into)?;
+    }
     if options.to.growth().is_none() || options.into.is_some() {
         return count(directory, options, 0, enough, progress);
     }
@@ -98,7 +101,7 @@ impl Visit for Surveyor<'_> {
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
-        if let Some(placed) = self.judge.look(at.level, at.path, name, kind) {
+        if let Some(placed) = self.judge.look(at.path, name, kind) {
             self.to_move += 1;
             if self.targets.len() < DIRECTORIES_MAX {
                 self.targets.insert(self.hasher.hash_one(placed.directory()));

@@ -122,9 +122,10 @@ fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
         Ok(None) => {
             refuse(ErrorKind::MountPoint, "another file system is mounted there, which is not entered")
         }
-        Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            refuse(ErrorKind::NotADirectory, "an entry that is no directory has this name of the new layout")
-        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => refuse(
+            ErrorKind::NotADirectory,
+            "an entry that is no directory has this name of the new layout; if it is a file that was moved meanwhile, run again, else use --into",
+        ),
         Err(error) => Err(error),
     }
 }

@@ -17,7 +17,8 @@ pub(super) trait Visit {
     /// Any other entry. `path` is relative to the top and ends in `name`. `false` ends the visit.
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool;
 
-    fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _level: usize) {}
+    /// After all of a directory was read. `path` is relative to the top and ends in `name`.
+    fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _path: &[u8]) {}
 
     /// The visit goes on.
     fn fail(&mut self, failure: Error);
@@ -25,7 +26,6 @@ pub(super) trait Visit {
 
 pub(super) struct At<'a> {
     pub(super) directory: &'a Arc<Dir>,
-    pub(super) level: usize,
     pub(super) path: &'a [u8],
     pub(super) inode: u64,
 }
@@ -81,8 +81,8 @@ pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) 
 fn leave(frames: &mut Vec<Frame>, path: &mut Vec<u8>, visitor: &mut impl Visit) {
     let Some(done) = frames.pop() else { return };
     if let Some(parent) = frames.last() {
-        let name = &path[done.name_at..path.len() - 1];
-        visitor.left(&parent.directory, name, frames.len() - 1);
+        let path = &path[..path.len() - 1];
+        visitor.left(&parent.directory, &path[done.name_at..], path);
     }
     path.truncate(done.name_at);
 }
@@ -113,7 +113,7 @@ fn read(
             continue;
         }
         path.extend_from_slice(entry.name);
-        let at = At { directory: &frame.directory, level, path, inode: entry.inode };
+        let at = At { directory: &frame.directory, path, inode: entry.inode };
         let goes_on = visitor.entry(&at, entry.name, entry.kind);
         path.truncate(length);
         if !goes_on {

@@ -11,7 +11,7 @@ use clap::builder::PossibleValue;
 use megadir::Dir;
 use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths};
-use megadir_advise::code::{Language, snippet, transition};
+use megadir_advise::code::{Language, NoCode, snippet, transition};
 use megadir_advise::measure::{Outcome, Request, Run, TIME_MIN, measure};
 use megadir_advise::{Advice, Candidate, Look, Pattern, Question, advise, candidates, look};
 use megadir_bench::{Event, Listener, RunError};
@@ -140,7 +140,10 @@ fn code(args: &Args, layout: &Layout, language: Language) -> Result<String, CliE
         Some(old) => transition(old, layout, language),
         None => snippet(layout, language),
     };
-    function.map_err(CliError::nothing_ran)
+    function.map_err(|error| match error {
+        NoCode::Growing | NoCode::Ambiguous(_) => CliError::usage(error),
+        _ => CliError::nothing_ran(error),
+    })
 }
 
 struct Answer {

@@ -41,6 +41,9 @@ impl Work {
         let renewal = args.renew.then(|| Renewal::begin(&args.directory)).transpose()?;
         let directory = Dir::open(&args.directory)?;
         let into = args.into.as_ref().map(Dir::open).transpose()?;
+        if args.exclude.iter().any(String::is_empty) {
+            return Err(CliError::usage("--exclude '': no name is empty"));
+        }
         let exclude = Globs::of_names(&args.exclude)
             .map_err(|bad| CliError::usage(format!("--exclude '{}': {}", bad.glob, bad.reason)))?;
         let from = match &args.from {

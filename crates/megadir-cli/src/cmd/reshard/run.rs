@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use megadir::layout::Layout;
 use megadir::reshard::{self, Counts, ReshardOptions, Stopped, complete_renewal};
-use megadir::{Dir, Error, ErrorKind};
+use megadir::{Dir, Error, ErrorKind, FileType};
 
 use super::args::Args;
 use super::{Results, Work};
@@ -92,7 +92,11 @@ fn stopped(results: Results, error: Error) -> CliError {
 fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
     let place = quoted(&args.directory);
     if code != exit::DONE {
-        eprintln!("megadir: {place} was not replaced because files are left; run the same command again");
+        let more = match code {
+            exit::INTERRUPTED => "",
+            _ => "; when nothing prevents their moves any more, run the same command again",
+        };
+        eprintln!("megadir: {place} was not replaced, because files are left{more}");
         return Ok(code);
     }
     if let Err(error) = renewal.finish(&work.to.layout) {
@@ -168,6 +172,10 @@ impl Renewal {
             return Err(Error::new("renew", path, ErrorKind::BadOption, reason));
         };
         let parent = Dir::open(folder_of(path))?;
+        if parent.kind_of(name.as_encoded_bytes()).is_ok_and(|kind| kind == FileType::Symlink) {
+            let reason = "it is a symbolic link; name the directory that it leads to";
+            return Err(Error::new("renew", path, ErrorKind::BadOption, reason));
+        }
         let renewal = Self { parent, name: name.as_encoded_bytes().to_vec() };
         complete_renewal(&renewal.parent, &renewal.name)?;
         Ok(renewal)

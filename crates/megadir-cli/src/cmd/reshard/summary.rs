@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use megadir::layout::Layout;
 use megadir::reshard::Counts;
 
 use super::Work;
@@ -23,6 +24,8 @@ pub(super) struct Summary {
     json: bool,
     quiet: bool,
     from: String,
+    /// Found by a sample, which may be too small after most files were moved.
+    from_is_found: bool,
     to: String,
     counts: Counts,
     kept: Vec<Failure>,
@@ -41,6 +44,7 @@ impl Summary {
             json: args.change.json,
             quiet: args.change.quiet,
             from: work.from.to_string(),
+            from_is_found: args.from.is_none() && work.from.layout != Layout::FLAT,
             to: work.to.to_string(),
             ..Self::default()
         }
@@ -100,10 +104,21 @@ impl Summary {
             None if self.quiet && self.code() == exit::DONE => {}
             None => eprintln!("megadir: {}", self.line()),
         }
+        let Counts { foreign, directories, .. } = self.counts;
+        let to_move = self.expected.as_ref().map_or(self.counts.moved, |expected| expected.survey.to_move);
+        if to_move == 0 && foreign + directories > 0 && !self.quiet {
+            eprintln!(
+                "megadir: no file lies where {} has it; 'megadir layout' finds the layout of a tree",
+                self.from
+            );
+        }
         if self.interrupted {
             let more = match self.expected {
-                Some(_) => "the count is incomplete",
-                None => "run the same command to continue",
+                Some(_) => "the count is incomplete".to_owned(),
+                None if self.from_is_found => {
+                    format!("run the same command with --from {} to continue", self.from)
+                }
+                None => "run the same command to continue".to_owned(),
             };
             eprintln!("megadir: interrupted; {more}");
         }
@@ -129,9 +144,9 @@ impl Summary {
         let counts = &self.counts;
         let mut rows = Vec::new();
         for (number, why) in [
-            (counts.conflicts, "because their new paths are taken"),
+            (counts.conflicts, "because another entry has the new path"),
             (counts.failures, "because the system refused"),
-            (counts.unplaced, "because the new layout cannot place their names"),
+            (counts.unplaced, "because the new layout cannot place the name"),
             (counts.foreign, "where neither layout has files"),
             (counts.excluded, "because of --exclude"),
         ] {
@@ -141,7 +156,10 @@ impl Summary {
             }
         }
         if counts.others > 0 {
-            rows.push(format!("{} no files", plural(counts.others, "entry is", "entries are")));
+            rows.push(format!(
+                "{} other than regular files",
+                plural(counts.others, "entry is", "entries are")
+            ));
         }
         if counts.directories > 0 {
             let are = plural(counts.directories, "directory is", "directories are");

@@ -59,6 +59,6 @@ fn it_ends_with_an_interrupt_and_names_each_failure_once() {
         since.is_some_and(|since| since.elapsed() > Duration::from_millis(1500))
     });
     assert_eq!(ran.err.matches("rename 't/zz00'").count(), 1, "{ran:?}");
-    assert!(ran.err.contains("; 1 file stays because their new paths are taken"), "{ran:?}");
+    assert!(ran.err.contains("; 1 file stays because another entry has the new path"), "{ran:?}");
     assert!(ran.err.contains("moved 21 files") && ran.err.contains("interrupted"), "{ran:?}");
 }

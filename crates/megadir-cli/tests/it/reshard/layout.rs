@@ -42,17 +42,23 @@ fn files_that_do_not_fit_are_named() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     make(at, 300, "digest:2");
-    fill(at, &["t/00/", "t/00/misplaced", "t/stray", "t/other/"]);
+    fill(at, &["t/00/", "t/00/misplaced", "t/stray", "t/other/", "t/other/deep/", "t/other/deep/lost"]);
+    std::os::unix::fs::symlink("stray", at.join("t/link")).unwrap();
     let ran = run(at, &["layout", "--verify", "t"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert_eq!(ran.out, b"digest:2: 300 of 302 files fit; 1 directory is not of the layout\n");
-    for line in ["'t/00/misplaced': does not fit", "'t/stray': does not fit", "'t/other': a directory"] {
+    assert_eq!(ran.out, b"digest:2: 300 of 303 files fit; 2 directories are not of the layout\n");
+    for line in [
+        "'t/00/misplaced': does not fit",
+        "'t/stray': does not fit",
+        "'t/other/deep/lost': does not fit",
+        "'t/other': a directory",
+    ] {
         assert!(ran.err.contains(line), "{ran:?}");
     }
     let told = run(at, &["layout", "--verify", "--json", "t"]);
     let told: serde_json::Value = serde_json::from_slice(&told.out).unwrap();
     let counts = ["fit", "misfits", "foreign_directories"].map(|key| told[key].as_u64().unwrap());
-    assert_eq!((told["layout"].as_str(), counts), (Some("digest:2"), [300, 2, 1]), "{told}");
+    assert_eq!((told["layout"].as_str(), counts), (Some("digest:2"), [300, 3, 2]), "{told}");
 }
 
 #[test]
@@ -68,4 +74,22 @@ fn a_tree_without_a_layout_has_none() {
     fill(at, &["empty/"]);
     assert_eq!(run(at, &["layout", "empty"]).quiet(), b"no files\n");
     run(at, &["layout", "none"]).complains(3, &["none"]);
+}
+
+/// `squid -z` makes all directories, and fills them in order.
+#[test]
+fn files_in_few_of_many_directories_are_found() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    for name in (0..16).flat_map(|top| (0..256).map(move |below| format!("t/{top:02X}/{below:02X}"))) {
+        std::fs::create_dir_all(at.join(name)).unwrap();
+    }
+    assert_eq!(run(at, &["layout", "t"]).quiet(), b"no files\n");
+    for number in 0..600_u32 {
+        std::fs::write(at.join(format!("t/00/{:02X}/{number:08X}", number / 256)), "").unwrap();
+    }
+    let found = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
+    assert!(found.starts_with("sequence:16/256: "), "{found}");
+    run(at, &["reshard", "--yes", "--quiet", "--to", "digest:2", "t"]).quiet();
+    assert_eq!(run(at, &["layout", "--verify", "t"]).quiet(), b"digest:2: 600 of 600 files fit\n");
 }

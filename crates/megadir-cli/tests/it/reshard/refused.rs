@@ -25,6 +25,8 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--from", "git", "--to", "digest:2", "--into", "t", "t"], "omit --into"),
         (&["--from", "flat", "--to", "ccache", "--into", ".", "t"], "only counted in place"),
         (&["--from", "git", "--to", "flat", "--exclude", "a/b", "t"], "no '/'"),
+        (&["--from", "git", "--to", "flat", "--exclude", "", "t"], "no name is empty"),
+        (&["--from", "git", "--to", "flat", "--dry-run", "--into", "/dev/shm", "t"], "another file system"),
         (&["--to", "flat", "t"], "--from git"),
         (&["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"], "--follow"),
         (&["--from", "git", "--to", "flat", "--offline", "--follow", "t"], "--follow"),
@@ -33,6 +35,20 @@ fn options_that_contradict_each_other_are_refused() {
     }
     run(at, &["reshard", "--to", "flat", "none"]).complains(3, &["none"]);
     assert_eq!(files(&at.join("t")).len(), 3);
+}
+
+#[test]
+fn a_wrong_old_layout_and_a_link_to_replace_are_named() {
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 30, "digest:2");
+    let ran = run(at, &["reshard", "--yes", "--from", "suffix:2/2", "--to", "digest:1", "t"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("no file lies where suffix:2/2 has it; 'megadir layout' finds"), "{ran:?}");
+    std::os::unix::fs::symlink("t", at.join("link")).unwrap();
+    let words = ["reshard", "--yes", "--renew", "--from", "flat", "--to", "digest:2", "link"];
+    run(at, &words).complains(2, &["link", "name the directory that it leads to"]);
+    assert_eq!(files(&at.join("t")).len(), 30);
 }
 
 #[test]
