@@ -206,6 +206,7 @@ fn emptied_directories_go_if_only_their_own_names_fit_the_new_layout() {
     fill(at, &layout("digest:1/2"), &names);
     let counts = all(at, "digest:1/2", "digest:2/2");
     assert_eq!(counts.moved, 500);
+    assert!(counts.directories_removed > 16, "{counts:?}");
     let widths: Vec<usize> =
         fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().len()).collect();
     assert!(widths.len() > 100 && widths.iter().all(|width| *width == 2), "{widths:?}");

@@ -19,10 +19,11 @@ use crate::ui::output::print;
 
 /// Find out which layout the files of a directory have
 ///
-/// Examines a sample of about a thousand files, within milliseconds, or with --verify all of them. Only regular files count.
+/// Examines a sample of about a thousand files, usually within milliseconds, or with --verify all of them. Only regular files count.
+/// If it meets fewer than 20, it reads up to 10 000 directories.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 no known layout fits, or with --verify some files or directories do not fit; 2 usage; 3 the directory cannot be read; 130 interrupted.")]
+Exit codes: 0 done; 1 no known layout fits, no files are found in a very large tree, or with --verify something does not fit or cannot be read; 2 usage; 3 the directory cannot be read; 130 interrupted.")]
 pub(crate) struct Args {
     /// Directory with the files
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         }
         named => {
             print(&answer(args, found.as_ref(), named.as_ref(), None))?;
-            let is_known = named.is_some() || found.is_some_and(|found| found.sampled == 0);
+            let is_known = named.is_some() || found.is_some_and(|found| found.sampled == 0 && !found.is_cut);
             Ok(if is_known { exit::DONE } else { exit::SOME_FAILED })
         }
     }
@@ -107,6 +108,9 @@ fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Opt
     let Some(named) = named else {
         let sampled = found.map_or(0, |found| found.sampled);
         return match sampled {
+            0 if found.is_some_and(|found| found.is_cut) => {
+                "no files in the first 10 000 directories\n".to_owned()
+            }
             0 => "no files\n".to_owned(),
             _ => {
                 format!("no known layout fits half of {}\n", plural(sampled, "sampled file", "sampled files"))

@@ -15,9 +15,8 @@ const FILES: [usize; 2] = [1000, 40];
 /// Subdirectories of the top, of its subdirectories, and of each deeper directory.
 const BELOW: [usize; 3] = [32, 4, 2];
 const DIRECTORIES_MAX: usize = 1000;
-/// With fewer files, all directories are read, up to a number: those of the sample may be empty.
+/// With fewer files in a sample, all directories are read, up to a number: those of the sample may be empty.
 const FEW: usize = 20;
-const ALL: [usize; 3] = [usize::MAX; 3];
 const ALL_DIRECTORIES_MAX: usize = 10_000;
 /// Longer directories are names, not beginnings of names.
 const SHORTENED_MAX: u16 = 4;
@@ -34,15 +33,18 @@ pub struct Detected {
     /// Sampled files that fit the layout only if names were shortened by the characters of their directories:
     /// the layout is a guess, since any name fits.
     pub is_guess: bool,
+    /// Few files are in the first 10 000 directories, and there are more directories.
+    pub is_cut: bool,
 }
 
-/// Determines the layout of a tree from a sample, within milliseconds unless most directories are empty. Files that fit `besides` do not count: they were moved
-/// there. Errors: the directory cannot be read.
+/// Determines the layout of a tree from a sample of about a thousand files, usually within milliseconds. If fewer than 20 are met, it
+/// reads up to 10 000 directories. Files that fit `besides` do not count: they were moved there. Errors: the directory cannot be read.
 pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
-    let mut sample = Sample::of(directory, besides, (BELOW, DIRECTORIES_MAX))?;
-    if sample.paths.len() < FEW {
-        sample = Sample::of(directory, besides, (ALL, ALL_DIRECTORIES_MAX))?;
+    let mut sample = Sample::of(directory, besides, false)?;
+    if sample.met < FEW {
+        sample = Sample::of(directory, besides, true)?;
     }
+    let is_cut = sample.of_all && sample.met < FEW && sample.directories >= ALL_DIRECTORIES_MAX;
     let mut names = NameBuffer::new();
     let mut fit = |layout: &Layout| {
         sample.paths.iter().filter(|path| layout.name_of(path, &mut names).is_some()).count() as u64
@@ -60,7 +62,7 @@ pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     }
     let is_guess = best.is_some_and(|(layout, _)| guesses.contains(&layout));
     let fit = best.map_or(0, |(_, fit)| fit);
-    Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess })
+    Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess, is_cut })
 }
 
 /// Layouts with most paths' directories: one list that a path can contradict, and one that any path fits.
@@ -85,51 +87,43 @@ fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
 
 struct Sample<'a> {
     paths: Vec<Vec<u8>>,
+    /// Files, those that fit `besides` too.
+    met: usize,
     directories: usize,
     besides: Option<&'a Layout>,
-    below: [usize; 3],
-    directories_max: usize,
+    of_all: bool,
     names: NameBuffer,
 }
 
 impl<'a> Sample<'a> {
-    fn of(
-        directory: &Dir,
-        besides: Option<&'a Layout>,
-        (below, directories_max): ([usize; 3], usize),
-    ) -> Result<Self> {
+    fn of(directory: &Dir, besides: Option<&'a Layout>, of_all: bool) -> Result<Self> {
         let names = NameBuffer::new();
-        let mut sample = Self { paths: Vec::new(), directories: 0, besides, below, directories_max, names };
+        let mut sample = Self { paths: Vec::new(), met: 0, directories: 0, besides, of_all, names };
         sample.add(directory.again()?, &mut Vec::new(), 0)?;
         Ok(sample)
+    }
+
+    fn is_enough(&self) -> bool {
+        match self.of_all {
+            true => self.directories >= ALL_DIRECTORIES_MAX || self.met >= FILES[0],
+            false => self.directories >= DIRECTORIES_MAX,
+        }
     }
 
     fn add(&mut self, directory: Dir, path: &mut Vec<u8>, level: usize) -> Result<()> {
         self.directories += 1;
         let directory = Arc::new(directory);
-        let (mut files, mut below) = (Vec::new(), Vec::new());
-        let mut reader = backend::by_name("getdents")?.open_once(&directory, &READ)?;
-        if let Some(batch) = reader.next_batch()? {
-            for entry in batch {
-                match entry.kind {
-                    FileType::File => files.push(entry.name.to_vec()),
-                    FileType::Directory => below.push(entry.name.to_vec()),
-                    _ => {}
-                }
-            }
-        }
-        drop(reader);
+        let [files, below] = self.read(&directory)?;
         for file in spread(&files, FILES[level.min(1)]) {
             let file = [&path[..], file].concat();
+            self.met += 1;
             if self.besides.is_none_or(|layout| layout.name_of(&file, &mut self.names).is_none()) {
                 self.paths.push(file);
             }
         }
-        for name in spread(&below, self.below[level.min(2)]) {
-            if self.directories >= self.directories_max
-                || self.paths.len() >= FILES[0]
-                || level > crate::layout::LEVELS_MAX
-            {
+        let most = if self.of_all { usize::MAX } else { BELOW[level.min(2)] };
+        for name in spread(&below, most) {
+            if self.is_enough() || level > crate::layout::LEVELS_MAX {
                 break;
             }
             let Ok(Some(child)) = directory.open_below_on_this_mount(name) else { continue };
@@ -140,6 +134,25 @@ impl<'a> Sample<'a> {
             path.truncate(length);
         }
         Ok(())
+    }
+
+    /// Names of files and of directories in the first batch, or in as many as are of use.
+    fn read(&self, directory: &Arc<Dir>) -> Result<[Vec<Vec<u8>>; 2]> {
+        let (mut files, mut below) = (Vec::new(), Vec::new());
+        let mut reader = backend::by_name("getdents")?.open_once(directory, &READ)?;
+        while let Some(batch) = reader.next_batch()? {
+            for entry in batch {
+                match entry.kind {
+                    FileType::File => files.push(entry.name.to_vec()),
+                    FileType::Directory => below.push(entry.name.to_vec()),
+                    _ => {}
+                }
+            }
+            if !self.of_all || files.len() >= FILES[0] || below.len() >= ALL_DIRECTORIES_MAX {
+                break;
+            }
+        }
+        Ok([files, below])
     }
 }
 
@@ -202,8 +215,12 @@ impl Visit for Verifier<'_> {
         level < ENTERED_MAX
     }
 
-    fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], path: &[u8]) {
+    fn found(&mut self, path: &[u8]) {
         self.directory(path);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.progress.is_cancelled()
     }
 
     fn entry(&mut self, at: &At<'_>, _name: &[u8], kind: FileType) -> bool {
@@ -219,7 +236,7 @@ impl Visit for Verifier<'_> {
             }
             FileType::File => self.fit.misfits += 1,
             // Only files are moved.
-            _ => return true,
+            _ => return !self.progress.is_cancelled(),
         }
         (self.on_misfit)(at.path, kind);
         !self.progress.is_cancelled()

@@ -171,6 +171,10 @@ impl Visit for Mover<'_> {
         self.results.judge.route.leads_to_files(level, name)
     }
 
+    fn is_ended(&self) -> bool {
+        self.results.is_ended()
+    }
+
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
         if let Some(placed) = self.results.judge.look(at.path, name, kind) {
             if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {

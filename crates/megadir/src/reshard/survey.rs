@@ -100,6 +100,10 @@ impl Visit for Surveyor<'_> {
             || self.also_new && self.judge.route.placer.layout().has_directory(level, name)
     }
 
+    fn is_ended(&self) -> bool {
+        self.progress.is_cancelled()
+    }
+
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
         if let Some(placed) = self.judge.look(at.path, name, kind) {
             self.to_move += 1;

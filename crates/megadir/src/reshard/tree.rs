@@ -14,6 +14,12 @@ pub(super) trait Visit {
     /// The top has level 0.
     fn enters(&self, level: usize, name: &[u8]) -> bool;
 
+    /// A directory that is entered next. `path` is relative to the top.
+    fn found(&mut self, _path: &[u8]) {}
+
+    /// `true` ends the visit, also between entries.
+    fn is_ended(&self) -> bool;
+
     /// Any other entry. `path` is relative to the top and ends in `name`. `false` ends the visit.
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool;
 
@@ -48,7 +54,7 @@ impl Frame {
 pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) -> Result<()> {
     let mut frames = vec![Frame::open(top.again()?, 0)?];
     let mut path = Vec::new();
-    while let Some(frame) = frames.last_mut() {
+    while let Some(frame) = frames.last_mut().filter(|_| !visitor.is_ended()) {
         if let Some(name) = frame.below.pop() {
             match enter(&frame.directory, &name, except, path.len()) {
                 Ok(Some(below)) => {
@@ -110,6 +116,9 @@ fn read(
         }
         if entry.kind == FileType::Directory && visitor.enters(level, entry.name) {
             frame.below.push(entry.name.into());
+            path.extend_from_slice(entry.name);
+            visitor.found(path);
+            path.truncate(length);
             continue;
         }
         path.extend_from_slice(entry.name);

@@ -18,7 +18,7 @@ use crate::exit::{self, CliError};
 #[derive(clap::Args)]
 #[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), from, to, moved, conflicts, failures, failed and others.")))]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some files could not be moved, such as those whose new path is taken; 2 usage; 3 the directory cannot be read or changed, or another run holds its lock; \
+Exit codes: 0 done; 1 some files could not be moved, such as those whose new path is taken; 2 usage; 3 the directory cannot be read or changed, or another process holds a lock on it; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Directory whose files are moved
@@ -83,6 +83,9 @@ impl Args {
         let from = self.from.as_ref().map(|from| from.layout);
         if from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none() {
             return Err(CliError::usage("--from and --to are the same layout: no file would be moved"));
+        }
+        if self.exclude.iter().any(String::is_empty) {
+            return Err(CliError::usage("--exclude '': no name is empty"));
         }
         if self.renew && *self.to.layout.depths().end() == 0 {
             return Err(CliError::usage(

@@ -41,9 +41,6 @@ impl Work {
         let renewal = args.renew.then(|| Renewal::begin(&args.directory)).transpose()?;
         let directory = Dir::open(&args.directory)?;
         let into = args.into.as_ref().map(Dir::open).transpose()?;
-        if args.exclude.iter().any(String::is_empty) {
-            return Err(CliError::usage("--exclude '': no name is empty"));
-        }
         let exclude = Globs::of_names(&args.exclude)
             .map_err(|bad| CliError::usage(format!("--exclude '{}': {}", bad.glob, bad.reason)))?;
         let from = match &args.from {
@@ -115,6 +112,9 @@ fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
     let found = detect(directory, besides)?;
     let place = quoted(&args.directory);
     match found.layout.map(Named::of) {
+        None if found.sampled == 0 && found.is_cut => Err(CliError::usage(format!(
+            "{place}: the first 10 000 directories have no files to move; give the old layout with --from"
+        ))),
         None if found.sampled == 0 => Ok(Named::of(in_place(args, directory)?)),
         None => Err(CliError::usage(format!(
             "{place}: no known layout fits half of {} sampled files; give it with --from, e.g. --from prefix:2",

@@ -92,9 +92,17 @@ fn stopped(results: Results, error: Error) -> CliError {
 fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
     let place = quoted(&args.directory);
     if code != exit::DONE {
-        let more = match code {
-            exit::INTERRUPTED => "",
-            _ => "; when nothing prevents their moves any more, run the same command again",
+        let more = match (code, &args.from) {
+            (exit::INTERRUPTED, _) => String::new(),
+            (_, Some(_)) => {
+                "; when nothing prevents their moves any more, run the same command again".to_owned()
+            }
+            (_, None) => {
+                format!(
+                    "; when nothing prevents their moves any more, run the command with --from {}",
+                    work.from
+                )
+            }
         };
         eprintln!("megadir: {place} was not replaced, because files are left{more}");
         return Ok(code);

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use megadir::layout::Layout;
 use megadir::reshard::Counts;
 
 use super::Work;
@@ -44,7 +43,7 @@ impl Summary {
             json: args.change.json,
             quiet: args.change.quiet,
             from: work.from.to_string(),
-            from_is_found: args.from.is_none() && work.from.layout != Layout::FLAT,
+            from_is_found: args.from.is_none(),
             to: work.to.to_string(),
             ..Self::default()
         }
@@ -104,9 +103,7 @@ impl Summary {
             None if self.quiet && self.code() == exit::DONE => {}
             None => eprintln!("megadir: {}", self.line()),
         }
-        let Counts { foreign, directories, .. } = self.counts;
-        let to_move = self.expected.as_ref().map_or(self.counts.moved, |expected| expected.survey.to_move);
-        if to_move == 0 && foreign + directories > 0 && !self.quiet {
+        if self.finds_nothing() && !self.quiet {
             eprintln!(
                 "megadir: no file lies where {} has it; 'megadir layout' finds the layout of a tree",
                 self.from
@@ -123,6 +120,14 @@ impl Summary {
             eprintln!("megadir: interrupted; {more}");
         }
         Ok(())
+    }
+
+    fn finds_nothing(&self) -> bool {
+        let Counts { moved, conflicts, failures, unplaced, excluded, foreign, directories, .. } = self.counts;
+        let expected = self.expected.as_ref().map_or(0, |found| found.survey.to_move + found.survey.in_place);
+        !self.interrupted
+            && moved + conflicts + failures + unplaced + excluded + expected == 0
+            && foreign + directories > 0
     }
 
     fn line(&self) -> String {

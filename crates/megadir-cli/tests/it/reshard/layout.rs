@@ -85,11 +85,21 @@ fn files_in_few_of_many_directories_are_found() {
         std::fs::create_dir_all(at.join(name)).unwrap();
     }
     assert_eq!(run(at, &["layout", "t"]).quiet(), b"no files\n");
-    for number in 0..600_u32 {
-        std::fs::write(at.join(format!("t/00/{:02X}/{number:08X}", number / 256)), "").unwrap();
+    for number in 0..30 {
+        std::fs::write(at.join(format!("t/00/00/{number:08X}")), "").unwrap();
     }
     let found = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
     assert!(found.starts_with("sequence:16/256: "), "{found}");
     run(at, &["reshard", "--yes", "--quiet", "--to", "digest:2", "t"]).quiet();
-    assert_eq!(run(at, &["layout", "--verify", "t"]).quiet(), b"digest:2: 600 of 600 files fit\n");
+    assert_eq!(run(at, &["layout", "--verify", "t"]).quiet(), b"digest:2: 30 of 30 files fit\n");
+}
+
+#[test]
+fn files_at_the_top_do_not_hide_those_below() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 10_000, "digest:2");
+    (0..900).for_each(|number| std::fs::write(at.join(format!("t/top-{number}")), "").unwrap());
+    let found = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
+    assert!(found.starts_with("digest:2: "), "{found}");
 }

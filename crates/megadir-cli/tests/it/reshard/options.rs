@@ -115,7 +115,10 @@ fn the_rate_is_kept_and_an_interrupt_leaves_every_file_at_one_of_its_paths() {
     let ran = interrupted(at, &words, || at_top(at) <= 380);
     let most = started.elapsed().as_secs_f64() * 100.0 + 2.0;
     assert_eq!(ran.code, Some(130), "{ran:?}");
-    assert!(ran.err.contains("megadir: interrupted; run the same command to continue"), "{ran:?}");
+    assert!(
+        ran.err.contains("megadir: interrupted; run the same command with --from flat to continue"),
+        "{ran:?}"
+    );
     let moved = 400 - at_top(at);
     assert!(moved >= 20 && (moved as f64) <= most && files(&at.join("t")).len() == 400, "{moved} of {most}");
     let rest = json(at, &["--yes", "--to", "digest:1", "t"]);

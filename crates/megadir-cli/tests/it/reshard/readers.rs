@@ -214,7 +214,9 @@ fn every_pair_of_layouts_has_code_that_runs() {
 /// A file of one layout would be taken for another file of the other one, and overwritten.
 #[test]
 fn layouts_that_cannot_share_a_directory_get_no_code() {
-    for (old, new) in [("git", "digest:2"), ("digest:2", "git")] {
+    for (old, new) in
+        [("git", "digest:2"), ("digest:2", "git"), ("squid", "decimal:3/3/3"), ("nginx", "npm-cacache")]
+    {
         let words = ["advise", "--layout", new, "--transition", old, "--code", "python"];
         run(Path::new("."), &words).complains(2, &["a path could belong to", "a third layout"]);
     }
@@ -232,6 +234,6 @@ fn zsh_opens_files_at_both_paths() {
     let script = format!(
         "{code}\nopen_file t abcdef && cat <&3; echo; create_file t abcdef && echo new >&4; open_file t abcdef && cat <&3\n"
     );
-    let output = Command::new("zsh").args(["-c", &script]).current_dir(at).output().unwrap();
+    let output = Command::new("zsh").args(["-f", "-c", &script]).current_dir(at).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "old\nnew\n", "{output:?}");
 }

@@ -26,7 +26,6 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--from", "flat", "--to", "ccache", "--into", ".", "t"], "only counted in place"),
         (&["--from", "git", "--to", "flat", "--exclude", "a/b", "t"], "no '/'"),
         (&["--from", "git", "--to", "flat", "--exclude", "", "t"], "no name is empty"),
-        (&["--from", "git", "--to", "flat", "--dry-run", "--into", "/dev/shm", "t"], "another file system"),
         (&["--to", "flat", "t"], "--from git"),
         (&["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"], "--follow"),
         (&["--from", "git", "--to", "flat", "--offline", "--follow", "t"], "--follow"),
