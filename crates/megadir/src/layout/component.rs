@@ -134,6 +134,13 @@ impl Layout {
         digits.len() == usize::from(width) && digits.iter().all(is_digit) && !is_dots(name)
     }
 
+    /// [`Self::has_directory`] for every name of a relative path, at a depth of the layout.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn has_directory_path(&self, path: &[u8], depth: usize) -> bool {
+        let mut names = path.split(|byte| *byte == b'/').enumerate();
+        names.all(|(level, name)| level < depth && self.has_directory(level, name))
+    }
+
     /// Says why the files of two layouts cannot share a directory: a path may belong to both with different names, because both put
     /// files on the same level, and one of them shortens names. `None` if they can.
     ///

@@ -200,46 +200,36 @@ struct Verifier<'a> {
     on_failure: &'a dyn Fn(Error),
 }
 
-impl Verifier<'_> {
-    fn directory(&mut self, path: &[u8]) {
-        let mut parts = path.split(|byte| *byte == b'/').enumerate();
-        if !parts.all(|(level, name)| self.layout.has_directory(level, name)) {
-            self.fit.directories += 1;
-            (self.on_misfit)(path, FileType::Directory);
-        }
-    }
-}
-
 impl Visit for Verifier<'_> {
     fn enters(&self, level: usize, _name: &[u8]) -> bool {
         level < ENTERED_MAX
     }
 
     fn found(&mut self, path: &[u8]) {
-        self.directory(path);
+        if !self.layout.has_directory_path(path, *self.layout.depths().end()) {
+            self.fit.directories += 1;
+            (self.on_misfit)(path, FileType::Directory);
+        }
     }
 
     fn is_ended(&self) -> bool {
         self.progress.is_cancelled()
     }
 
-    fn entry(&mut self, at: &At<'_>, _name: &[u8], kind: FileType) -> bool {
+    fn entry(&mut self, at: &At<'_>, _name: &[u8], kind: FileType) {
         match kind {
-            FileType::Directory => {
-                self.directory(at.path);
-                return !self.progress.is_cancelled();
-            }
+            FileType::Directory => self.found(at.path),
             FileType::File if self.layout.name_of(at.path, &mut self.names).is_some() => {
                 self.fit.fit += 1;
                 self.progress.more(1);
-                return !self.progress.is_cancelled();
             }
-            FileType::File => self.fit.misfits += 1,
+            FileType::File => {
+                self.fit.misfits += 1;
+                (self.on_misfit)(at.path, kind);
+            }
             // Only files are moved.
-            _ => return !self.progress.is_cancelled(),
+            _ => {}
         }
-        (self.on_misfit)(at.path, kind);
-        !self.progress.is_cancelled()
     }
 
     fn fail(&mut self, failure: Error) {

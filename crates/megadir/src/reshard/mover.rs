@@ -175,7 +175,7 @@ impl Visit for Mover<'_> {
         self.results.is_ended()
     }
 
-    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
+    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) {
         if let Some(placed) = self.results.judge.look(at.path, name, kind) {
             if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {
                 self.sources.push(Arc::clone(at.directory));
@@ -185,7 +185,6 @@ impl Visit for Mover<'_> {
                 self.flush();
             }
         }
-        !self.results.is_ended()
     }
 
     fn left(&mut self, parent: &Arc<Dir>, name: &[u8], path: &[u8]) {

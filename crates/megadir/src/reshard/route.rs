@@ -64,10 +64,7 @@ impl Route {
 
     /// `path` of a directory, relative to the top.
     pub(super) fn keeps(&self, path: &[u8]) -> bool {
-        self.is_inside
-            && path.split(|byte| *byte == b'/').enumerate().all(|(level, name)| {
-                level < self.placer.depth() && self.placer.layout().has_directory(level, name)
-            })
+        self.is_inside && self.placer.layout().has_directory_path(path, self.placer.depth())
     }
 }
 

@@ -101,17 +101,16 @@ impl Visit for Surveyor<'_> {
     }
 
     fn is_ended(&self) -> bool {
-        self.progress.is_cancelled()
+        self.to_move > self.enough || self.progress.is_cancelled()
     }
 
-    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
+    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) {
         if let Some(placed) = self.judge.look(at.path, name, kind) {
             self.to_move += 1;
             if self.targets.len() < DIRECTORIES_MAX {
                 self.targets.insert(self.hasher.hash_one(placed.directory()));
             }
         }
-        self.to_move <= self.enough && !self.progress.is_cancelled()
     }
 
     fn fail(&mut self, failure: Error) {

@@ -17,11 +17,11 @@ pub(super) trait Visit {
     /// A directory that is entered next. `path` is relative to the top.
     fn found(&mut self, _path: &[u8]) {}
 
-    /// `true` ends the visit, also between entries.
+    /// `true` ends the visit before the next entry.
     fn is_ended(&self) -> bool;
 
-    /// Any other entry. `path` is relative to the top and ends in `name`. `false` ends the visit.
-    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool;
+    /// Any other entry. `path` is relative to the top and ends in `name`.
+    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType);
 
     /// After all of a directory was read. `path` is relative to the top and ends in `name`.
     fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _path: &[u8]) {}
@@ -72,10 +72,9 @@ pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) 
         let Some(frame) = frames.last_mut() else { break };
         match read(frame, level, &mut path, visitor) {
             Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(None) => leave(&mut frames, &mut path, visitor),
-            Err(Some(error)) if level == 0 => return Err(error),
-            Err(Some(error)) => {
+            Ok(false) => leave(&mut frames, &mut path, visitor),
+            Err(error) if level == 0 => return Err(error),
+            Err(error) => {
                 visitor.fail(error);
                 leave(&mut frames, &mut path, visitor);
             }
@@ -93,14 +92,9 @@ fn leave(frames: &mut Vec<Frame>, path: &mut Vec<u8>, visitor: &mut impl Visit) 
     path.truncate(done.name_at);
 }
 
-/// One batch. `Ok(false)` ends the visit; `Err(None)` is the end of the directory.
-fn read(
-    frame: &mut Frame,
-    level: usize,
-    path: &mut Vec<u8>,
-    visitor: &mut impl Visit,
-) -> std::result::Result<bool, Option<Error>> {
-    let Some(batch) = frame.reader.next_batch()? else { return Err(None) };
+/// One batch. `false` at the end of the directory.
+fn read(frame: &mut Frame, level: usize, path: &mut Vec<u8>, visitor: &mut impl Visit) -> Result<bool> {
+    let Some(batch) = frame.reader.next_batch()? else { return Ok(false) };
     let length = path.len();
     for mut entry in batch {
         if entry.kind == FileType::Unknown {
@@ -123,10 +117,10 @@ fn read(
         }
         path.extend_from_slice(entry.name);
         let at = At { directory: &frame.directory, path, inode: entry.inode };
-        let goes_on = visitor.entry(&at, entry.name, entry.kind);
+        visitor.entry(&at, entry.name, entry.kind);
         path.truncate(length);
-        if !goes_on {
-            return Ok(false);
+        if visitor.is_ended() {
+            break;
         }
     }
     Ok(true)
