@@ -10,9 +10,9 @@ pub const MOST: u64 = 100_000;
 /// Without an index each create reads the whole directory: this many names take a hundred kilobytes.
 const MOST_LINEAR: u64 = 1_000;
 const FEW: u64 = 100_000;
-/// 4096 directories fit in one on any file system.
-const DIGITS_MAX: u16 = 3;
-const TWO: [[u16; 2]; 5] = [[1, 1], [2, 1], [2, 2], [3, 2], [3, 3]];
+/// At most 3 digits a level: 4096 directories fit in one on any file system.
+const ONE: [&[u16]; 3] = [&[1], &[2], &[3]];
+const TWO: [&[u16]; 5] = [&[1, 1], &[2, 1], &[2, 2], &[3, 2], &[3, 3]];
 const HEX: u64 = 16;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,32 +59,25 @@ pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     (AIM.min(most), most)
 }
 
-pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
+/// The narrowest layout with one level, and with two, whose directories are not too full.
+pub(crate) fn hashed(question: &Question, new_dir: &NewDir) -> [Candidate; 2] {
     let (aim, _) = bounds(new_dir);
-    let least = if question.files < FEW { 1 } else { 2 };
-    let of = |digits: u16| Candidate::of(hashed(&[digits]), question.files);
-    (least..DIGITS_MAX).map(of).find(|one| one.fullest <= aim).unwrap_or_else(|| of(DIGITS_MAX))
-}
-
-pub(crate) fn two_levels(question: &Question, new_dir: &NewDir) -> Candidate {
-    let (aim, _) = bounds(new_dir);
-    let least = if question.files < FEW { 0 } else { 2 };
-    let of = |levels: &[u16; 2]| Candidate::of(hashed(levels), question.files);
-    let all = &TWO[least..];
-    all.iter().map(of).find(|two| two.fullest <= aim).unwrap_or_else(|| of(&TWO[TWO.len() - 1]))
-}
-
-fn hashed(levels: &[u16]) -> Layout {
-    Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT)
+    let of = |levels: &[u16]| {
+        Candidate::of(Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT), question.files)
+    };
+    let narrowest = |all: &[&[u16]]| {
+        let fits = all.iter().map(|levels| of(levels)).find(|one| one.fullest <= aim);
+        fits.unwrap_or_else(|| of(all[all.len() - 1]))
+    };
+    let few = question.files < FEW;
+    let (one, two) = if few { (&ONE[..], &TWO[..]) } else { (&ONE[1..], &TWO[2..]) };
+    [one, two].map(narrowest)
 }
 
 /// One directory first. A known program's layout must accept the sample `names` and keep directories below the maximum.
 pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
-    let mut all = vec![
-        Candidate::of(Layout::FLAT, question.files),
-        one_level(question, new_dir),
-        two_levels(question, new_dir),
-    ];
+    let mut all = vec![Candidate::of(Layout::FLAT, question.files)];
+    all.extend(hashed(question, new_dir));
     all.extend(presets(question, new_dir, names));
     all
 }
@@ -100,8 +93,8 @@ fn presets(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Cand
         // A depth that depends on the number of files needs a program that moves them.
         layout.growth().is_none() && takes(layout, question, new_dir, names)
     };
-    let mut fitting: Vec<Candidate> = PRESETS.iter().filter(fits).map(of).collect();
-    fitting.retain(|preset| preset.fullest <= most);
+    let fitting = PRESETS.iter().filter(fits).map(of).filter(|preset| preset.fullest <= most);
+    let mut fitting: Vec<Candidate> = fitting.collect();
     fitting.sort_by_key(|preset| (preset.levels(), preset.shape.directories_max));
     fitting
 }

@@ -48,22 +48,22 @@ fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec
     let (mut from, mut before) = (1, at(1).1);
     while from < FILES_MAX {
         let to = ((from as f64 * STEP) as u64).max(from + 1).min(FILES_MAX);
-        if at(to).1.layout != before.layout {
-            let (mut same, mut other) = (from, to);
-            while other - same > 1 {
-                let middle = same + (other - same) / 2;
-                if at(middle).1.layout == before.layout {
-                    same = middle;
-                } else {
-                    other = middle;
-                }
-            }
-            let (rule, after) = at(other);
-            changes.push(Change { files: Span::exact(other), before, after: after.clone(), rule });
-            (from, before) = (other, after);
-        } else {
+        if at(to).1.layout == before.layout {
             from = to;
+            continue;
         }
+        let (mut same, mut other) = (from, to);
+        while other - same > 1 {
+            let middle = same + (other - same) / 2;
+            if at(middle).1.layout == before.layout {
+                same = middle;
+            } else {
+                other = middle;
+            }
+        }
+        let (rule, after) = at(other);
+        changes.push(Change { files: Span::exact(other), before, after: after.clone(), rule });
+        (from, before) = (other, after);
     }
     changes
 }

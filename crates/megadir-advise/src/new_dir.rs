@@ -30,22 +30,14 @@ impl NewDir {
         let names = facts.names.value.clone();
         Self { capacity: capacity(&Limits::judge(facts, churn), churn), names }
     }
-
-    pub fn plan(&self) -> Option<Span> {
-        match self.capacity {
-            Capacity::Bounded { plan, .. } => Some(plan),
-            Capacity::Unbounded | Capacity::Unknown | Capacity::Linear => None,
-        }
-    }
 }
 
 /// Typical lengths and sizes if the directory has too few files; `true` if lengths are assumed.
-pub fn ready(facts: Facts) -> (Facts, bool) {
+pub fn ready(mut facts: Facts) -> (Facts, bool) {
     // Directories are named differently from the files to come.
     let few = facts.directory_share > 0.5
         || facts.entries.as_ref().is_none_or(|entries| entries.value.likely < SAMPLE_MIN);
     let of_few = |known| few && known == Known::Measured;
-    let mut facts = facts;
     let assumed = of_few(facts.names.basis.known) || facts.names.basis.known == Known::Assumed;
     if of_few(facts.names.basis.known) {
         facts.names = Fact::new(NameLengths::of(32), Known::Assumed, "32 bytes, a digest in hex");
@@ -79,18 +71,14 @@ fn capacity(limits: &Limits, churn: bool) -> Capacity {
     if matches!(&facts.details, Details::Ext4(ext4) if !ext4.features.value.dir_index) {
         return Capacity::Linear;
     }
+    let by_itself = limits.judgement.capacity.as_ref().map(|full| (full.value, limit_of(limits)));
     let by_option = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::MountOption);
-    let by_itself = limits.judgement.capacity.as_ref().map(|full| full.value);
-    let full = match (by_itself, by_option.map(|ceiling| ceiling.more)) {
-        (Some(itself), Some(option)) if option.likely < itself.likely => Some((option, Limit::MountOption)),
-        (Some(itself), _) => Some((itself, limit_of(limits))),
-        (None, Some(option)) => Some((option, Limit::MountOption)),
-        (None, None) => None,
-    };
-    match full {
+    let both = by_itself.into_iter().chain(by_option.map(|ceiling| (ceiling.more, ceiling.limit)));
+    // The first of equals: the directory's own limit.
+    match both.min_by_key(|(full, _)| full.likely) {
         Some((full, by)) => {
             let planned = limits.judgement.plan.map(|plan| if churn { plan.churning } else { plan.growing });
-            let whole = by_itself.map_or(full.likely, |itself| itself.likely).max(1) as f64;
+            let whole = by_itself.map_or(full.likely, |(itself, _)| itself.likely).max(1) as f64;
             let part = planned.map_or(PLANNED, |planned| planned as f64 / whole);
             let of = |entries: u64| part * entries as f64;
             let plan = Span::rounded(of(full.likely), of(full.low), of(full.high));

@@ -47,7 +47,10 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "too-full",
-        applies: |case| case.new_dir.plan().is_some_and(|plan| case.question.files > plan.likely),
+        applies: |case| match case.new_dir.capacity {
+            Capacity::Bounded { plan, .. } => case.question.files > plan.likely,
+            _ => false,
+        },
         recommends: Recommendation::Hashed,
         rests_on_limits: true,
         reason: "they do not safely fit into one directory",
@@ -129,9 +132,8 @@ pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
 }
 
 fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
-    let (_, most) = candidate::bounds(new_dir);
-    let one = candidate::one_level(question, new_dir);
-    if one.fullest <= most { one } else { candidate::two_levels(question, new_dir) }
+    let [one, two] = candidate::hashed(question, new_dir);
+    if one.fullest <= candidate::bounds(new_dir).1 { one } else { two }
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use megadir_record::Refused;
 pub use megadir_lab::control::{COMPUTING, RunControl, WRITING_BACK, marked};
 pub(crate) use megadir_lab::control::{Stopped, words};
 
+pub(crate) type Result<T, E = WorkError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkError {
     #[error(transparent)]

@@ -49,6 +49,13 @@ impl Durable for std::fs::File {
     }
 }
 
+/// A record in memory has no file to sync.
+impl Durable for &mut Vec<u8> {
+    fn make_durable(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl<W: Durable> Recorder<W> {
     pub fn new(output: W) -> Self {
         Self { output: Some(output), chain: None, writer: None, private: None }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use megadir::nearest::choices;
-use megadir_record::{CacheState, Note, Plan, Preset};
+use megadir_record::{CacheState, LabFileSystem, Note, Plan, Preset};
 
 /// Half-width at which a run stops; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;
@@ -111,20 +111,6 @@ pub struct BackendFact {
     pub buffer_bytes: (u64, u64),
 }
 
-#[cfg(test)]
-impl BackendFact {
-    pub(crate) fn bare(name: &'static str) -> Self {
-        Self {
-            name,
-            unavailable: None,
-            threads_max: 1,
-            shares_per_thread: None,
-            buffer_fixed: None,
-            buffer_bytes: (4096, 16 << 20),
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramFact {
     pub word: String,
@@ -152,23 +138,13 @@ pub struct FileSystemFact {
 /// Found by mounting a small one, or in the user's directory.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    pub label: String,
-    pub kind: String,
-    pub driver: String,
-    pub mount_options: String,
-    pub tool: Option<String>,
-    pub backing: Backing,
+    /// The plan gives it its number, and images and file systems in memory their size.
+    pub file_system: LabFileSystem,
+    /// Size of a device, or the most that may be used of the memory; `u64::MAX` for images and directories, which have no such limit.
+    pub bytes_max: u64,
     pub backends: Vec<BackendFact>,
     pub methods: Vec<MethodFact>,
     pub caches: Vec<CacheFact>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Backing {
-    Image,
-    Device { path: String, bytes: u64 },
-    Memory { bytes_max: u64 },
-    Directory { path: String },
 }
 
 #[derive(Clone, Debug, PartialEq)]

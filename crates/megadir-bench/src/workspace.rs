@@ -147,6 +147,14 @@ impl Unfinished {
             let _ = os::remove_file(directory, MARKER);
         }
     }
+
+    fn remove_directory(self, parent: Borrowed<'_>, name: &str) -> io::Error {
+        if matches!(self, Self::Ours(_)) {
+            let _ = os::remove_directory(parent, name);
+        }
+        let (Self::Ours(error) | Self::Taken(error)) = self;
+        error
+    }
 }
 
 fn mark(directory: Borrowed<'_>, name: &str) -> Result<File, Unfinished> {
@@ -353,7 +361,7 @@ mod in_place {
     use std::fs::File;
     use std::io::{self, ErrorKind};
 
-    use super::{Leftover, MARKER, Unfinished, check_empty, mark};
+    use super::{Leftover, MARKER, check_empty, mark};
     use crate::os::removal::{Beat, remove_content, remove_emptied};
     use crate::os::{self, At, Borrowed, Owned};
 
@@ -367,13 +375,7 @@ mod in_place {
         failed.remove_marker(directory.at());
         // The open handle would keep it.
         drop(directory);
-        match failed {
-            Unfinished::Ours(error) => {
-                let _ = os::remove_directory(parent, name);
-                Err(error)
-            }
-            Unfinished::Taken(error) => Err(error),
-        }
+        Err(failed.remove_directory(parent, name))
     }
 
     /// Nothing is created in it before its marker.
@@ -432,13 +434,7 @@ mod renamed {
                 renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;
                 Ok((directory, marker))
             });
-        finished.map_err(|failed| match failed {
-            Unfinished::Ours(error) => {
-                let _ = os::remove_directory(parent, unfinished.as_str());
-                error
-            }
-            Unfinished::Taken(error) => error,
-        })
+        finished.map_err(|failed| failed.remove_directory(parent, &unfinished))
     }
 
     pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<bool> {

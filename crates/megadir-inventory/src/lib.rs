@@ -37,7 +37,7 @@ pub use path::TreePath;
 pub use recognize::{CSV_HEADER, FileKind};
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds, time_of};
-pub use rows::{Rows, SeenRows, Sink, SliceRows};
+pub use rows::{Rows, SeenRows, Sink};
 pub use scan::{Excluded, PartScan, PartTree, ScanOptions, ScanWatch, TreeEnd, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;

@@ -54,9 +54,12 @@ impl Replacement {
             #[cfg(target_os = "linux")]
             sent_bytes: 0,
         };
+        let direct = |path: &Path| {
+            let file = OpenOptions::new().write(true).open(path);
+            file.map(|file| made(file, None)).map_err(failed)
+        };
         if system::is_device(path) {
-            let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-            return Ok(made(file, None));
+            return direct(path);
         }
         let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&target) {
@@ -64,10 +67,7 @@ impl Replacement {
                 let reason = "this is a directory: name a file";
                 return Err(Error::new("write", path, ErrorKind::BadOption, reason));
             }
-            Ok(status) if !status.is_file() => {
-                let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
-                return Ok(made(file, None));
-            }
+            Ok(status) if !status.is_file() => return direct(&target),
             // Not only after everything is written.
             Ok(status) => may_replace((path, &target), kind, &status)?,
             Err(_) => {}
@@ -178,7 +178,9 @@ fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>)
         if !system::is_at(&file, partial) {
             continue;
         }
-        if !is_ours((&mut file, partial), kind, old).map_err(failed)? {
+        let status = file.metadata().map_err(failed)?;
+        let is_own = status.is_file() && system::is_own(partial, &status, old);
+        if !is_own || !kind.may_be_partial(&mut file).map_err(failed)? {
             let name = partial.display();
             return Err(refused(format!("the name of its temporary file is taken: move '{name}' away")));
         }
@@ -202,14 +204,6 @@ fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata
             Err(refused(&format!("this file may not be {} ({reason})", kind.with_article())))
         }
     }
-}
-
-fn is_ours((file, partial): (&mut File, &Path), kind: FileKind, old: Option<&Metadata>) -> io::Result<bool> {
-    let status = file.metadata()?;
-    if !status.is_file() || !system::is_own(partial, &status, old) {
-        return Ok(false);
-    }
-    kind.may_be_partial(file)
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ pub struct Row<'a> {
     pub key: Key<'a>,
     /// Attributes.
     pub facts: Facts,
-    /// Failed operation and reason, e.g. `open: Permission denied`. A directory with facts was not listed
-    /// completely.
+    /// Failed operation and reason, e.g. `open: Permission denied`. A directory with facts was not listed completely.
     pub error: Option<&'a str>,
 }
 
@@ -41,8 +40,7 @@ impl Key<'_> {
         path.extend_from_slice(self.name);
     }
 
-    /// Appends the whole path below `root` as text, with the system's separators and `\xff` for bytes that
-    /// are not UTF-8.
+    /// Appends the whole path below `root` as text, with the system's separators and `\xff` for bytes that are not UTF-8.
     pub fn text_into(&self, root: &[u8], text: &mut Vec<u8>) {
         push_text(text, root);
         for part in [self.parent, self.name].into_iter().filter(|part| !part.is_empty()) {
@@ -254,8 +252,7 @@ impl Facts {
     }
 }
 
-/// Converts a time to nanoseconds since 1970-01-01 UTC; times before 1677 or after 2262 become `-i64::MAX` or
-/// `i64::MAX`.
+/// Converts a time to nanoseconds since 1970-01-01 UTC; times before 1677 or after 2262 become `-i64::MAX` or `i64::MAX`.
 #[inline]
 pub fn nanoseconds(time: Time) -> i64 {
     let whole = time.seconds.checked_mul(1_000_000_000);

@@ -120,30 +120,6 @@ fn is_hidden(conditions: &Conditions, path: &[u8]) -> bool {
     })
 }
 
-/// Sorted rows in memory.
-#[derive(Clone, Debug)]
-pub struct SliceRows<'a> {
-    metadata: &'a Metadata,
-    rows: std::slice::Iter<'a, OwnedRow>,
-}
-
-impl<'a> SliceRows<'a> {
-    /// Wraps rows in ascending order.
-    pub fn new(metadata: &'a Metadata, rows: &'a [OwnedRow]) -> Self {
-        Self { metadata, rows: rows.iter() }
-    }
-}
-
-impl Rows for SliceRows<'_> {
-    fn metadata(&self) -> &Metadata {
-        self.metadata
-    }
-
-    fn next_row(&mut self) -> Result<Option<Row<'_>>> {
-        Ok(self.rows.next().map(OwnedRow::row))
-    }
-}
-
 #[derive(Debug, Default)]
 pub struct Building {
     block: Option<BlockBuilder>,

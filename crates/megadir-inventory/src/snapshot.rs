@@ -1,5 +1,4 @@
-//! An inventory in memory. An entry takes 72 bytes and its name, a directory about 250 bytes and the last KiB
-//! of its path.
+//! An inventory in memory. An entry takes 72 bytes and its name, a directory about 250 bytes and the last KiB of its path.
 
 use std::sync::Arc;
 
@@ -86,8 +85,9 @@ impl Snapshot {
         if path.is_empty() {
             return self.roots.get(root as usize).map(|row| row.0);
         }
-        let (block, index) = self.find(root, path)?;
-        Some(block.facts(index))
+        let (parent, name) = split_bytes(path);
+        let block = self.block(root, parent)?;
+        Some(block.facts(block.find(name)?))
     }
 
     /// Lists the names of a directory, sorted, with their facts; `None` if it is no directory.
@@ -98,12 +98,6 @@ impl Snapshot {
         }
         let indices = 0..block.map_or(0, Block::len);
         Some(indices.filter_map(move |index| block.map(|block| (block.name(index), block.facts(index)))))
-    }
-
-    fn find(&self, root: u32, path: &[u8]) -> Option<(&Block, usize)> {
-        let (parent, name) = split_bytes(path);
-        let block = self.block(root, parent)?;
-        Some((block, block.find(name)?))
     }
 
     fn block(&self, root: u32, path: &[u8]) -> Option<&Block> {

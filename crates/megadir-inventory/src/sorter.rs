@@ -40,8 +40,8 @@ const RUN_BUFFER_BYTES: usize = 64 << 10;
 /// ```
 #[derive(Debug)]
 pub struct Sorter {
-    memory_bytes_max: usize,
-    directory: PathBuf,
+    pub(crate) memory_bytes_max: usize,
+    pub(crate) directory: PathBuf,
     bytes: Vec<u8>,
     places: Vec<Place>,
     runs: Vec<File>,
@@ -95,10 +95,6 @@ impl Sorter {
         Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
     }
 
-    pub(crate) fn set_memory(&mut self, memory_bytes_max: usize) {
-        self.memory_bytes_max = memory_bytes_max;
-    }
-
     pub(crate) fn begin_run(&mut self) -> io::Result<RunWriter> {
         if self.runs.len() >= self.runs_max() {
             let mut merged = RunWriter::new(&self.directory)?;
@@ -137,8 +133,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Passes the items to `write` in order until it returns `false`; `failed` converts errors of temporary
-    /// files.
+    /// Passes the items to `write` in order until it returns `false`; `failed` converts errors of temporary files.
     pub fn finish<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,

@@ -14,6 +14,7 @@ use megadir::{Error, FileType, Result};
 use self::new_dir::NewDir;
 use crate::row::Row;
 use crate::rows::Sink;
+use crate::scan::spill_error;
 use crate::sorter::Sorter;
 
 const IDENTITY_BYTES: usize = 24;
@@ -61,11 +62,9 @@ pub struct Split {
     pub directories: u64,
 }
 
-/// Sink that writes the lists of one tree into a new directory, which appears complete or not at all.
-/// Dropping it leaves nothing behind.
+/// Sink that writes the lists of one tree into a new directory, which appears complete or not at all. Dropping it leaves nothing behind.
 pub struct Lists {
     path: PathBuf,
-    spill_directory: PathBuf,
     limits: ListLimits,
     directory: NewDir,
     directories: BufWriter<File>,
@@ -93,8 +92,7 @@ impl Lists {
             limits,
             directory,
             directories,
-            sorter: Sorter::new(memory_bytes, spill_directory.clone()),
-            spill_directory,
+            sorter: Sorter::new(memory_bytes, spill_directory),
             work: 0,
             done: Split::default(),
             key: Vec::new(),
@@ -104,14 +102,15 @@ impl Lists {
 
     /// Writes the lists, syncs them and moves the directory into place. On an error nothing is left at the path.
     pub fn finish(self) -> Result<Split> {
-        let Self { path, spill_directory, limits, directory, directories, sorter, work, mut done, .. } = self;
+        let Self { path, limits, directory, directories, sorter, work, mut done, .. } = self;
+        let spill_directory = sorter.directory.clone();
         let failed = |error| Error::io("write", &path, error);
         sync(directories).map_err(failed)?;
         let lists = work.div_ceil(limits.of_list().max(1)).max(1);
         let list_work = work.div_ceil(lists).max(1);
         let (mut place, mut current, mut identity) = (0u128, None, [0; IDENTITY_BYTES]);
         sorter.finish(
-            |error| Error::io("sort in temporary files of", &spill_directory, error),
+            |error| spill_error(&spill_directory, error),
             |key, size| {
                 let (this, name) = key.split_at(IDENTITY_BYTES);
                 let index = place / list_work;
@@ -169,7 +168,7 @@ impl Sink for Lists {
         self.work = self.work.saturating_add(self.limits.of_entry(size_bytes));
         self.done.entries += 1;
         let added = self.sorter.add(&self.key, &size_bytes.to_ne_bytes());
-        added.map_err(|error| Error::io("sort in temporary files of", &self.spill_directory, error))
+        added.map_err(|error| spill_error(&self.sorter.directory, error))
     }
 }
 

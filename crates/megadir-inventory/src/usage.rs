@@ -23,8 +23,7 @@ pub struct Lacking {
     pub mounts_not_entered: u64,
 }
 
-/// Adds the trees of an inventory: the rows that meet the conditions. `watch` gets the number of rows so far
-/// and breaks to stop.
+/// Adds the trees of an inventory: the rows that meet the conditions. `watch` gets the number of rows so far and breaks to stop.
 ///
 /// Memory is bounded as in [`megadir::usage::read`], and by the directories recorded as unreadable. Errors: those of
 /// [`Rows::next_row`].

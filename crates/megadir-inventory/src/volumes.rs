@@ -82,17 +82,13 @@ impl Volumes {
 }
 
 pub(crate) struct Devices {
-    root: Option<u64>,
+    pub(crate) root: Option<u64>,
     pub(crate) first: HashMap<u64, PathBuf>,
 }
 
 impl Devices {
     pub(crate) fn new(root: Option<u64>) -> Self {
         Self { root, first: HashMap::new() }
-    }
-
-    pub(crate) fn beside(&self) -> Self {
-        Self::new(self.root)
     }
 
     pub(crate) fn note(&mut self, parent: &Path, name: &[u8], attributes: &Attributes) {
@@ -118,18 +114,18 @@ pub(crate) fn fsid(directory: impl rustix::fd::AsFd) -> Option<String> {
 /// Needs no read permission. Skips other mounts unless `cross_mounts`: they may hang.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: bool) -> Option<String> {
+    use rustix::fd::{AsFd, BorrowedFd};
     use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
+    use rustix::io::Errno;
     let resolve = if cross_mounts { ResolveFlags::empty() } else { ResolveFlags::NO_XDEV };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let of = |directory: BorrowedFd<'_>| {
+        fsid(directory).filter(|_| fstat(directory).is_ok_and(|stat| stat.st_dev == device))
+    };
     match openat2(parent, name, flags, Mode::empty(), resolve) {
-        Ok(directory) => {
-            fsid(&directory).filter(|_| fstat(&directory).is_ok_and(|stat| stat.st_dev == device))
-        }
+        Ok(directory) => of(directory.as_fd()),
         // Linux before 5.6, or a seccomp filter.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
-            let directory = parent.open_below_on_this_mount(name).ok()??;
-            fsid(&directory).filter(|_| fstat(&directory).is_ok_and(|stat| stat.st_dev == device))
-        }
+        Err(Errno::NOSYS | Errno::PERM) => of(parent.open_below_on_this_mount(name).ok()??.as_fd()),
         Err(_) => None,
     }
 }

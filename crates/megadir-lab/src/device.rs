@@ -1,5 +1,6 @@
 //! Checks that a user's device may be erased. Nothing is written to a refused device.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -29,9 +30,8 @@ pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> R
     // Resolve links such as /dev/disk/by-id once: a changed link cannot redirect later steps.
     let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
     let claimed = check(spec, (&own, path), erase, control)?;
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let device = rustix::fs::open(&own, flags, Mode::empty());
-    let device = File::from(device.map_err(|error| refused(words(&error.into())))?);
+    let device = File::options().read(true).write(true).open(&own);
+    let device = device.map_err(|error| refused(words(&error)))?;
     let disk = Disk::of_device(&own, device);
     // mkfs and mount claim the device themselves, and would fail.
     if disk.is_same(&claimed) { Ok(disk) } else { Err(refused(OTHER_DEVICE.into())) }
@@ -104,9 +104,8 @@ fn check_content(
         return Ok(Err("its content is unknown without blkid (Debian package util-linux)".into()));
     }
     // Without --no-part-details, blkid reports a partition's entry in the partition table as its content.
-    let arguments = ["-p", "--no-part-details", "-o", "export"].map(std::ffi::OsStr::new);
-    let arguments: Vec<&std::ffi::OsStr> = arguments.into_iter().chain([path.as_os_str()]).collect();
-    let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, control)?;
+    let options = ["-p", "--no-part-details", "-o", "export"].map(OsStr::new);
+    let ended = program::run("blkid", &[&options[..], &[path.as_os_str()]].concat(), control)?;
     Ok(judge(ended.status.code(), &ended.said).and_then(|carries| match carries {
         Carries::OfTheLab => Ok(()),
         Carries::NothingKnown => match first_data(claimed) {

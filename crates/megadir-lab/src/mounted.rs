@@ -23,7 +23,6 @@ const BUSY_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Mounted {
     spec: Spec,
-    driver: String,
     tool: Option<String>,
     options: Vec<String>,
     place: Place,
@@ -60,7 +59,6 @@ impl Mounted {
         let parent = parent.as_fd().try_clone_to_owned().map_err(LabError::failed("keep a directory"))?;
         let mut mounted = Self {
             spec: spec.clone(),
-            driver: spec.entry.name.to_owned(),
             tool: program::tool(spec, control)?,
             options,
             place,
@@ -73,7 +71,6 @@ impl Mounted {
         };
         mounted.format(control)?;
         mounted.attach(control)?;
-        mounted.driver = mounted.find_driver();
         Ok(mounted)
     }
 
@@ -86,12 +83,13 @@ impl Mounted {
     }
 
     pub fn describe(&self, id: FsId) -> LabFileSystem {
+        let driver = self.driver();
         LabFileSystem {
             id,
             name: self.spec.to_string(),
-            label: self.spec.label(&self.driver),
+            label: self.spec.label(driver),
             kind: self.spec.entry.kind.to_owned(),
-            driver: self.driver.clone(),
+            driver: driver.to_owned(),
             make: self.spec.make(),
             tool: self.tool.clone(),
             mount_options: self.options.join(","),
@@ -156,19 +154,17 @@ impl Mounted {
             let there = || is_mounted(&self.parent, &self.name);
             let server = Server::start(words, &self.options, &disk.path, &self.path, there, control)?;
             self.server = Some(server.map_err(|reason| self.unavailable(reason))?);
-            self.mounted = true;
-            return Ok(());
+        } else {
+            let entry = self.spec.entry;
+            let source = self.disk.as_ref().map_or(Path::new(entry.name), |disk| disk.path.as_path());
+            let mount = || mount::mount(source, &self.path, entry.kind, &self.options);
+            marked(control.heartbeat, WRITING_BACK, mount).map_err(|error| match error {
+                Errno::NODEV => self.unavailable(program::no_driver(entry)),
+                error => self.unavailable(format!("mounting it fails: {}", words(&error.into()))),
+            })?;
         }
-        let source = self.disk.as_ref().map_or(Path::new(self.spec.entry.name), |disk| disk.path.as_path());
-        let mount = || mount::mount(source, &self.path, self.spec.entry.kind, &self.options);
-        match marked(control.heartbeat, WRITING_BACK, mount) {
-            Ok(()) => {
-                self.mounted = true;
-                Ok(())
-            }
-            Err(Errno::NODEV) => Err(self.unavailable(program::no_driver(self.spec.entry))),
-            Err(error) => Err(self.unavailable(format!("mounting it fails: {}", words(&error.into())))),
-        }
+        self.mounted = true;
+        Ok(())
     }
 
     fn detach(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
@@ -204,15 +200,14 @@ impl Mounted {
         marked(control.heartbeat, WRITING_BACK, cool)
     }
 
-    /// On most kernels ext4 serves ext2 and ext3 too, visible as a directory in /sys.
-    fn find_driver(&self) -> String {
-        let entry = self.spec.entry;
-        if entry.server.is_some() {
-            return "FUSE".into();
+    /// On most kernels ext4 serves ext2 and ext3 too, visible as a directory in /sys. Only while it is mounted.
+    fn driver(&self) -> &'static str {
+        let by_ext4 = |disk: &Disk| Path::new("/sys/fs/ext4").join(disk.name()).is_dir();
+        match self.spec.entry.server {
+            Some(_) => "FUSE",
+            None if self.disk.as_ref().is_some_and(by_ext4) => "ext4",
+            None => self.spec.entry.name,
         }
-        let Some(disk) = &self.disk else { return entry.name.into() };
-        let by_ext4 = Path::new("/sys/fs/ext4").join(disk.name()).is_dir();
-        if by_ext4 { "ext4".into() } else { entry.name.into() }
     }
 
     pub fn open(&self) -> io::Result<OwnedFd> {
@@ -267,7 +262,7 @@ impl Server {
         arguments.extend([OsStr::new("-o"), options.as_ref(), device.as_os_str(), point.as_os_str()]);
         let started = Instant::now();
         let (waits, lives) = io::pipe().map_err(LabError::failed("create a pipe"))?;
-        let keeper = Running::keep("sh", &arguments, waits.into());
+        let keeper = Running::start("sh", &arguments, Some(waits));
         let keeper = keeper.map_err(LabError::failed(format!("start {name}")))?;
         let mut server = Self { lives: Some(lives), keeper };
         let mounted = server.keeper.watch(control, |keeper| {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, PipeReader, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -32,29 +32,15 @@ pub fn find(name: &str) -> Option<PathBuf> {
 }
 
 #[derive(Debug)]
-pub struct Running {
-    pub child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     said: File,
 }
 
 impl Running {
-    /// Starts a program without input, with only PATH and LC_ALL in its environment, killed with the calling thread;
-    /// `ENOENT` if it is missing.
-    pub fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
-        Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
-    }
-
-    /// The program outlives the calling thread until its input is closed.
-    pub fn keep<A: AsRef<OsStr>>(name: &str, arguments: &[A], input: Stdio) -> io::Result<Self> {
-        Self::spawn(name, arguments, input, |_| ())
-    }
-
-    fn spawn<A: AsRef<OsStr>>(
-        name: &str,
-        arguments: &[A],
-        input: Stdio,
-        bind: impl FnOnce(&mut Command),
-    ) -> io::Result<Self> {
+    /// Starts a program with only PATH and LC_ALL in its environment; `ENOENT` if it is missing. Without input it is killed
+    /// with the calling thread, with input it outlives the thread until the input is closed.
+    pub(crate) fn start(name: &str, arguments: &[&OsStr], input: Option<PipeReader>) -> io::Result<Self> {
         let path = find(name).ok_or(io::ErrorKind::NotFound)?;
         // A pipe would fill up, since it is read only at the end.
         let said = File::from(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?);
@@ -64,16 +50,19 @@ impl Running {
             .env_clear()
             .env("PATH", FOLDERS.join(":"))
             .env("LC_ALL", "C")
-            .stdin(input)
+            .stdin(Stdio::null())
             .stdout(said.try_clone()?)
             .stderr(said.try_clone()?)
             // The run handles Ctrl-C.
             .process_group(0);
-        bind(&mut command);
+        match input {
+            Some(input) => _ = command.stdin(input),
+            None => megadir_sys::child::dies_with_parent(&mut command),
+        }
         Ok(Self { child: command.spawn()?, said })
     }
 
-    pub fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
+    pub(crate) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
         self.watch(control, |own| own.child.try_wait().map_err(LabError::failed("wait for a program")))
     }
 
@@ -94,7 +83,7 @@ impl Running {
         }
     }
 
-    pub fn said(&mut self) -> Vec<String> {
+    pub(crate) fn said(&mut self) -> Vec<String> {
         let mut text = Vec::new();
         // Best effort: output that cannot be read counts as none.
         let _ = self.said.rewind().and_then(|()| self.said.read_to_end(&mut text));
@@ -118,19 +107,17 @@ pub struct Ended {
     pub said: Vec<String>,
 }
 
-pub fn run<A: AsRef<OsStr>>(name: &str, arguments: &[A], control: RunControl<'_>) -> Result<Ended, LabError> {
-    let mut running = Running::start(name, arguments).map_err(LabError::failed(format!("run {name}")))?;
+pub fn run(name: &str, arguments: &[&OsStr], control: RunControl<'_>) -> Result<Ended, LabError> {
+    let mut running =
+        Running::start(name, arguments, None).map_err(LabError::failed(format!("run {name}")))?;
     let status = running.wait(control)?;
     Ok(Ended { status, said: running.said() })
 }
 
 impl Ended {
     pub fn complaint(&self) -> Option<String> {
-        if self.status.success() {
-            return None;
-        }
-        let last = self.said.last().cloned();
-        Some(last.unwrap_or_else(|| format!("it ended with {}", self.status)))
+        let last = || self.said.last().cloned().unwrap_or_else(|| format!("it ended with {}", self.status));
+        (!self.status.success()).then(last)
     }
 }
 
@@ -182,7 +169,7 @@ fn is_alias(list: &str, kind: &str) -> bool {
 
 pub fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
     let Some(name) = spec.entry.make.first().filter(|name| find(name).is_some()) else { return Ok(None) };
-    Ok(run(name, &[spec.entry.version], control)?.said.into_iter().next())
+    Ok(run(name, &[OsStr::new(spec.entry.version)], control)?.said.into_iter().next())
 }
 
 #[cfg(test)]

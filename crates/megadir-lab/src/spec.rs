@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use megadir::nearest::choices;
 
-use crate::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
+use crate::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size, sizes};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     pub entry: &'static Entry,
     chosen: Vec<Chosen>,
@@ -15,21 +15,11 @@ pub struct Spec {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Chosen {
-    variant: &'static str,
-    changes: Changes,
-    needs: Option<&'static str>,
+    variant: &'static Variant,
     /// As typed; empty if the variant takes no value.
     typed: String,
     value: String,
 }
-
-impl PartialEq for Spec {
-    fn eq(&self, other: &Self) -> bool {
-        self.entry.name == other.entry.name && self.chosen == other.chosen
-    }
-}
-
-impl Eq for Spec {}
 
 impl Spec {
     /// Parses `NAME[:VARIANT[=VALUE]]...`. Errors: one line with the unknown word and the known ones.
@@ -51,7 +41,7 @@ impl Spec {
 
     fn check_again(&self, new: &Chosen) -> Result<(), String> {
         let bare = |name: &'static str| name.trim_start_matches('^');
-        let clashes = |old: &Chosen| match (old.variant, new.variant) {
+        let clashes = |old: &Chosen| match (old.variant.name, new.variant.name) {
             ("mount", "mount") => old.value == new.value,
             (old, new) => bare(old) == bare(new),
         };
@@ -71,11 +61,11 @@ impl Spec {
         let mut words: Vec<String> = self.entry.make.iter().map(|word| (*word).to_owned()).collect();
         let mut features = Vec::new();
         for chosen in &self.chosen {
-            match chosen.changes {
+            match chosen.variant.changes {
                 Changes::Make(more) => {
                     words.extend(more.iter().map(|word| word.replace("{}", &chosen.value)));
                 }
-                Changes::Feature | Changes::Journal(_) => features.push(chosen.variant),
+                Changes::Feature | Changes::Journal(_) => features.push(chosen.variant.name),
                 Changes::Mount(_) => {}
             }
         }
@@ -88,16 +78,12 @@ impl Spec {
     /// `noatime` unless another atime option was chosen, then the options of its variants.
     pub fn mount_options(&self) -> Vec<String> {
         let asked = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
-        let mut options = Vec::new();
-        if !asked("relatime") && !asked("strictatime") {
-            options.push("noatime".to_owned());
-        }
-        for chosen in &self.chosen {
-            if let Changes::Mount(option) = chosen.changes {
-                options.push(option.replace("{}", &chosen.value));
-            }
-        }
-        options
+        let noatime = (!asked("relatime") && !asked("strictatime")).then(|| "noatime".to_owned());
+        let own = self.chosen.iter().filter_map(|chosen| match chosen.variant.changes {
+            Changes::Mount(option) => Some(option.replace("{}", &chosen.value)),
+            _ => None,
+        });
+        noatime.into_iter().chain(own).collect()
     }
 
     pub fn label(&self, driver: &str) -> String {
@@ -109,7 +95,7 @@ impl Spec {
 
     /// The driver avoids inodes freed minutes ago even across unmounts: only mkfs resets that state.
     pub fn remembers_removed(&self, driver: &str) -> bool {
-        let journal = self.chosen.iter().find_map(|chosen| match chosen.changes {
+        let journal = self.chosen.iter().find_map(|chosen| match chosen.variant.changes {
             Changes::Journal(there) => Some(there),
             _ => None,
         });
@@ -118,13 +104,13 @@ impl Spec {
 
     #[cfg(target_os = "linux")]
     pub fn needs(&self) -> Option<&'static str> {
-        self.chosen.iter().find_map(|chosen| chosen.needs)
+        self.chosen.iter().find_map(|chosen| chosen.variant.needs)
     }
 
     #[cfg(target_os = "linux")]
     pub fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {
-            ["block", "cluster"].contains(&chosen.variant)
+            ["block", "cluster"].contains(&chosen.variant.name)
                 && chosen.value.parse::<u64>().is_ok_and(|bytes| bytes < 4096)
         };
         !self.chosen.iter().any(small)
@@ -132,25 +118,26 @@ impl Spec {
 
     /// Size of an image for this many inodes (files and directories) and bytes of allocated blocks, plus a quarter.
     pub fn image_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
-        let entry = self.entry;
-        let for_inodes = inodes.saturating_mul(entry.bytes_per_inode);
-        let own = inodes.saturating_mul(entry.file_overhead_bytes);
-        let needed = for_inodes.max(space_bytes.saturating_add(own));
-        // Journals, tables and root's reserve are part of the smallest size, and grow with the whole.
-        let with_spare = needed.saturating_add(needed / 4).saturating_add(entry.smallest_bytes / 4);
-        with_spare.max(entry.smallest_bytes).next_multiple_of(1 << 20)
+        let for_inodes = inodes.saturating_mul(self.entry.bytes_per_inode);
+        let needed = for_inodes.max(self.taken_bytes(inodes, space_bytes));
+        self.with_spare(needed).max(self.entry.smallest_bytes).next_multiple_of(1 << 20)
+    }
+
+    fn taken_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
+        space_bytes.saturating_add(inodes.saturating_mul(self.entry.file_overhead_bytes))
+    }
+
+    /// Journals, tables and root's reserve are part of the smallest size, and grow with the whole.
+    fn with_spare(&self, bytes: u64) -> u64 {
+        bytes.saturating_add(bytes / 4).saturating_add(self.entry.smallest_bytes / 4)
     }
 
     /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256 bytes an inode) and
     /// the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other file systems may write anywhere.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
         let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
-        if !usual {
-            return image_bytes;
-        }
-        let taken = space_bytes.saturating_add(inodes.saturating_mul(self.entry.file_overhead_bytes));
-        let with_spare = taken.saturating_add(taken / 4).saturating_add(self.entry.smallest_bytes / 4);
-        with_spare.saturating_add(image_bytes / 20).min(image_bytes)
+        let with_spare = self.with_spare(self.taken_bytes(inodes, space_bytes));
+        if usual { with_spare.saturating_add(image_bytes / 20).min(image_bytes) } else { image_bytes }
     }
 }
 
@@ -164,21 +151,21 @@ impl fmt::Display for Spec {
 impl Chosen {
     fn text(&self) -> String {
         match self.typed.is_empty() {
-            true => self.variant.to_owned(),
-            false => format!("{}={}", self.variant, self.typed),
+            true => self.variant.name.to_owned(),
+            false => format!("{}={}", self.variant.name, self.typed),
         }
     }
 }
 
 fn choose(entry: &'static Entry, word: &str) -> Result<Chosen, String> {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-    let Some(variant) = entry.variants.iter().find(|variant| variant.name == name) else {
+    let Some(&variant) = entry.variants.iter().find(|variant| variant.name == name) else {
         let known = choices(name, entry.variants.iter().map(|variant| variant.name));
         return Err(format!("unknown variant '{name}' of '{}': {known}", entry.name));
     };
     let (typed, value) =
         of_value(variant, value).map_err(|wanted| format!("'{}:{word}': {wanted}", entry.name))?;
-    Ok(Chosen { variant: variant.name, changes: variant.changes, needs: variant.needs, typed, value })
+    Ok(Chosen { variant, typed, value })
 }
 
 /// The value as displayed and as programs take it; the error lists the allowed values.
@@ -187,22 +174,18 @@ fn of_value(variant: &Variant, value: Option<&str>) -> Result<(String, String), 
     match (variant.takes, value) {
         (Takes::Nothing, None) => Ok((String::new(), String::new())),
         (Takes::Nothing, Some(_)) => Err(format!("'{name}' takes no value")),
-        (Takes::Bytes(sizes), value) => {
-            let bytes = value.and_then(parse_size).filter(|bytes| sizes.contains(bytes));
-            let bytes = bytes.ok_or_else(|| {
-                let sizes: Vec<String> = sizes.iter().map(|bytes| size(*bytes)).collect();
-                format!("'{name}=': expected one of {}", sizes.join(", "))
-            })?;
+        (Takes::Bytes(allowed), value) => {
+            let bytes = value.and_then(parse_size).filter(|bytes| allowed.contains(bytes));
+            let bytes =
+                bytes.ok_or_else(|| format!("'{name}=': expected one of {}", sizes(allowed).join(", ")))?;
             Ok((size(bytes), bytes.to_string()))
         }
-        (Takes::Words(words), value) => match value.filter(|value| words.contains(value)) {
-            Some(word) => Ok((word.to_owned(), word.to_owned())),
-            None => Err(format!("'{name}=': expected one of {}", words.join(", "))),
-        },
-        (Takes::MountOption, value) => match value.filter(|value| is_option(value)) {
-            Some(option) => Ok((option.to_owned(), option.to_owned())),
-            None => Err(format!("'{name}=': expected one option of mount(8), such as {name}=nodiratime")),
-        },
+        (Takes::Words(words), Some(word)) if words.contains(&word) => Ok((word.to_owned(), word.to_owned())),
+        (Takes::Words(words), _) => Err(format!("'{name}=': expected one of {}", words.join(", "))),
+        (Takes::MountOption, Some(option)) if is_option(option) => Ok((option.to_owned(), option.to_owned())),
+        (Takes::MountOption, _) => {
+            Err(format!("'{name}=': expected one option of mount(8), such as {name}=nodiratime"))
+        }
     }
 }
 
@@ -211,10 +194,8 @@ fn parse_size(text: &str) -> Option<u64> {
         Some(digits) => (digits, 1 << 10),
         None => (text, 1),
     };
-    digits
-        .bytes()
-        .all(|digit| digit.is_ascii_digit())
-        .then(|| digits.parse::<u64>().ok()?.checked_mul(unit))?
+    let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| plain)?.checked_mul(unit)
 }
 
 /// Options become items of a list.

@@ -9,7 +9,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: &'static str,
     pub about: &'static str,
@@ -37,7 +37,7 @@ pub struct Entry {
     pub file_overhead_bytes: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Variant {
     pub name: &'static str,
     pub takes: Takes,
@@ -78,7 +78,7 @@ const BLOCKS: &[u64] = &[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 
 const NODES: &[u64] = &[4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
 
 static MOUNT: Variant =
-    Variant { name: "mount", takes: Takes::MountOption, changes: Changes::Mount("{}"), needs: None };
+    Variant { takes: Takes::MountOption, changes: Changes::Mount("{}"), ..feature("mount") };
 
 static EXT_BLOCK: Variant = Variant {
     needs: Some("blocks larger than a page of memory need Linux 6.19"),
@@ -87,25 +87,19 @@ static EXT_BLOCK: Variant = Variant {
 static EXT_INODE: Variant = bytes("inode", &[128, 256, 512, KIB, 2 * KIB, 4 * KIB], &["-I", "{}"]);
 static DIR_INDEX: Variant = feature("dir_index");
 static NO_DIR_INDEX: Variant = feature("^dir_index");
-static LARGE_DIR: Variant = feature("large_dir");
-static JOURNAL: Variant = Variant { changes: Changes::Journal(true), ..feature("has_journal") };
-static NO_JOURNAL: Variant = Variant { changes: Changes::Journal(false), ..feature("^has_journal") };
-static NO_EXTENTS: Variant = feature("^extent");
-static NO_CHECKSUMS: Variant = feature("^metadata_csum");
-static INLINE_DATA: Variant = feature("inline_data");
 
 static EXT2_VARIANTS: &[&Variant] = &[&EXT_BLOCK, &EXT_INODE, &DIR_INDEX, &NO_DIR_INDEX, &MOUNT];
 static EXT4_VARIANTS: &[&Variant] = &[
     &EXT_BLOCK,
     &EXT_INODE,
-    &LARGE_DIR,
+    &feature("large_dir"),
     &DIR_INDEX,
     &NO_DIR_INDEX,
-    &JOURNAL,
-    &NO_JOURNAL,
-    &NO_EXTENTS,
-    &NO_CHECKSUMS,
-    &INLINE_DATA,
+    &Variant { changes: Changes::Journal(true), ..feature("has_journal") },
+    &Variant { changes: Changes::Journal(false), ..feature("^has_journal") },
+    &feature("^extent"),
+    &feature("^metadata_csum"),
+    &feature("inline_data"),
     &MOUNT,
 ];
 
@@ -128,6 +122,11 @@ const PLAIN: Entry = Entry {
     file_overhead_bytes: KIB,
 };
 
+/// Its driver has the same name.
+const fn named(name: &'static str, about: &'static str, like: Entry) -> Entry {
+    Entry { name, about, kind: name, ..like }
+}
+
 const EXT: Entry = Entry {
     package: "e2fsprogs",
     config: "EXT4_FS",
@@ -139,38 +138,29 @@ const EXT: Entry = Entry {
 };
 
 static EXT2: Entry = Entry {
-    name: "ext2",
-    about: "no journal; hash index",
-    kind: "ext2",
     make: &["mke2fs", "-q", "-F", "-t", "ext2", "-L", LABEL, "-E", "lazy_itable_init=0"],
     config: "EXT4_USE_FOR_EXT2",
     variants: EXT2_VARIANTS,
     journal: false,
-    ..EXT
+    ..named("ext2", "no journal; hash index", EXT)
 };
 static EXT3: Entry = Entry {
-    name: "ext3",
-    about: "journal; block maps; hash index",
-    kind: "ext3",
     make: &["mke2fs", "-q", "-F", "-t", "ext3", "-L", LABEL, "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     variants: EXT2_VARIANTS,
-    ..EXT
+    ..named("ext3", "journal; block maps; hash index", EXT)
 };
 static EXT4: Entry = Entry {
-    name: "ext4",
-    about: "journal; extents; hash index",
-    kind: "ext4",
     make: &["mke2fs", "-q", "-F", "-t", "ext4", "-L", LABEL, "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     variants: EXT4_VARIANTS,
-    ..EXT
+    ..named("ext4", "journal; extents; hash index", EXT)
 };
 
 static NO_FTYPE: Variant = Variant {
-    name: "ftype",
     takes: Takes::Words(&["0"]),
     // Only the format without checksums can omit file types.
     changes: Changes::Make(&["-m", "crc=0", "-n", "ftype=0"]),
     needs: Some("it needs XFS version 4, which most current kernels are built without (XFS_SUPPORT_V4)"),
+    ..feature("ftype")
 };
 static XFS_BLOCK: Variant = Variant {
     needs: Some("blocks larger than a page of memory need Linux 6.12"),
@@ -179,24 +169,18 @@ static XFS_BLOCK: Variant = Variant {
 static XFS_INODE: Variant = bytes("inode", &[512, KIB, 2 * KIB], &["-i", "size={}"]);
 static XFS_DIRECTORY: Variant = bytes("dirblock", NODES, &["-n", "size={}"]);
 static XFS: Entry = Entry {
-    name: "xfs",
-    about: "journal of metadata; B+ trees",
-    kind: "xfs",
     make: &["mkfs.xfs", "-q", "-f", "-L", LABEL],
     package: "xfsprogs",
     config: "XFS_FS",
     variants: &[&NO_FTYPE, &XFS_BLOCK, &XFS_INODE, &XFS_DIRECTORY, &MOUNT],
     // At most a quarter of the space becomes inodes of 512 bytes.
     bytes_per_inode: 2 * KIB,
-    ..PLAIN
+    ..named("xfs", "journal of metadata; B+ trees", PLAIN)
 };
 
 static NODATACOW: Variant = Variant { changes: Changes::Mount("nodatacow"), ..feature("nodatacow") };
 static BTRFS_NODE: Variant = bytes("node", NODES, &["-n", "{}"]);
 static BTRFS: Entry = Entry {
-    name: "btrfs",
-    about: "copy on write; B-trees",
-    kind: "btrfs",
     make: &["mkfs.btrfs", "-q", "-f", "-L", LABEL],
     version: "--version",
     package: "btrfs-progs",
@@ -205,59 +189,44 @@ static BTRFS: Entry = Entry {
     // Metadata is duplicated, allocated in chunks of 256 MiB, and contains small files inline.
     bytes_per_inode: 4 * KIB,
     file_overhead_bytes: 4 * KIB,
-    ..PLAIN
+    ..named("btrfs", "copy on write; B-trees", PLAIN)
 };
 
 static TMPFS: Entry = Entry {
-    name: "tmpfs",
-    about: "in memory",
-    kind: "tmpfs",
     config: "TMPFS",
     smallest_bytes: 64 * MIB,
     bytes_per_inode: 4 * KIB,
-    ..PLAIN
+    ..named("tmpfs", "in memory", PLAIN)
 };
 
 static F2FS: Entry = Entry {
-    name: "f2fs",
-    about: "log-structured, for flash",
-    kind: "f2fs",
     make: &["mkfs.f2fs", "-q", "-f", "-l", LABEL],
     package: "f2fs-tools",
     config: "F2FS_FS",
     bytes_per_inode: 8 * KIB,
     file_overhead_bytes: 4 * KIB,
-    ..PLAIN
+    ..named("f2fs", "log-structured, for flash", PLAIN)
 };
 static REISERFS: Entry = Entry {
-    name: "reiserfs",
-    about: "version 3; one tree, with tails of files in it",
-    kind: "reiserfs",
     make: &["mkreiserfs", "-q", "-f", "-l", LABEL],
     package: "reiserfsprogs",
     config: "REISERFS_FS",
     gone: Some("ReiserFS left Linux in 6.13"),
-    ..PLAIN
+    ..named("reiserfs", "version 3; one tree, with tails of files in it", PLAIN)
 };
 static JFS: Entry = Entry {
-    name: "jfs",
-    about: "journal of metadata; B+ trees",
-    kind: "jfs",
     make: &["mkfs.jfs", "-q", "-L", LABEL],
     package: "jfsutils",
     config: "JFS_FS",
     bytes_per_inode: KIB,
-    ..PLAIN
+    ..named("jfs", "journal of metadata; B+ trees", PLAIN)
 };
 static NILFS2: Entry = Entry {
-    name: "nilfs2",
-    about: "log-structured, with snapshots; directories without index",
-    kind: "nilfs2",
     make: &["mkfs.nilfs2", "-q", "-f", "-L", LABEL],
     package: "nilfs-tools",
     config: "NILFS2_FS",
     file_overhead_bytes: 4 * KIB,
-    ..PLAIN
+    ..named("nilfs2", "log-structured, with snapshots; directories without index", PLAIN)
 };
 
 const CLUSTERS: &[u64] = &[512, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
@@ -270,25 +239,19 @@ const NTFS: Entry = Entry {
     file_overhead_bytes: 2 * KIB,
     ..PLAIN
 };
-static NTFS3: Entry =
-    Entry { name: "ntfs3", about: "NTFS by the kernel's driver", kind: "ntfs3", config: "NTFS3_FS", ..NTFS };
+static NTFS3: Entry = Entry { config: "NTFS3_FS", ..named("ntfs3", "NTFS by the kernel's driver", NTFS) };
 static NTFS_3G: Entry = Entry {
-    name: "ntfs-3g",
-    about: "NTFS by a program, through FUSE",
     kind: "fuseblk",
     server: Some(&["ntfs-3g"]),
     config: "FUSE_FS",
-    ..NTFS
+    ..named("ntfs-3g", "NTFS by a program, through FUSE", NTFS)
 };
 static EXFAT: Entry = Entry {
-    name: "exfat",
-    about: "no journal, no index, no hard links",
-    kind: "exfat",
     make: &["mkfs.exfat", "-L", LABEL],
     package: "exfatprogs",
     config: "EXFAT_FS",
     file_overhead_bytes: 32 * KIB,
-    ..PLAIN
+    ..named("exfat", "no journal, no index, no hard links", PLAIN)
 };
 
 pub static FILE_SYSTEMS: &[&Entry] =
@@ -307,16 +270,18 @@ impl Entry {
 
 impl Variant {
     fn in_words(&self) -> String {
-        match self.takes {
-            Takes::Nothing => self.name.to_owned(),
-            Takes::Bytes(sizes) => {
-                let sizes: Vec<String> = sizes.iter().map(|bytes| size(*bytes)).collect();
-                format!("{}={}", self.name, sizes.join("|"))
-            }
-            Takes::Words(words) => format!("{}={}", self.name, words.join("|")),
-            Takes::MountOption => format!("{}=OPTION", self.name),
-        }
+        let values = match self.takes {
+            Takes::Nothing => return self.name.to_owned(),
+            Takes::Bytes(bytes) => sizes(bytes).join("|"),
+            Takes::Words(words) => words.join("|"),
+            Takes::MountOption => "OPTION".to_owned(),
+        };
+        format!("{}={values}", self.name)
     }
+}
+
+pub(crate) fn sizes(bytes: &[u64]) -> Vec<String> {
+    bytes.iter().copied().map(size).collect()
 }
 
 pub(crate) fn size(bytes: u64) -> String {

@@ -11,7 +11,7 @@ struct Known {
 
 const OPEN_MPI: &[&str] = &["libmpi.so.40"];
 const MPICH: &[&str] = &["libmpi_abi.so.1", "libmpi.so.12", "libmpich.so.12"];
-const ANY: &[&str] = &["libmpi_abi.so.1", "libmpi.so.40", "libmpi.so.12", "libmpich.so.12"];
+pub(crate) const ANY: &[&str] = &["libmpi_abi.so.1", "libmpi.so.40", "libmpi.so.12", "libmpich.so.12"];
 
 /// The first one whose variables are set: mpirun also runs in jobs of Slurm. Not `SLURM_NTASKS`: batch scripts have it too.
 static LAUNCHERS: &[Known] = &[
@@ -49,10 +49,6 @@ impl Launcher {
             let libraries = if variable(PMIX).is_some() { OPEN_MPI } else { known.libraries };
             Some(Self { name: known.name, size, rank, libraries })
         })
-    }
-
-    pub(crate) fn libraries(launcher: Option<&Self>) -> &'static [&'static str] {
-        launcher.map_or(ANY, |launcher| launcher.libraries)
     }
 }
 

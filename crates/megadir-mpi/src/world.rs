@@ -7,6 +7,7 @@ use std::path::Path;
 
 use megadir_sys::mpi::{Library, Mpi};
 
+use crate::launcher::ANY;
 use crate::{Error, Launcher, Pause};
 
 const PIECE_BYTES: u64 = 256 << 10;
@@ -144,7 +145,7 @@ fn open(launcher: Option<&Launcher>, library: Option<&Path>) -> Result<(String, 
         let library = Library::open(path).map_err(|source| Error::Library { path: name(), source })?;
         return Ok((name(), library));
     }
-    let names = Launcher::libraries(launcher);
+    let names = launcher.map_or(ANY, |launcher| launcher.libraries);
     let found = names.iter().find_map(|name| Some(((*name).to_owned(), Library::open(name.as_ref()).ok()?)));
     found.ok_or_else(|| Error::NoLibrary { tried: names.iter().map(|name| (*name).to_owned()).collect() })
 }

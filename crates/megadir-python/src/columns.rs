@@ -1,5 +1,6 @@
 //! Columns of a listing: names, types, the attributes they need, and their arrays.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -7,17 +8,17 @@ use arrow_array::builder::{
 };
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BinaryArray, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray,
-    TimestampNanosecondArray,
+    ArrayRef, BinaryArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray, TimestampNanosecondArray,
 };
-use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use megadir::{Attributes, Entry, FileType, StatMask, Time};
 use megadir_inventory::nanoseconds;
-use pyo3::exceptions::{PyUnicodeError, PyValueError};
+use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 
 use crate::conditions::named;
+use crate::failure::value_error;
 use crate::names::Naming;
 
 /// The entries of one buffer stay together.
@@ -81,7 +82,10 @@ impl Column {
 
     fn field(self, naming: Naming) -> Field {
         let (data_type, nullable) = match self {
-            Self::Name | Self::Path | Self::Parent => (text_type(naming), false),
+            Self::Name | Self::Path | Self::Parent => match naming {
+                Naming::Text => (DataType::Utf8, false),
+                Naming::Bytes => (DataType::Binary, false),
+            },
             Self::Type => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
             Self::Inode => (DataType::UInt64, false),
             Self::Uid | Self::Gid => (DataType::UInt32, true),
@@ -95,78 +99,38 @@ impl Column {
     }
 }
 
-fn text_type(naming: Naming) -> DataType {
-    match naming {
-        Naming::Text => DataType::Utf8,
-        Naming::Bytes => DataType::Binary,
-    }
-}
-
 /// Name, values and whether some may be missing, of each column.
 pub(crate) fn table_of<const N: usize>(columns: [(&str, ArrayRef, bool); N]) -> PyResult<RecordBatch> {
-    let batch = RecordBatch::try_from_iter_with_nullable(columns);
-    batch.map_err(|error| PyValueError::new_err(error.to_string()))
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(value_error)
 }
 
 /// Not every name is text.
-pub(crate) fn texts(mut bytes: BinaryBuilder, naming: Naming) -> PyResult<ArrayRef> {
-    let bytes = bytes.finish();
+pub(crate) fn texts(bytes: BinaryArray, naming: Naming) -> PyResult<ArrayRef> {
     match naming {
         Naming::Bytes => Ok(Arc::new(bytes)),
-        Naming::Text => Ok(Arc::new(StringArray::try_from_binary(bytes).map_err(|_| not_utf8())?)),
+        Naming::Text => match StringArray::try_from_binary(bytes) {
+            Ok(text) => Ok(Arc::new(text)),
+            Err(_) => Err(PyUnicodeError::new_err(
+                "a name is not UTF-8: pass the path as bytes, os.fsencode(path), for names as bytes",
+            )),
+        },
     }
 }
 
-fn not_utf8() -> PyErr {
-    PyUnicodeError::new_err(
-        "a name is not UTF-8: pass the path as bytes, os.fsencode(path), for names as bytes",
-    )
-}
-
-pub(crate) fn times(mut times: Int64Builder) -> ArrayRef {
-    let (_, values, nulls) = times.finish().into_parts();
+pub(crate) fn times(times: Int64Array) -> ArrayRef {
+    let (_, values, nulls) = times.into_parts();
     Arc::new(TimestampNanosecondArray::new(values, nulls).with_timezone("UTC"))
 }
 
-pub(crate) fn types(mut keys: Int8Builder) -> PyResult<ArrayRef> {
+pub(crate) fn types(keys: Int8Array) -> PyResult<ArrayRef> {
     let names = StringArray::from_iter_values(FileType::ALL.into_iter().map(FileType::name));
-    let array = DictionaryArray::<Int8Type>::try_new(keys.finish(), Arc::new(names));
-    Ok(Arc::new(array.map_err(|error| PyValueError::new_err(error.to_string()))?))
-}
-
-/// Names or paths, one after the other.
-struct Texts {
-    bytes: Vec<u8>,
-    /// End of each; the first is 0. A batch stays far below 2^31 bytes.
-    ends: Vec<i32>,
-}
-
-impl Texts {
-    fn new() -> Self {
-        let mut ends = Vec::with_capacity(CAPACITY_ROWS + 1);
-        ends.push(0);
-        Self { bytes: Vec::with_capacity(CAPACITY_ROWS * 32), ends }
-    }
-
-    fn push(&mut self, parts: &[&[u8]]) {
-        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
-        self.ends.push(self.bytes.len() as i32);
-    }
-
-    fn finish(self, naming: Naming) -> PyResult<ArrayRef> {
-        let (ends, bytes) = (OffsetBuffer::new(self.ends.into()), Buffer::from_vec(self.bytes));
-        match naming {
-            Naming::Bytes => Ok(Arc::new(BinaryArray::new(ends, bytes, None))),
-            Naming::Text => {
-                let text = StringArray::try_new(ends, bytes, None);
-                Ok(Arc::new(text.map_err(|_| not_utf8())?))
-            }
-        }
-    }
+    let array = DictionaryArray::<Int8Type>::try_new(keys, Arc::new(names));
+    Ok(Arc::new(array.map_err(value_error)?))
 }
 
 enum Values {
-    Texts(Texts),
+    /// A batch stays far below 2^31 bytes.
+    Texts(BinaryBuilder),
     Type(Int8Builder),
     I32(Int32Builder),
     I64(Int64Builder),
@@ -178,7 +142,9 @@ enum Values {
 impl Values {
     fn new(column: Column) -> Self {
         match column {
-            Column::Name | Column::Path | Column::Parent => Self::Texts(Texts::new()),
+            Column::Name | Column::Path | Column::Parent => {
+                Self::Texts(BinaryBuilder::with_capacity(CAPACITY_ROWS, CAPACITY_ROWS * 32))
+            }
             Column::Type => Self::Type(Int8Builder::with_capacity(CAPACITY_ROWS)),
             Column::Inode => Self::U64(UInt64Builder::with_capacity(CAPACITY_ROWS)),
             Column::Uid | Column::Gid => Self::U32(UInt32Builder::with_capacity(CAPACITY_ROWS)),
@@ -194,9 +160,9 @@ impl Values {
 
     fn finish(self, naming: Naming) -> PyResult<ArrayRef> {
         Ok(match self {
-            Self::Texts(texts) => return texts.finish(naming),
-            Self::Type(keys) => return types(keys),
-            Self::Time(values) => times(values),
+            Self::Texts(mut values) => return texts(values.finish(), naming),
+            Self::Type(mut keys) => return types(keys.finish()),
+            Self::Time(mut values) => times(values.finish()),
             Self::I32(mut values) => Arc::new(values.finish()),
             Self::I64(mut values) => Arc::new(values.finish()),
             Self::U32(mut values) => Arc::new(values.finish()),
@@ -216,11 +182,15 @@ impl Values {
             row.have.contains(mask).then(|| i64::try_from(value).unwrap_or(i64::MAX))
         };
         match (self, column) {
-            (Self::Texts(texts), Column::Parent) => rows.for_each(|_| texts.push(&[parent])),
+            (Self::Texts(texts), Column::Parent) => rows.for_each(|_| texts.append_value(parent)),
             (Self::Texts(texts), Column::Path) if !parent.is_empty() => {
-                rows.for_each(|(entry, _)| texts.push(&[parent, b"/", entry.name]));
+                rows.for_each(|(entry, _)| {
+                    // Into memory, which cannot fail.
+                    let _ = texts.write_all(parent).and_then(|()| texts.write_all(b"/"));
+                    texts.append_value(entry.name);
+                });
             }
-            (Self::Texts(texts), _) => rows.for_each(|(entry, _)| texts.push(&[entry.name])),
+            (Self::Texts(texts), _) => rows.for_each(|(entry, _)| texts.append_value(entry.name)),
             (Self::Type(keys), _) => rows.for_each(|(entry, row)| {
                 let kind = if has(row, StatMask::TYPE) { row.kind } else { entry.kind };
                 keys.append_value(kind as i8);
@@ -287,8 +257,7 @@ impl Rows {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        let is_long =
-            |values: &Values| matches!(values, Values::Texts(texts) if texts.bytes.len() >= BATCH_BYTES);
+        let is_long = |values: &Values| matches!(values, Values::Texts(texts) if texts.values_slice().len() >= BATCH_BYTES);
         self.len >= BATCH_ROWS || self.columns.iter().any(|(_, values)| is_long(values))
     }
 
@@ -312,7 +281,6 @@ impl Rows {
             arrays.push(std::mem::replace(values, Values::new(*column)).finish(naming)?);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(len));
-        RecordBatch::try_new_with_options(self.schema(), arrays, &options)
-            .map_err(|error| PyValueError::new_err(error.to_string()))
+        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(value_error)
     }
 }

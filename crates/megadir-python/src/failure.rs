@@ -19,10 +19,14 @@ const EMFILE: i32 = 24;
 const ENOTEMPTY: i32 = 39;
 const EOPNOTSUPP: i32 = 95;
 
+pub(crate) fn value_error<E: ToString>(error: E) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 /// Converts an error. Python picks the subclass of `OSError` by the number.
 pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
     if matches!(error.kind(), ErrorKind::BadOption | ErrorKind::UnknownBackend) {
-        return PyValueError::new_err(error.to_string());
+        return value_error(error);
     }
     let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
     let number = source.and_then(std::io::Error::raw_os_error).unwrap_or(match error.kind() {
@@ -35,11 +39,15 @@ pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
         ErrorKind::Unavailable => EOPNOTSUPP,
         _ => EIO,
     });
+    let mut reason = error.reason();
+    if !error.note().is_empty() {
+        reason = format!("{reason}; {}", error.note());
+    }
     Python::attach(|py| match naming.path(py, error.path()) {
         Ok(path) if !error.path().as_os_str().is_empty() => {
-            PyOSError::new_err((number, error.reason(), path.unbind()))
+            PyOSError::new_err((number, reason, path.unbind()))
         }
-        Ok(_) => PyOSError::new_err((number, error.reason())),
+        Ok(_) => PyOSError::new_err((number, reason)),
         Err(undecodable) => undecodable,
     })
 }
@@ -47,7 +55,7 @@ pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
 /// The contents of a file that is no inventory, or a damaged one, are a wrong value, not a failure of the system.
 pub(crate) fn of_inventory(error: &Error, naming: Naming) -> PyErr {
     match error.kind() {
-        ErrorKind::Malformed => PyValueError::new_err(error.to_string()),
+        ErrorKind::Malformed => value_error(error),
         _ => exception(error, naming),
     }
 }

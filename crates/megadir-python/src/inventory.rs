@@ -5,14 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arrow_array::RecordBatch;
-use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, Int8Builder, Int32Builder, Int64Builder, StringBuilder,
-};
+use arrow_array::{BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use megadir::policy::processors;
 use megadir::{Conditions, Dir, TreeEvent, names};
 use megadir_inventory::changes::{Change, CompareOptions, Compared, Watch, compare, compare_inventories};
-use megadir_inventory::{GROUP_ROWS, Inventory, Rows, ScanOptions, WriteOptions, Writer};
+use megadir_inventory::{Facts, GROUP_ROWS, Inventory, Rows, ScanOptions, TreePath, WriteOptions, Writer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -182,39 +179,28 @@ impl Source for Changed {
 }
 
 fn table(changes: &[Change], naming: Naming) -> PyResult<RecordBatch> {
-    let (mut kinds, mut roots) = (StringBuilder::new(), Int32Builder::new());
-    let (mut paths, mut sources) = (BinaryBuilder::new(), BinaryBuilder::new());
-    let (mut fields, mut suspects, mut file_types) =
-        (StringBuilder::new(), BooleanBuilder::new(), Int8Builder::new());
-    let [mut sizes, mut mtimes, mut old_sizes, mut old_mtimes] = std::array::from_fn(|_| Int64Builder::new());
-    for change in changes {
-        kinds.append_value(change.kind.name());
-        roots.append_value(i32::try_from(change.root).unwrap_or(i32::MAX));
-        paths.append_value(change.path.to_vec());
-        sources.append_option(change.from.as_ref().map(megadir_inventory::TreePath::to_vec));
-        fields.append_value(change.fields.names().collect::<Vec<_>>().join(","));
-        suspects.append_value(change.suspect);
-        let (old, new) = (change.old.as_ref(), change.new.as_ref());
-        file_types.append_value(new.or(old).map_or(0, |facts| facts.kind as i8));
-        let size = |facts: Option<&megadir_inventory::Facts>| {
-            facts?.size_bytes.and_then(|size| i64::try_from(size).ok())
-        };
-        sizes.append_option(size(new));
-        mtimes.append_option(new.and_then(|facts| facts.modified_ns));
-        old_sizes.append_option(size(old));
-        old_mtimes.append_option(old.and_then(|facts| facts.modified_ns));
-    }
+    let text = |of: fn(&Change) -> String| StringArray::from_iter_values(changes.iter().map(of));
+    let number = |of: fn(&Change) -> Option<i64>| changes.iter().map(of).collect::<Int64Array>();
+    let root = |change: &Change| i32::try_from(change.root).unwrap_or(i32::MAX);
+    let kind = |change: &Change| change.new.or(change.old).map_or(0, |facts| facts.kind as i8);
+    let paths = BinaryArray::from_iter_values(changes.iter().map(|change| change.path.to_vec()));
+    let sources = changes.iter().map(|change| change.from.as_ref().map(TreePath::to_vec));
+    let suspects: Vec<bool> = changes.iter().map(|change| change.suspect).collect();
     table_of([
-        ("kind", Arc::new(kinds.finish()), false),
-        ("root", Arc::new(roots.finish()), false),
+        ("kind", Arc::new(text(|change| change.kind.name().to_owned())), false),
+        ("root", Arc::new(Int32Array::from_iter_values(changes.iter().map(root))), false),
         ("path", texts(paths, naming)?, false),
-        ("from", texts(sources, naming)?, true),
-        ("fields", Arc::new(fields.finish()), false),
-        ("suspect", Arc::new(suspects.finish()), false),
-        ("type", types(file_types)?, false),
-        ("size", Arc::new(sizes.finish()), true),
-        ("mtime", times(mtimes), true),
-        ("old_size", Arc::new(old_sizes.finish()), true),
-        ("old_mtime", times(old_mtimes), true),
+        ("from", texts(sources.collect(), naming)?, true),
+        ("fields", Arc::new(text(|change| change.fields.names().collect::<Vec<_>>().join(","))), false),
+        ("suspect", Arc::new(BooleanArray::from(suspects)), false),
+        ("type", types(Int8Array::from_iter_values(changes.iter().map(kind)))?, false),
+        ("size", Arc::new(number(|change| size(change.new))), true),
+        ("mtime", times(number(|change| change.new?.modified_ns)), true),
+        ("old_size", Arc::new(number(|change| size(change.old))), true),
+        ("old_mtime", times(number(|change| change.old?.modified_ns)), true),
     ])
+}
+
+fn size(facts: Option<Facts>) -> Option<i64> {
+    i64::try_from(facts?.size_bytes?).ok()
 }

@@ -5,6 +5,7 @@ use megadir::names;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::failure::value_error;
 use crate::names::Named;
 
 /// Layout of files in directories, by its text such as `digest:2`, or by a preset's name such as `git`.
@@ -18,9 +19,7 @@ impl Layout {
     fn layout(text: &str) -> PyResult<layout::Layout> {
         match layout::preset(text) {
             Some(preset) => Ok(preset.layout),
-            None => {
-                text.parse().map_err(|error: layout::LayoutError| PyValueError::new_err(error.to_string()))
-            }
+            None => text.parse().map_err(value_error::<layout::LayoutError>),
         }
     }
 }

@@ -47,12 +47,6 @@ struct Reports {
     read: u64,
 }
 
-impl Reports {
-    fn failed(&self, error: PyErr) -> PyResult<()> {
-        report(self.on_error.as_ref(), error)
-    }
-}
-
 impl Filter {
     /// Returns the first accepted entry that could not be examined.
     fn add<'e>(
@@ -146,26 +140,22 @@ impl Entries {
         let naming = reports.naming;
         let raise = |error: megadir::Error| exception(&error, naming);
         let read = match reading {
-            Reading::Names(listing) => match listing.next_batch().map_err(raise)? {
-                Some(batch) => {
-                    filter.add_names(rows, batch);
-                    batch.len()
+            Reading::Names(listing) => {
+                let Some(batch) = listing.next_batch().map_err(raise)? else { return Ok(false) };
+                filter.add_names(rows, batch);
+                batch.len()
+            }
+            Reading::Examined(listing) => {
+                let Some(batch) = listing.next_batch().map_err(raise)? else { return Ok(false) };
+                if let Some((name, errno)) = filter.add(rows, batch.entries()) {
+                    report(reports.on_error.as_ref(), unexamined(root.path(), &name, errno, naming))?;
                 }
-                None => return Ok(false),
-            },
-            Reading::Examined(listing) => match listing.next_batch().map_err(raise)? {
-                Some(batch) => {
-                    if let Some((name, errno)) = filter.add(rows, batch.entries()) {
-                        reports.failed(unexamined(root.path(), &name, errno, naming))?;
-                    }
-                    batch.len()
-                }
-                None => return Ok(false),
-            },
-            Reading::Tree(walk) => match walk.next_item() {
-                Some(item) => tree_item(item, root, rows, filter, reports)?,
-                None => return Ok(false),
-            },
+                batch.len()
+            }
+            Reading::Tree(walk) => {
+                let Some(item) = walk.next_item() else { return Ok(false) };
+                tree_item(item, root, rows, filter, reports)?
+            }
         };
         reports.read += read as u64;
         reports.attention.pay(reports.read)?;
@@ -208,14 +198,17 @@ fn tree_item(
                 true => filter.add_names(rows, batch),
                 false => {
                     if let Some((name, errno)) = filter.add(rows, batch.entries().zip(attributes)) {
-                        reports.failed(unexamined(directory, &name, errno, reports.naming))?;
+                        let error = unexamined(directory, &name, errno, reports.naming);
+                        report(reports.on_error.as_ref(), error)?;
                     }
                 }
             }
             Ok(batch.len())
         }
         WalkItem::Error(error) if error.path() == root.path() => Err(exception(&error, reports.naming)),
-        WalkItem::Error(error) => reports.failed(exception(&error, reports.naming)).map(|()| 0),
+        WalkItem::Error(error) => {
+            report(reports.on_error.as_ref(), exception(&error, reports.naming)).map(|()| 0)
+        }
         WalkItem::OtherMount(_) | WalkItem::End { .. } => Ok(0),
     }
 }

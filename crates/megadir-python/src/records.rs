@@ -18,7 +18,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::columns::BATCH_ROWS;
-use crate::failure::exception;
+use crate::failure::{exception, value_error};
 use crate::names::Named;
 use crate::stream::Stream;
 
@@ -63,7 +63,7 @@ fn batches(report: &Report, schema: &SchemaRef) -> PyResult<Vec<RecordBatch>> {
     let rows: Vec<_> = sample_rows(report, &arms).collect();
     let batch = |rows| {
         let arrays = COLUMNS.iter().map(|column| array(column, rows)).collect();
-        RecordBatch::try_new(schema.clone(), arrays).map_err(|error| PyValueError::new_err(error.to_string()))
+        RecordBatch::try_new(schema.clone(), arrays).map_err(value_error)
     };
     rows.chunks(BATCH_ROWS).map(batch).collect()
 }

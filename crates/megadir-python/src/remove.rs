@@ -1,8 +1,8 @@
 //! `remove`: removes trees and the contents of directories, relative to descriptors.
 
+use megadir::Error;
 use megadir::remove::target::Guards;
 use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
-use megadir::{Error, policy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -38,8 +38,7 @@ pub(crate) fn remove(
     };
     let removed = attentive(py, progress, (done, || counts.cancel()), || -> megadir::Result<Removed> {
         let on_failure = |failure: Error| failures.add(failure);
-        let options =
-            RemoveOptions { conditions, dry_run, ..RemoveOptions::new(policy::processors(), &on_failure) };
+        let options = RemoveOptions { conditions, dry_run, ..RemoveOptions::new(megadir::policy::processors(), &on_failure) };
         let target = Guards::resolve(&path, contents)?;
         match contents {
             true => remove_contents(&target.open()?, &options, &counts),

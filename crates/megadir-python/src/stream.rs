@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::attention::repeat_interrupt;
-use crate::failure::for_stream;
+use crate::failure::{for_stream, value_error};
 
 /// Source of record batches. Called with or without the interpreter.
 pub(crate) trait Source: Send {
@@ -50,12 +50,8 @@ impl Stream {
     }
 }
 
-fn refused(error: &ArrowError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
 fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(&**schema).map_err(|error| refused(&error))?;
+    let schema = FFI_ArrowSchema::try_from(&**schema).map_err(value_error)?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
@@ -110,7 +106,7 @@ impl Batch {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
         let data = StructArray::from(self.batch.clone()).to_data();
-        let (array, _) = to_ffi(&data).map_err(|error| refused(&error))?;
+        let (array, _) = to_ffi(&data).map_err(value_error)?;
         Ok((schema_capsule(py, &self.batch.schema())?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 

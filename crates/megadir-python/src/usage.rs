@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder};
+use arrow_array::{ArrayRef, BinaryArray, Int32Array, Int64Array};
 use megadir::usage::{By, Item, Report, Sum, Usage, UsageOptions, read};
 use megadir::{Conditions, Dir, TreeEvent};
 use megadir_inventory::{Inventory, nanoseconds};
@@ -40,15 +39,15 @@ pub(crate) fn usage(
     let access = Access::new(access, &conditions)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_s = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let shared = Shared::default();
     let mut reading = Reading {
         usage: Usage::new(UsageOptions { top, depth, by, now_s }),
         conditions,
         access,
         naming,
         on_error,
-        shared: Shared::default(),
+        shared: &shared,
     };
-    let shared = reading.shared.clone();
     let watched = (|| shared.done.load(Ordering::Relaxed), || shared.stop.store(true, Ordering::Relaxed));
     attentive(py, progress, watched, || {
         paths.iter().try_for_each(|path| reading.path(path)).map(|()| reading.usage.finish())
@@ -56,23 +55,23 @@ pub(crate) fn usage(
     .and_then(|report| table(&report, naming))
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Shared {
-    done: Arc<AtomicU64>,
-    stop: Arc<AtomicBool>,
-    raised: Arc<Mutex<Option<PyErr>>>,
+    done: AtomicU64,
+    stop: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
 }
 
-struct Reading {
+struct Reading<'s> {
     usage: Usage,
     conditions: Arc<Conditions>,
     access: Access,
     naming: Naming,
     on_error: Option<Py<PyAny>>,
-    shared: Shared,
+    shared: &'s Shared,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn path(&mut self, path: &Path) -> PyResult<()> {
         let naming = self.naming;
         let _ = match Inventory::is_at(path) {
@@ -89,7 +88,7 @@ impl Reading {
     }
 
     fn inventory(&mut self, path: &Path) -> megadir::Result<ControlFlow<()>> {
-        let shared = self.shared.clone();
+        let shared = self.shared;
         let before = shared.done.load(Ordering::Relaxed);
         let mut watch = |read: u64| shared.goes_on(before + read);
         let conditions = (!self.conditions.is_none()).then_some(&self.conditions);
@@ -102,7 +101,7 @@ impl Reading {
         let want = Some(Item::WANT | self.conditions.want());
         let options = self.access.walk_options(&root, want, &self.conditions)?;
         let conditions = (!self.conditions.is_none()).then(|| Arc::clone(&self.conditions));
-        let (shared, naming) = (self.shared.clone(), self.naming);
+        let (shared, naming) = (self.shared, self.naming);
         let (before, mut here) = (shared.done.load(Ordering::Relaxed), 0);
         let on_error = self.on_error.as_ref();
         let mut watch = |event: TreeEvent<'_>| {
@@ -149,29 +148,22 @@ fn table(report: &Report, naming: Naming) -> PyResult<Stream> {
     rows_table(&roots.chain(directories).collect::<Vec<_>>(), naming)
 }
 
-/// Index of the tree, path, depth and figures of each directory.
-pub(crate) fn rows_table(rows: &[(u32, Vec<u8>, u32, Sum)], naming: Naming) -> PyResult<Stream> {
+/// Index of the tree, path, depth and figures of a directory.
+type Row = (u32, Vec<u8>, u32, Sum);
+
+pub(crate) fn rows_table(rows: &[Row], naming: Naming) -> PyResult<Stream> {
     let number = |of: &dyn Fn(&Sum) -> u128| -> ArrayRef {
-        let mut values = Int64Builder::new();
-        rows.iter().for_each(|row| values.append_value(i64::try_from(of(&row.3)).unwrap_or(i64::MAX)));
-        Arc::new(values.finish())
+        let number = |row: &Row| i64::try_from(of(&row.3)).unwrap_or(i64::MAX);
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(number)))
     };
     let time = |of: &dyn Fn(&Sum) -> Option<megadir::Time>| {
-        let mut values = Int64Builder::new();
-        rows.iter().for_each(|row| values.append_option(of(&row.3).map(nanoseconds)));
-        times(values)
+        times(rows.iter().map(|row| of(&row.3).map(nanoseconds)).collect())
     };
-    let (mut indices, mut paths, mut depths) =
-        (Int32Builder::new(), BinaryBuilder::new(), Int32Builder::new());
-    for (root, path, depth, _) in rows {
-        indices.append_value(*root as i32);
-        paths.append_value(path);
-        depths.append_value(*depth as i32);
-    }
-    let columns: [(&str, ArrayRef, bool); 10] = [
-        ("root", Arc::new(indices.finish()), false),
+    let paths = BinaryArray::from_iter_values(rows.iter().map(|row| &row.1));
+    let batch = table_of([
+        ("root", Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0 as i32))), false),
         ("path", texts(paths, naming)?, false),
-        ("depth", Arc::new(depths.finish()), false),
+        ("depth", Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.2 as i32))), false),
         ("entries", number(&|sum| sum.amount.entries.into()), false),
         ("inodes", number(&|sum| sum.amount.inodes.into()), false),
         ("directories", number(&|sum| sum.directories.into()), false),
@@ -179,7 +171,6 @@ pub(crate) fn rows_table(rows: &[(u32, Vec<u8>, u32, Sum)], naming: Naming) -> P
         ("apparent", number(&|sum| sum.amount.apparent), false),
         ("newest", time(&|sum| sum.newest), true),
         ("oldest", time(&|sum| sum.oldest), true),
-    ];
-    let batch = table_of(columns)?;
+    ])?;
     Ok(Stream::new(batch.schema(), Box::new(vec![batch].into_iter())))
 }

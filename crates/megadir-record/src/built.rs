@@ -10,8 +10,7 @@ use crate::data::DataId;
 pub struct Built {
     /// In the order of the plan. With several sets, files were created in turns.
     pub sets: Vec<BuiltSet>,
-    /// Inodes that the whole file system lost in the meantime, including changes by other processes; `None`
-    /// if it does not count them.
+    /// Inodes that the whole file system lost in the meantime, including changes by other processes; `None` if it does not count them.
     pub file_system_inodes: Option<i64>,
     /// Bytes that the whole file system lost in the meantime.
     pub file_system_bytes: i64,
@@ -25,13 +24,11 @@ pub struct BuiltSet {
     pub data: DataId,
     /// Space that it takes.
     pub used: Used,
-    /// Time to create directories before the first file, nanoseconds; `None` if created on demand, as part of
-    /// `files_ns`.
+    /// Time to create directories before the first file, nanoseconds; `None` if created on demand, as part of `files_ns`.
     pub directories_ns: Option<u64>,
     /// Time to create files (check, open, write, close) without syncing, nanoseconds.
     pub files_ns: u64,
-    /// `st_size` of the directory with all files, bytes; `None` for several directories, and in older
-    /// records.
+    /// `st_size` of the directory with all files, bytes; `None` for several directories, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_bytes: Option<u64>,
     /// Removal of its extra files; `None` if it is not aged.
@@ -81,7 +78,6 @@ pub struct Used {
 /// Start of a later epoch. Data sets are recreated, so that chance properties of one set are not taken for a
 /// difference of arms. The data sets of the first epoch are in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Epoch {
     /// From 1.
     pub epoch: u32,
@@ -92,7 +88,6 @@ pub struct Epoch {
 
 /// Cost of timing single operations, and detection of known delays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfCheck {
     /// `true` for the cycle counter, `false` for the monotonic clock.
     pub cycle_counter: bool,

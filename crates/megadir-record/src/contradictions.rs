@@ -2,8 +2,10 @@
 //!
 //! This also works without checksums. Lines that no reader could use are rejected while reading, see `check`.
 
+use std::collections::BTreeSet;
+
 use crate::jsonl::Record;
-use crate::plan::{Plan, Stop};
+use crate::plan::Plan;
 use crate::sample::{Phase, Sample};
 
 pub fn contradictions(record: &Record) -> Vec<String> {
@@ -160,20 +162,11 @@ fn ending(record: &Record) -> Option<String> {
     if record.samples.iter().any(|sample| sample.refused.is_some()) {
         return None;
     }
-    let of_round = |sample: &Sample| (sample.epoch, sample.round);
-    let mut present: Vec<(u32, u32)> = attempts(&record.samples)
-        .filter(|some| some[0].phase == Phase::Measure)
-        .map(|some| of_round(&some[0]))
-        .collect();
-    present.sort_unstable();
-    present.dedup();
+    let firsts = attempts(&record.samples).map(|samples| &samples[0]);
+    let measured = firsts.filter(|first| first.phase == Phase::Measure);
+    let present: BTreeSet<(u32, u32)> = measured.map(|first| (first.epoch, first.round)).collect();
     let (present, planned) = (present.len() as u64, u64::from(rules.rounds));
-    let least = match rules.stop {
-        Stop::Rounds => planned,
-        Stop::Ratio { rounds_min, .. } | Stop::Difference { rounds_min, .. } => {
-            u64::from(rounds_min).min(planned)
-        }
-    };
+    let least = rules.stop.rounds_min().map_or(planned, |least| u64::from(least).min(planned));
     (!(least..=planned).contains(&present)).then(|| {
         format!(
             "The end line says that the run is complete, but the record has {present} of {planned} rounds."

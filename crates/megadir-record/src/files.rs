@@ -73,8 +73,7 @@ impl Remover {
 pub enum FileOperation {
     /// Create all missing directories without files; the time is given per file.
     MakeDirectories,
-    /// open with `O_CREAT
-    /// O_EXCL`, write, close; missing directories too if the data set creates them on demand.
+    /// open with `O_CREAT O_EXCL`, write, close; missing directories too if the data set creates them on demand.
     Create,
     /// open, read to the end, close.
     Read,

@@ -21,7 +21,6 @@ pub use reader::{Cut, ReadError, Record, read, read_partly};
 pub use writer::{Chain, Writer};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "line")]
 pub enum Line {
     Header(Box<Header>),
@@ -45,7 +44,6 @@ pub enum Line {
 
 /// Continuation of a run that had ended early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
     /// Seconds since 1970-01-01 UTC.
     pub resumed_unix_s: u64,
@@ -55,7 +53,6 @@ pub struct Resumed {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// [`FORMAT_VERSION`](crate::FORMAT_VERSION) of the writer.
     pub version: u32,
@@ -78,7 +75,6 @@ pub struct Header {
 
 /// Observation during the run, of one of a fixed set of kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// For example `timer-gaps`; the report has advice for each.
     pub kind: String,
@@ -87,7 +83,6 @@ pub struct Note {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
     /// `true` if all planned rounds were measured.
     pub complete: bool,

@@ -40,8 +40,7 @@ pub struct Machine {
     pub clock_source: Option<String>,
     /// File system of the run's directory.
     pub file_system: FileSystem,
-    /// Kernel settings for writeback and name caches, e.g. `vm.dirty_ratio = 20`; on Windows, values of the
-    /// registry.
+    /// Kernel settings for writeback and name caches, e.g. `vm.dirty_ratio = 20`; on Windows, values of the registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
     /// Software that watches or delays file accesses (antivirus, filters, indexing), as `subject: state`;
@@ -143,8 +142,7 @@ pub struct LabFileSystem {
     /// Storage that holds it.
     pub place: Place,
     /// `true` if it is reformatted before each chain of arms, instead of remounted
-    /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)): its driver depends on traces of removed files
-    /// on disk.
+    /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)): its driver depends on traces of removed files on disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_anew: bool,
 }
@@ -156,8 +154,7 @@ pub enum Place {
     /// Sparse file behind a loop device.
     Image {
         bytes: u64,
-        /// `true` if the loop device bypasses the host's page cache, which would hide the cost of the device;
-        /// `None` before the run.
+        /// `true` if the loop device bypasses the host's page cache, which would hide the cost of the device; `None` before the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         direct_io: Option<bool>,
     },

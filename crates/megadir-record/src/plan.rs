@@ -15,7 +15,6 @@ pub use axes::Axes;
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// For example `listing`.
     pub study: String,
@@ -108,15 +107,13 @@ impl Plan {
     pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
         let refused = self.arm(planned).filter(|planned| !matches!(planned.work, Work::Command(_)));
-        let by_arms =
-            refused.is_some_and(|refused| self.data_set(refused.data).is_some_and(Data::is_made_by_arms));
-        let stopped = move |other: &&Arm| {
-            refused.is_some_and(|refused| {
-                let later = !by_arms || other.step > refused.step;
-                other.id != planned && other.data == refused.data && later
-            })
-        };
-        self.arms.iter().filter(stopped).map(|planned| planned.id)
+        refused.into_iter().flat_map(move |refused| {
+            let by_arms = self.data_set(refused.data).is_some_and(Data::is_made_by_arms);
+            let later = move |other: &&Arm| !by_arms || other.step > refused.step;
+            let others =
+                self.arms.iter().filter(move |other| other.id != planned && other.data == refused.data);
+            others.filter(later).map(|other| other.id)
+        })
     }
 }
 
@@ -191,8 +188,7 @@ pub struct Published {
     /// Reason why no group measures the same, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
-    /// Entries of the directory; results are compared only at the same number. `None` if irrelevant, and in
-    /// older records.
+    /// Entries of the directory; results are compared only at the same number. `None` if irrelevant, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
     /// Results are compared only with the same contents.
@@ -205,7 +201,6 @@ pub const FILE_SYSTEM_GROUP: &str = "file-system";
 pub const AGED_GROUP: &str = "aged";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// For example `buffer`.
     pub name: String,
@@ -226,7 +221,6 @@ impl Group {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
 pub enum GroupRule {
     /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
@@ -280,7 +274,6 @@ impl GroupRule {
 
 /// A way to list a directory with attributes, and arms that stat more and more of its entries instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenArms {
     /// For example `getdents-statx`.
     pub name: String,
@@ -329,8 +322,7 @@ pub struct Rules {
     /// Condition that ends the measurement.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stop: Stop,
-    /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split
-    /// over the epochs.
+    /// Each epoch recreates the data sets with its own seed and has its own warm-up; the rounds are split over the epochs.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub epochs: u32,
     /// Minimum number of warm-up rounds.
@@ -399,6 +391,15 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// Target, a fraction or nanoseconds; `None` for a fixed number of rounds.
+    pub fn half_width(&self) -> Option<f64> {
+        match *self {
+            Self::Rounds => None,
+            Self::Ratio { half_width, .. } => Some(half_width),
+            Self::Difference { half_width_ns, .. } => Some(half_width_ns),
+        }
+    }
+
     /// `None` for a fixed number of rounds.
     pub fn rounds_min(&self) -> Option<u32> {
         match self {

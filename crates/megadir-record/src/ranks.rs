@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// Ranks of a run, and the cost of coordinating them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranks {
     /// MPI library: version and binary interface.
     pub library: String,
@@ -25,7 +24,6 @@ pub struct Ranks {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mount {
     /// In the kernel's words, e.g. `nfs4`.
     pub kind: String,
@@ -46,7 +44,6 @@ impl Mount {
 
 /// Differences between the ranks in one block. Each rank's time begins at its own barrier and is taken by its own clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankTimes {
     /// Time of the rank that was done first, nanoseconds.
     pub first_done_ns: u64,
@@ -61,7 +58,6 @@ pub struct RankTimes {
 
 /// Work of a host's ranks in one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostWork {
     /// First rank of the host: a position in [`Ranks::hosts`].
     pub first_rank: u32,

@@ -6,7 +6,6 @@ use crate::plan::ArmId;
 use crate::ranks::RankTimes;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// From 0.
     pub epoch: u32,
@@ -58,7 +57,6 @@ pub struct Sample {
 /// regular files and the hash of [`ExpectedFiles`](crate::ExpectedFiles); for queries by name, the hits and
 /// 0; for a program, both of [`ExpectedOutput`](crate::ExpectedOutput).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
     pub entries: u64,
     /// Order-independent, of the names. Types are excluded, because not every file system reports them.
@@ -70,7 +68,6 @@ pub struct Counted {
 }
 
 crate::named! {
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum Phase {
         /// Before the series is steady; kept but never judged.
         WarmUp = "warm-up",
@@ -80,7 +77,6 @@ crate::named! {
 
 crate::named! {
     /// External criteria, declared in advance, on which a round is voided and repeated.
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum VoidReason {
         /// Above [`Rules::stolen_fraction_max`](crate::Rules::stolen_fraction_max).
         StolenTime = "stolen-time",
@@ -91,7 +87,6 @@ crate::named! {
 
 /// Directory that was full although its file system had space, or program that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
     /// Without `.` and `..`; 0 if a program failed.
     pub entries: u64,
@@ -109,7 +104,6 @@ pub struct Refused {
 
 /// Times of the single operations of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Buckets for every power of two; each value below twice this number has its own bucket.
     pub sub_buckets: u32,

@@ -58,9 +58,8 @@ impl Report {
     }
 
     pub(crate) fn of_group<'a>(&'a self, group: &'a GroupSummary) -> impl Iterator<Item = &'a Finding> {
-        self.findings
-            .iter()
-            .filter(move |finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
+        let is_of = move |finding: &&Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
+        self.findings.iter().filter(is_of)
     }
 
     pub(crate) fn first_findings(&self) -> Vec<&Finding> {

@@ -61,14 +61,12 @@ pub fn share_alone(fraction: f64) -> String {
 /// `23 % [21, 25]`, `80 % [61, never]`.
 pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
     let Some((low, high)) = interval else { return share_alone(share) };
-    let ends = [low, high].map(|end| match end {
-        Threshold::At { share } => Some(100.0 * share),
-        Threshold::Always | Threshold::Never => None,
-    });
     let percent = 100.0 * share;
     let least = decimals(percent).saturating_sub(1);
-    let places = match ends {
-        [Some(low), Some(high)] => least.max(resolving(high - low).min(3)),
+    let places = match (low, high) {
+        (Threshold::At { share: low }, Threshold::At { share: high }) => {
+            least.max(resolving(100.0 * high - 100.0 * low).min(3))
+        }
         _ => least,
     };
     let [low, high] = [low, high].map(|end| match end {
@@ -85,7 +83,6 @@ pub fn between(low: Threshold, high: Threshold) -> String {
     match (low, high) {
         (Threshold::Always, Threshold::Always) => format!("lies {below}"),
         (Threshold::Never, _) => format!("lies {above}"),
-        (Threshold::Always, Threshold::Never) => "may lie anywhere".into(),
         (Threshold::Always, Threshold::At { share }) => {
             format!("lies at {} or lower, perhaps {below}", share_alone(share))
         }
@@ -95,7 +92,9 @@ pub fn between(low: Threshold, high: Threshold) -> String {
         (Threshold::At { share: low }, Threshold::At { share: high }) => {
             format!("lies between {} and {}", share_alone(low), share_alone(high))
         }
-        (Threshold::At { .. }, Threshold::Always) => "may lie anywhere".into(),
+        (Threshold::Always, Threshold::Never) | (Threshold::At { .. }, Threshold::Always) => {
+            "may lie anywhere".into()
+        }
     }
 }
 
@@ -233,12 +232,8 @@ fn ratio_decimals(value: f64, width: f64) -> usize {
 
 /// At most four, that show on which side of 1 a ratio is.
 fn apart_from_one(ratio: f64) -> usize {
-    let is_one = |places: &usize| fixed(ratio, *places) == fixed(1.0, *places);
-    if ratio == 1.0 {
-        0
-    } else {
-        (0..RATIO_DECIMALS_MAX).find(|places| !is_one(places)).unwrap_or(RATIO_DECIMALS_MAX)
-    }
+    let shows = |places: &usize| ratio == 1.0 || fixed(ratio, *places) != fixed(1.0, *places);
+    (0..RATIO_DECIMALS_MAX).find(shows).unwrap_or(RATIO_DECIMALS_MAX)
 }
 
 /// Half the width is at least one unit in the last place, with a margin for rounding.

@@ -21,9 +21,8 @@ pub struct CrossingEstimate {
 
 const FAR: f64 = 1e6;
 
-/// Point where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms;
-/// of several crossings the last. `None` unless `x` ascends, all numbers are positive and finite, and both
-/// series have the same length.
+/// Point where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms; of several
+/// crossings the last. `None` unless `x` ascends, all numbers are positive and finite, and both series have the same length.
 pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     let positive =
         |values: &[f64]| finite(values, 1).is_some_and(|values| values.iter().all(|value| *value > 0.0));

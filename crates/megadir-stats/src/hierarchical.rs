@@ -12,15 +12,13 @@ pub const EPOCHS_MIN: usize = 5;
 /// Resamples of each epoch's rounds. The standard error of the mean over five epochs is off by about 2 %.
 const RESAMPLES: usize = 200;
 
-/// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical
-/// bootstrap.
+/// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical bootstrap.
 ///
-/// `epochs` holds the differences of each epoch's rounds, all in one unit. An epoch's center is their
-/// Hodges-Lehmann estimate. Epochs are resampled with replacement (computed exactly) and, within each, its
-/// rounds, drawn with `seed`. The standard error of the resampled centers' mean is multiplied by
-/// sqrt(E / (E - 1)), because resampling few (E) epochs gives too narrow a spread. The interval is Student's with
-/// E - 1 degrees of freedom; percentile and BCa intervals cannot reach past the outermost epoch. Resampling both
-/// levels counts the rounds' noise twice: if epochs do not differ, the interval is up to 1.5 times too wide.
+/// `epochs` holds the differences of each epoch's rounds, all in one unit. An epoch's center is their Hodges-Lehmann estimate. Epochs are
+/// resampled with replacement (computed exactly) and, within each, its rounds, drawn with `seed`. The standard error of the resampled
+/// centers' mean is multiplied by sqrt(E / (E - 1)), because resampling few (E) epochs gives too narrow a spread. The interval is
+/// Student's with E - 1 degrees of freedom; percentile and BCa intervals cannot reach past the outermost epoch. Resampling both levels
+/// counts the rounds' noise twice: if epochs do not differ, the interval is up to 1.5 times too wide.
 ///
 /// `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (use
 /// [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is outside 0 to 1.

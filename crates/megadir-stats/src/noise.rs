@@ -19,9 +19,8 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// Most probable change of level by Pettitt's test, the first among equals, with its approximate two-sided p
-/// value (good below 0.5). `None` for fewer than three samples, if one is not finite, or if all are equal.
-/// Reference: Pettitt, *Applied Statistics* 28 (1979).
+/// Most probable change of level by Pettitt's test, the first among equals, with its approximate two-sided p value (good below 0.5).
+/// `None` for fewer than three samples, if one is not finite, or if all are equal. Reference: Pettitt, *Applied Statistics* 28 (1979).
 pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     if !varies(finite(samples, 3)?) {
         return None;
@@ -52,10 +51,9 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     Some(shift.estimate(0.95)?.exp())
 }
 
-/// Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the value of
-/// the uniform distribution, the samples may have two modes or heavy skew. `None` for fewer than four
-/// samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in Psychology*
-/// 4:700 (2013).
+/// Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the value of the uniform
+/// distribution, the samples may have two modes or heavy skew. `None` for fewer than four samples, if one is not finite, or if
+/// all are equal. Reference: Pfister et al., *Frontiers in Psychology* 4:700 (2013).
 pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
     let center = mean(finite(samples, 4)?)?;
     if !varies(samples) {

@@ -8,11 +8,10 @@ use crate::{Estimate, Interval};
 
 /// Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank interval.
 ///
-/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j. The interval inverts the
-/// signed-rank test: exact up to 50 differences, normal with continuity correction above; ties only widen it.
-/// Differences must be symmetric about their center, as for two arms with the same noise. `None` if a difference
-/// is not finite, `confidence` is outside 0 to 1, or there are too few differences (fewer than 6 at 95 %).
-/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, 3.2 and 3.3.
+/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j. The interval inverts the signed-rank test: exact up to 50
+/// differences, normal with continuity correction above; ties only widen it. Differences must be symmetric about their center, as for two
+/// arms with the same noise. `None` if a difference is not finite, `confidence` is outside 0 to 1, or there are too few differences
+/// (fewer than 6 at 95 %). Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, 3.2 and 3.3.
 pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> {
     RankTest::signed(differences)?.estimate(confidence)
 }
@@ -23,8 +22,7 @@ pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimat
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
-/// ln(new / old) of each round. `None` if the lengths differ, there are no times, or a time is not positive and
-/// finite.
+/// ln(new / old) of each round. `None` if the lengths differ, there are no times, or a time is not positive and finite.
 pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     if new.len() != old.len() {
         return None;

@@ -181,8 +181,7 @@ impl Bracket {
         }
     }
 
-    /// Threshold with about `aim` pairs at or below it, if pairs are spread evenly; `None` outside the
-    /// bracket or if it is closed.
+    /// Threshold with about `aim` pairs at or below it, if pairs are spread evenly; `None` outside the bracket or if it is closed.
     fn interpolate(&self, aim: f64) -> Option<i64> {
         if self.is_closed() {
             return None;

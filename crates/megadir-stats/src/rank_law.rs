@@ -1,6 +1,5 @@
-//! Null distributions of Wilcoxon's signed-rank sum and the Mann-Whitney count: exact for few samples, normal with
-//! continuity correction above. Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd
-//! edition.
+//! Null distributions of Wilcoxon's signed-rank sum and the Mann-Whitney count: exact for few samples, normal with continuity
+//! correction above. Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition.
 
 use crate::distribution::{last_within, normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
@@ -111,12 +110,11 @@ const ROUNDS_MIN: usize = 6;
 
 /// Returns the `p` quantiles (0 to 1) of all values, each with its interval by resampling whole rounds.
 ///
-/// `rounds` holds the values of each round with their counts. Rounds are drawn with replacement, 1000 times with
-/// `seed`; the interval is the expanded percentile interval, whose tails are widened for few rounds. It does not
-/// reach past the observed values: if only some rounds have values beyond a high quantile, its upper end is a
-/// lower bound. `None` for fewer than six rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1.
-/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8; Hesterberg, *The
-/// American Statistician* 69 (2015), section 5.2.
+/// `rounds` holds the values of each round with their counts. Rounds are drawn with replacement, 1000 times with `seed`; the
+/// interval is the expanded percentile interval, whose tails are widened for few rounds. It does not reach past the observed
+/// values: if only some rounds have values beyond a high quantile, its upper end is a lower bound. `None` for fewer than six
+/// rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1. References: Davison and Hinkley, *Bootstrap Methods and
+/// their Application*, 1997, section 3.8; Hesterberg, *The American Statistician* 69 (2015), section 5.2.
 pub fn quantile_intervals(
     rounds: &[Vec<(u64, u64)>],
     p: &[f64],

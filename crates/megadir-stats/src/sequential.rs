@@ -19,8 +19,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Both arguments are looks. `None` if `rounds_min` is under 6, which has no interval at 95 %, or over
-    /// `rounds_max`.
+    /// Both arguments are looks. `None` if `rounds_min` is under 6, which has no interval at 95 %, or over `rounds_max`.
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
     }
@@ -69,9 +68,8 @@ pub fn narrow_enough(new: &[f64], old: &[f64], target: HalfWidth, confidence: f6
     estimate.is_some_and(|estimate| estimate.interval.half_width() <= target)
 }
 
-/// Holm's adjusted p values (0 to 1), in the order given. NaN stands for a contrast that could not be tested:
-/// it stays NaN and does not count, as in R's `p.adjust`. Reference: Holm (1979); Wright, *Biometrics* 48
-/// (1992), for adjusted p values.
+/// Holm's adjusted p values (0 to 1), in the order given. NaN stands for a contrast that could not be tested: it stays NaN and
+/// does not count, as in R's `p.adjust`. Reference: Holm (1979); Wright, *Biometrics* 48 (1992), for adjusted p values.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![f64::NAN; p_values.len()];
     let mut largest: f64 = 0.0;
@@ -82,13 +80,11 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Returns for each contrast the confidence level whose interval agrees with Holm's decision, in the order
-/// given.
+/// Returns for each contrast the confidence level whose interval agrees with Holm's decision, in the order given.
 ///
-/// A rejected contrast of rank i of m gets the level 1 - `family_alpha` / (m - i). The first contrast that is
-/// not rejected and all later ones get the level of that step. The decisions control the family-wise error; the
-/// intervals of rejected contrasts do not cover jointly. NaN is treated as in [`holm`]. References: Holm (1979);
-/// Guilbaud, *Biometrical Journal* 50 (2008).
+/// A rejected contrast of rank i of m gets the level 1 - `family_alpha` / (m - i). The first contrast that is not rejected and
+/// all later ones get the level of that step. The decisions control the family-wise error; the intervals of rejected contrasts do
+/// not cover jointly. NaN is treated as in [`holm`]. References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008).
 pub(crate) fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
     let mut stopped_at = None;

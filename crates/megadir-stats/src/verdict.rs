@@ -81,13 +81,11 @@ pub struct Judging {
     pub looks: u32,
 }
 
-/// Judges a family of contrasts, each given by the log ratios ln(new / old) of its epochs' rounds; keeps their
-/// order.
+/// Judges a family of contrasts, each given by the log ratios ln(new / old) of its epochs' rounds; keeps their order.
 ///
-/// The family-wise error of Holm's step-down is 5 %, divided by the looks of [`Judging`]. With ties or zeros, the
-/// p value is the larger one that inverts the interval. Faster and slower take precedence over equivalent. The
-/// rounds of fewer than five epochs are judged as one epoch, by signed ranks; more epochs, at least one of them with
-/// several rounds, by [`crate::hierarchical_bootstrap`].
+/// The family-wise error of Holm's step-down is 5 %, divided by the looks of [`Judging`]. With ties or zeros, the p value is the larger
+/// one that inverts the interval. Faster and slower take precedence over equivalent. The rounds of fewer than five epochs are judged as
+/// one epoch, by signed ranks; more epochs, at least one of them with several rounds, by [`crate::hierarchical_bootstrap`].
 ///
 /// A contrast is `None`, and does not count in the family, for fewer than six rounds or if a sample is not finite.
 /// So are all if the band is not positive.
@@ -216,21 +214,17 @@ pub enum Beyond {
 
 /// Side of the band on which each contrast is shown to lie, if any.
 ///
-/// Contrasts are as in [`crate::judge_family_of_epochs`]. The null hypothesis, a ratio within the band, is tested
-/// two-sided at the nearer end of the band, which errs on the safe side. Holm's procedure keeps the probability of
-/// any false call at 5 % (divided by the looks of [`Judging`]). Reference: Wellek, *Testing Statistical Hypotheses of
-/// Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1.
+/// Contrasts are as in [`crate::judge_family_of_epochs`]. The null hypothesis, a ratio within the band, is tested two-sided at the nearer
+/// end of the band, which errs on the safe side. Holm's procedure keeps the probability of any false call at 5 % (divided by the looks of
+/// [`Judging`]). Reference: Wellek, *Testing Statistical Hypotheses of Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1.
 pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Beyond>> {
     let margin = judging.band.ln_1p();
     let looks = f64::from(judging.looks.max(1));
     let tested: Vec<Option<(Beyond, f64)>> = contrasts.iter().map(|epochs| beyond(epochs, margin)).collect();
     let p_values: Vec<f64> = tested.iter().map(|tested| tested.map_or(f64::NAN, |(_, p)| p)).collect();
     let shown = holm(&p_values).into_iter().map(|p| p <= FAMILY_ALPHA / looks);
-    tested
-        .into_iter()
-        .zip(shown)
-        .map(|(tested, shown)| tested.filter(|_| shown).map(|(side, _)| side))
-        .collect()
+    let side = |(tested, shown): (Option<(Beyond, f64)>, bool)| Some(tested.filter(|_| shown)?.0);
+    tested.into_iter().zip(shown).map(side).collect()
 }
 
 /// Nearer side of the band, and the p value of a ratio within it.

@@ -18,7 +18,29 @@ pub fn unavailable() -> Option<&'static str> {
 
 /// On Windows the C library rejects `?` and long paths.
 pub fn unavailable_on(directory: &Path) -> Option<&'static str> {
-    unavailable().or_else(|| system::refused(directory))
+    unavailable().or_else(|| refused(directory))
+}
+
+#[cfg(not(windows))]
+fn refused(_directory: &Path) -> Option<&'static str> {
+    None
+}
+
+/// The C library below libstdc++ rejects wildcards and long paths.
+#[cfg(windows)]
+fn refused(directory: &Path) -> Option<&'static str> {
+    use std::os::windows::ffi::OsStrExt;
+    /// Longest directory, UTF-16 units; the rest of the C library's 259 is for names.
+    const UNITS_MAX: usize = 200;
+    let wildcard = |unit: u16| unit == u16::from(b'?') || unit == u16::from(b'*');
+    let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    if directory.as_os_str().encode_wide().any(wildcard) {
+        return Some(
+            "C++'s std::filesystem, as mingw has it, takes no path with `?`, such as \\\\?\\C:\\folder",
+        );
+    }
+    let long = full.as_os_str().encode_wide().count() > UNITS_MAX;
+    long.then_some("C++'s std::filesystem, as mingw has it, takes no long paths")
 }
 
 /// Passes on the name (WTF-8 on Windows), seconds since 1970 and nanoseconds of every regular file, collected
@@ -34,7 +56,7 @@ pub use compiled::regular_files;
 
 #[cfg(megadir_cpp)]
 mod compiled {
-    use super::system::compiled::{self as system, Unit};
+    use self::system::Unit;
     use super::{Path, io};
     use std::ffi::{c_int, c_void};
 
@@ -51,9 +73,7 @@ mod compiled {
         fn megadir_cpp_regular_files(directory: *const Unit, context: *mut c_void, row: Row) -> c_int;
     }
 
-    struct Context<'a> {
-        row: &'a mut dyn FnMut(&[u8], i64, u32),
-    }
+    type Each<'a> = &'a mut dyn FnMut(&[u8], i64, u32);
 
     extern "C" fn take(
         context: *mut c_void,
@@ -62,90 +82,57 @@ mod compiled {
         seconds: i64,
         nanoseconds: u32,
     ) {
-        // SAFETY: the pointer is to the Context on the stack of `regular_files`, passed back unchanged by the C++ function,
+        // SAFETY: the pointer is to the variable `row` of `regular_files`, passed back unchanged by the C++ function,
         // which calls this from the same thread before it returns; nothing else uses it meanwhile.
-        let context = unsafe { &mut *context.cast::<Context<'_>>() };
+        let row = unsafe { &mut *context.cast::<Each<'_>>() };
         // SAFETY: the C++ side passes data and size of a string in its vector, which it does not change during
         // the call; its characters have the size of `Unit`.
         let name = unsafe { std::slice::from_raw_parts(name, name_units) };
-        (context.row)(&system::name(name), seconds, nanoseconds);
+        row(&system::name(name), seconds, nanoseconds);
     }
 
-    pub fn regular_files(directory: &Path, row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
+    pub fn regular_files(directory: &Path, mut row: Each<'_>) -> io::Result<()> {
         let directory = system::path(directory)?;
-        let mut context = Context { row };
         // SAFETY: the path ends with a NUL and lives through the call; the function is noexcept and catches every exception,
-        // calls `take` with `context` only, which lives through the call too, and keeps neither.
-        let error = unsafe { megadir_cpp_regular_files(directory.as_ptr(), (&raw mut context).cast(), take) };
+        // calls `take` with `row` only, which lives through the call too, and keeps neither.
+        let error = unsafe { megadir_cpp_regular_files(directory.as_ptr(), (&raw mut row).cast(), take) };
         if error == 0 { Ok(()) } else { Err(system::error(error)) }
     }
-}
 
-#[cfg(not(windows))]
-mod system {
-
-    use std::path::Path;
-
-    pub(super) fn refused(_directory: &Path) -> Option<&'static str> {
-        None
-    }
-
-    #[cfg(megadir_cpp)]
-    pub(super) mod compiled {
+    #[cfg(not(windows))]
+    mod system {
         use std::borrow::Cow;
         use std::ffi::CString;
         use std::io;
         use std::os::unix::ffi::OsStrExt;
         use std::path::Path;
 
-        pub(in super::super) type Unit = u8;
+        pub(super) type Unit = u8;
 
-        pub(in super::super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
+        pub(super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
             Ok(CString::new(path.as_os_str().as_bytes())?.into_bytes_with_nul())
         }
 
-        pub(in super::super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
+        pub(super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
             Cow::Borrowed(name)
         }
 
-        pub(in super::super) fn error(errno: i32) -> io::Error {
+        pub(super) fn error(errno: i32) -> io::Error {
             io::Error::from_raw_os_error(errno)
         }
     }
-}
 
-#[cfg(windows)]
-mod system {
-    //! Paths, names and errors of C++ on Windows: UTF-16, and the C library's error numbers.
+    #[cfg(windows)]
+    mod system {
+        //! Paths, names and errors of C++ on Windows: UTF-16, and the C library's error numbers.
 
-    use std::os::windows::ffi::OsStrExt;
-    use std::path::Path;
-
-    /// Longest directory, UTF-16 units; the rest of the C library's 259 is for names.
-    const UNITS_MAX: usize = 200;
-
-    /// The C library below libstdc++ rejects wildcards and long paths.
-    pub(super) fn refused(directory: &Path) -> Option<&'static str> {
-        let wildcard = |unit: u16| unit == u16::from(b'?') || unit == u16::from(b'*');
-        let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-        if directory.as_os_str().encode_wide().any(wildcard) {
-            return Some(
-                "C++'s std::filesystem, as mingw has it, takes no path with `?`, such as \\\\?\\C:\\folder",
-            );
-        }
-        let long = full.as_os_str().encode_wide().count() > UNITS_MAX;
-        long.then_some("C++'s std::filesystem, as mingw has it, takes no long paths")
-    }
-
-    #[cfg(megadir_cpp)]
-    pub(super) mod compiled {
         use std::borrow::Cow;
         use std::ffi::OsString;
         use std::io;
         use std::os::windows::ffi::{OsStrExt, OsStringExt};
         use std::path::Path;
 
-        pub(in super::super) type Unit = u16;
+        pub(super) type Unit = u16;
 
         const ERRORS: [(i32, i32); 5] = [
             (2, 2),    // ENOENT, ERROR_FILE_NOT_FOUND
@@ -155,7 +142,7 @@ mod system {
             (22, 123), // EINVAL, ERROR_INVALID_NAME
         ];
 
-        pub(in super::super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
+        pub(super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
             let mut units: Vec<Unit> = path.as_os_str().encode_wide().collect();
             if units.contains(&0) {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path with a NUL in it"));
@@ -164,11 +151,11 @@ mod system {
             Ok(units)
         }
 
-        pub(in super::super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
+        pub(super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
             Cow::Owned(OsString::from_wide(name).into_encoded_bytes())
         }
 
-        pub(in super::super) fn error(errno: i32) -> io::Error {
+        pub(super) fn error(errno: i32) -> io::Error {
             match ERRORS.iter().find(|(of_c, _)| *of_c == errno) {
                 Some((_, of_system)) => io::Error::from_raw_os_error(*of_system),
                 None => io::Error::other(format!("std::filesystem failed: errno {errno}")),

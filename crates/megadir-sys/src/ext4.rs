@@ -37,9 +37,8 @@ const EXT4_IOC_GET_TUNE_SB_PARAM: libc::Ioctl = libc::_IOR::<Parameters>(b'f' as
 pub fn features(directory: Ext4Directory<'_>) -> io::Result<Features> {
     let mut parameters =
         Parameters { before: [0; 64], compat: 0, incompat: 0, ro_compat: 0, after: [0; 156] };
-    // SAFETY: on an ext4 directory the number means EXT4_IOC_GET_TUNE_SB_PARAM and nothing else, or is unknown.
-    // The kernel writes 232 bytes, the size of the structure, which is borrowed exclusively; it keeps no
-    // pointer. Any bytes are valid field values.
+    // SAFETY: on an ext4 directory the number means EXT4_IOC_GET_TUNE_SB_PARAM and nothing else, or is unknown. The kernel writes
+    // 232 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are valid field values.
     succeeded(unsafe {
         libc::ioctl(directory.descriptor.as_raw_fd(), EXT4_IOC_GET_TUNE_SB_PARAM, &raw mut parameters)
     })?;

@@ -1,7 +1,6 @@
 //! System calls, clocks and counters without a safe wrapper in a well-kept crate; rustix covers the rest.
 //!
-//! The only crate of the workspace with `unsafe` code, but for one call. Its interface is safe, except for
-//! `process::own_descriptors`.
+//! The only crate of the workspace with `unsafe` code, but for one call. Its interface is safe, except for `process::own_descriptors`.
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]

@@ -60,8 +60,7 @@ pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     }
 }
 
-/// Cached pages of a range of the file; `offset` and `bytes` are multiples of a page, and `bytes` is not 0.
-/// Fails as [`resident`].
+/// Cached pages of a range of the file; `offset` and `bytes` are multiples of a page, and `bytes` is not 0. Fails as [`resident`].
 pub fn resident_in(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<u64> {
     match cachestat(file, &Range { offset, length: bytes }) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
@@ -93,27 +92,28 @@ fn mincore(file: BorrowedFd<'_>) -> io::Result<Resident> {
 
 fn mincore_window(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<u64> {
     let mut states = vec![0_u8; bytes.div_ceil(rustix::param::page_size())];
-    let start = offset as libc::off_t;
-    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows; it is never read,
-    // so a truncated file does no harm.
-    let mapping = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ,
-            libc::MAP_SHARED | libc::MAP_NORESERVE,
-            file.as_raw_fd(),
-            start,
-        )
-    };
-    if mapping == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
+    // It is never read, so a truncated file does no harm.
+    let mapping = map(file, offset, bytes, libc::PROT_READ, libc::MAP_NORESERVE)?;
     // SAFETY: the range is the mapping's; the kernel writes one byte per page, and `states` has that many.
     let read = succeeded(unsafe { libc::mincore(mapping, bytes, states.as_mut_ptr()) });
     // SAFETY: the whole mapping made above; nothing points into it.
     let _ = unsafe { libc::munmap(mapping, bytes) };
     read.map(|()| states.iter().filter(|state| **state & 1 != 0).count() as u64)
+}
+
+/// Shared mapping of a part of the file.
+fn map(
+    file: BorrowedFd<'_>,
+    offset: u64,
+    bytes: usize,
+    protection: libc::c_int,
+    flags: libc::c_int,
+) -> io::Result<*mut libc::c_void> {
+    let (anywhere, flags) = (std::ptr::null_mut(), libc::MAP_SHARED | flags);
+    let (file, offset) = (file.as_raw_fd(), offset as libc::off_t);
+    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows.
+    let mapping = unsafe { libc::mmap(anywhere, bytes, protection, flags, file, offset) };
+    if mapping == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapping) }
 }
 
 fn pages(file: BorrowedFd<'_>) -> io::Result<u64> {
@@ -131,20 +131,7 @@ pub fn write_first_byte(file: BorrowedFd<'_>, byte: u8) -> io::Result<()> {
     if rustix::fs::fstat(file)?.st_size < 1 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows.
-    let mapping = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            1,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            file.as_raw_fd(),
-            0,
-        )
-    };
-    if mapping == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
+    let mapping = map(file, 0, 1, libc::PROT_READ | libc::PROT_WRITE, 0)?;
     // SAFETY: the mapping has at least a page, which is writable, and no reference to it exists.
     unsafe { mapping.cast::<u8>().write_volatile(byte) };
     // SAFETY: the whole mapping made above; nothing points into it.

@@ -79,8 +79,7 @@ pub fn drop_file_pages() -> io::Result<()> {
     reset_peak.write_all(RESET_PEAK)
 }
 
-/// Addresses of the mapping that a line of smaps begins, `Some(None)` unless it is of a file and not
-/// writable; `None` for other lines.
+/// Addresses of the mapping that a line of smaps begins, `Some(None)` unless it is of a file and not writable; `None` for other lines.
 fn file_mapping(line: &str) -> Option<Option<(usize, usize)>> {
     let mut words = line.split_ascii_whitespace();
     let (start, end) = words.next()?.split_once('-')?;

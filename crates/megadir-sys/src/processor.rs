@@ -4,70 +4,57 @@ const QEMU_TCG: &[u8; 12] = b"TCGTCGTCGTCG";
 
 /// Emulator of the processor; `None` also if it does not reveal itself.
 pub fn emulator() -> Option<&'static str> {
+    let [_, name @ ..] = leaf(0x4000_0000);
+    (is_guest() && signature(name) == QEMU_TCG).then_some("QEMU without KVM")
+}
+
+/// EAX, EBX, ECX, EDX; 0 on other processors than x86-64.
+fn leaf(number: u32) -> [u32; 4] {
     #[cfg(target_arch = "x86_64")]
     {
-        let [_, name @ ..] = leaf(0x4000_0000);
-        (is_guest() && signature(name) == QEMU_TCG).then_some("QEMU without KVM")
+        let told = core::arch::x86_64::__cpuid(number);
+        [told.eax, told.ebx, told.ecx, told.edx]
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        None
+        let _ = number;
+        [0; 4]
     }
 }
 
-/// EAX, EBX, ECX, EDX.
-#[cfg(target_arch = "x86_64")]
-fn leaf(number: u32) -> [u32; 4] {
-    let told = core::arch::x86_64::__cpuid(number);
-    [told.eax, told.ebx, told.ecx, told.edx]
-}
-
 /// Leaf 1, ECX bit 31: a hypervisor is present.
-#[cfg(target_arch = "x86_64")]
 fn is_guest() -> bool {
     leaf(1)[2] >> 31 == 1
 }
 
-#[cfg(target_arch = "x86_64")]
 fn signature(words: [u32; 3]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// `None` without a hypervisor, and for a Windows host with Hyper-V, which is the root partition above its own.
 pub fn hypervisor() -> Option<String> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        is_guest().then(|| guest_of(leaf(0x4000_0000), leaf(0x4000_0003))).flatten()
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        None
-    }
+    is_guest().then(|| guest_of(leaf(0x4000_0000), leaf(0x4000_0003))).flatten()
 }
 
-#[cfg(target_arch = "x86_64")]
 fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
     let bytes = signature([name[1], name[2], name[3]]);
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|of: char| of == '\0' || of.is_whitespace());
     // EBX bit 0 is the right to create partitions, which only the root partition has.
     let commands = text == "Microsoft Hv" && name[0] >= 0x4000_0003 && features[1] & 1 != 0;
-    if commands {
-        return None;
-    }
-    Some(match text {
-        "" => "a hypervisor without a name".to_owned(),
-        "Microsoft Hv" => "Hyper-V".to_owned(),
-        "KVMKVMKVM" => "KVM".to_owned(),
-        "VMwareVMware" => "VMware".to_owned(),
-        "VBoxVBoxVBox" => "VirtualBox".to_owned(),
-        "XenVMMXenVMM" => "Xen".to_owned(),
-        "TCGTCGTCGTCG" => "QEMU".to_owned(),
-        other => other.to_owned(),
-    })
+    let known = match text {
+        "" => "a hypervisor without a name",
+        "Microsoft Hv" => "Hyper-V",
+        "KVMKVMKVM" => "KVM",
+        "VMwareVMware" => "VMware",
+        "VBoxVBoxVBox" => "VirtualBox",
+        "XenVMMXenVMM" => "Xen",
+        "TCGTCGTCGTCG" => "QEMU",
+        other => other,
+    };
+    (!commands).then(|| known.to_owned())
 }
 
-#[cfg(target_arch = "x86_64")]
 #[cfg(test)]
 mod tests {
     use super::guest_of;

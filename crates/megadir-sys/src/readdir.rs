@@ -108,9 +108,8 @@ impl Drop for DirStream {
 
 // Raw getdents64(2) into the caller's buffer; `megadir::decode` decodes the records.
 
-/// Fills `buffer` from the descriptor's position. Returns the number of bytes, 0 at the end; bytes beyond it
-/// and padding keep their contents. `EINTR` is retried. Fails with `EINVAL` if the next record does not fit,
-/// `ENOENT` if the directory was removed.
+/// Fills `buffer` from the descriptor's position. Returns the number of bytes, 0 at the end; bytes beyond it and padding keep their
+/// contents. `EINTR` is retried. Fails with `EINVAL` if the next record does not fit, `ENOENT` if the directory was removed.
 pub fn getdents64(directory: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         // SAFETY: the kernel writes at most `buffer.len()` bytes to `buffer`, which is borrowed exclusively for

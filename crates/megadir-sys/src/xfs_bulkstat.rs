@@ -1,6 +1,5 @@
-//! `XFS_IOC_BULKSTAT`: attributes of many inodes in one call (Linux 5.4 and later; ioctl_xfs_bulkstat(2)). The
-//! kernel returns every inode in use from a number on, whatever its directory. Sizes are on-disk sizes, without
-//! data not yet flushed; the rest equals statx(2).
+//! `XFS_IOC_BULKSTAT`: attributes of many inodes in one call (Linux 5.4 and later; ioctl_xfs_bulkstat(2)). The kernel returns every inode
+//! in use from a number on, whatever its directory. Sizes are on-disk sizes, without data not yet flushed; the rest equals statx(2).
 
 use std::io;
 use std::os::fd::AsRawFd;

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use megadir::remove::{Failures, Progress, RemoveOptions, Removed, remove_contents};
-use megadir::{Batch, Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, policy};
+use megadir::{Dir, Error, ErrorKind, FileType, Listing, StatMask, attribute_policy, policy};
 
 use crate::job::{Bytes, Item, Job, MESSAGES_MAX, Outcome, Removal, Task, TaskError};
 use crate::scan::UNVISITED_MAX;
@@ -32,11 +32,11 @@ pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskErro
             Err(_) if !is_root => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
         };
-        let emptied = empty(&directory, spending)?;
-        let counts = emptied.removed.counts;
+        let (removed, messages) = empty(&directory, spending)?;
+        let counts = removed.counts;
         removal.entries += counts.entries;
         removal.directories += counts.directories;
-        if emptied.removed.cancelled {
+        if removed.cancelled {
             outcome.unvisited.extend(left(&directory, item)?);
             let again = if is_root { &mut outcome.later } else { &mut outcome.unvisited };
             if is_root || again.iter().all(|left| !is_below(left, item)) {
@@ -47,9 +47,9 @@ pub(crate) fn remove(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskErro
         if is_root {
             removal.failures += counts.failures;
             removal.mounts += counts.mounts;
-            outcome.messages.extend(emptied.messages);
+            outcome.messages.extend(messages);
         }
-        if emptied.removed.complete && !(is_root && task.job.contents) {
+        if removed.complete && !(is_root && task.job.contents) {
             match remove_emptied(&task.job, root, item, &directory) {
                 Ok(gone) => removal.directories += u64::from(gone),
                 Err(error) if is_root => {
@@ -70,13 +70,9 @@ fn is_below(left: &Item, item: &Item) -> bool {
     left.root == item.root && left.path.0.len() > item.path.0.len() && left.path.0.starts_with(&item.path.0)
 }
 
-struct Emptied {
-    removed: Removed,
-    messages: Vec<String>,
-}
-
-/// The budget ends a removal that has removed something: what cannot be removed must not be tried for ever.
-fn empty(directory: &Dir, spending: &mut Spending<'_>) -> Result<Emptied, TaskError> {
+/// Returns the first failures too. The budget ends a removal that has removed something: what cannot be removed must not be
+/// tried for ever.
+fn empty(directory: &Dir, spending: &mut Spending<'_>) -> Result<(Removed, Vec<String>), TaskError> {
     let (failures, progress) = (Failures::new(MESSAGES_MAX), Progress::new());
     let on_failure = |failure: Error| failures.add(failure);
     let options = RemoveOptions::new(1, &on_failure);
@@ -103,7 +99,7 @@ fn empty(directory: &Dir, spending: &mut Spending<'_>) -> Result<Emptied, TaskEr
         return Err(TaskError::Stopped);
     }
     spending.entries += removed.counts.entries + removed.counts.directories;
-    Ok(Emptied { removed, messages: failures.take().iter().map(ToString::to_string).collect() })
+    Ok((removed, failures.take().iter().map(ToString::to_string).collect()))
 }
 
 /// Subdirectories of a directory, at most [`UNVISITED_MAX`].
@@ -120,25 +116,17 @@ fn left(directory: &Dir, item: &Item) -> megadir::Result<Vec<Item>> {
             continue;
         }
         examine.examine(directory, batch, &mut rows)?;
-        left.extend(directories(batch, &rows, item));
+        let below = batch.entries().zip(&rows);
+        let below = below.filter(|(_, row)| row.kind == FileType::Directory && row.error == 0);
+        left.extend(below.map(|(entry, row)| {
+            let path = Bytes(item.tree_path().join(entry.name).to_vec());
+            Item { root: item.root, path, inode: Some(row.inode), range: None }
+        }));
         if left.len() >= UNVISITED_MAX {
             break;
         }
     }
     Ok(left)
-}
-
-fn directories<'b>(
-    batch: Batch<'b>,
-    rows: &'b [megadir::Attributes],
-    item: &'b Item,
-) -> impl Iterator<Item = Item> + 'b {
-    let below =
-        batch.entries().zip(rows).filter(|(_, row)| row.kind == FileType::Directory && row.error == 0);
-    below.map(|(entry, row)| {
-        let path = Bytes(item.tree_path().join(entry.name).to_vec());
-        Item { root: item.root, path, inode: Some(row.inode), range: None }
-    })
 }
 
 /// Removes an empty directory by its name; `false` if another process did, or put something in it.

@@ -29,9 +29,8 @@ pub struct Schedule {
     running: BTreeMap<u64, Running>,
     /// Running tasks that must be started again.
     lost: Vec<u64>,
-    done: u64,
-    entries: u64,
-    failures: u64,
+    /// Without the tasks and directories of now.
+    progress: Progress,
     messages: Vec<String>,
     parts: Vec<Part>,
     removal: Removal,
@@ -80,9 +79,7 @@ impl Schedule {
             tasks: 0,
             running: BTreeMap::new(),
             lost: Vec::new(),
-            done: 0,
-            entries: 0,
-            failures: 0,
+            progress: Progress::default(),
             messages: Vec::new(),
             parts: Vec::new(),
             removal: Removal::default(),
@@ -190,14 +187,14 @@ impl Schedule {
         self.running.remove(&number)?;
         self.lost.retain(|lost| *lost != number);
         let line = text(&Line::Done { done: number, outcome: outcome.clone() });
-        self.done += 1;
-        self.entries += outcome.entries;
-        self.failures += outcome.failures;
+        self.progress.done += 1;
+        self.progress.entries += outcome.entries;
+        self.progress.failures += outcome.failures;
         let room = MESSAGES_MAX.saturating_sub(self.messages.len());
         self.messages.extend(outcome.messages.into_iter().take(room));
         self.parts.extend(outcome.part);
         if let Some(removal) = outcome.removal {
-            self.failures += removal.failures;
+            self.progress.failures += removal.failures;
             self.removal.entries += removal.entries;
             self.removal.directories += removal.directories;
             self.removal.failures += removal.failures;
@@ -229,11 +226,9 @@ impl Schedule {
 
     pub fn progress(&self) -> Progress {
         Progress {
-            entries: self.entries,
-            failures: self.failures,
-            done: self.done,
             running: self.running.len() as u64,
             waiting: (self.queue.len() + self.later.len()) as u64,
+            ..self.progress
         }
     }
 

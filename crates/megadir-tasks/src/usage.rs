@@ -114,7 +114,15 @@ impl Totals {
 
     fn link(&mut self, new: Linked) {
         let known = self.linked.entry(new.id).or_insert_with(|| new.clone());
-        known.keep_first(new);
+        // The first name by directory counts, whichever task found it.
+        let order = |linked: &Linked| {
+            let (directory, name) =
+                linked.path.0.split_at(linked.path.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
+            (linked.root, directory.to_vec(), name.to_vec())
+        };
+        if order(&new) < order(known) {
+            *known = new;
+        }
     }
 
     fn into_used(self) -> Used {
@@ -162,19 +170,6 @@ impl Sum {
         self.apparent += other.apparent;
         self.newest_ns = self.newest_ns.max(other.newest_ns);
         self.oldest_ns = [self.oldest_ns, other.oldest_ns].into_iter().flatten().min();
-    }
-}
-
-impl Linked {
-    fn keep_first(&mut self, other: Self) {
-        let order = |linked: &Self| {
-            let (directory, name) =
-                linked.path.0.split_at(linked.path.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
-            (linked.root, directory.to_vec(), name.to_vec())
-        };
-        if order(&other) < order(self) {
-            *self = other;
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn visit_items(
     mut visit: impl FnMut(&Item, Result<&Dir>, &mut Spending<'_>, &mut Outcome) -> Next,
 ) -> std::result::Result<Outcome, TaskError> {
     let (mut spending, mut outcome) = (Spending::begin(task.job.budget, stop), Outcome::default());
-    let mut roots = Roots::new(&task.job);
+    let mut roots: Vec<Option<Dir>> = task.job.roots.iter().map(|_| None).collect();
     let mut items: Vec<Item> = task.items.iter().rev().cloned().collect();
     let mut visited = 0_u64;
     while let Some(item) = items.pop() {
@@ -30,7 +30,7 @@ pub(crate) fn visit_items(
             return Err(TaskError::Stopped);
         }
         visited += 1;
-        items.extend(visit(&item, roots.open(item.root), &mut spending, &mut outcome)?);
+        items.extend(visit(&item, opened(&task.job, &mut roots, item.root), &mut spending, &mut outcome)?);
     }
     outcome.entries = spending.entries;
     Ok(outcome)
@@ -74,28 +74,15 @@ pub(crate) enum Reached {
     OtherMount,
 }
 
-pub(crate) struct Roots<'j> {
-    job: &'j Job,
-    open: Vec<Option<Dir>>,
-}
-
-impl<'j> Roots<'j> {
-    pub(crate) fn new(job: &'j Job) -> Self {
-        Self { job, open: job.roots.iter().map(|_| None).collect() }
-    }
-
-    /// Errors: the root cannot be opened, or is another directory than the job's.
-    pub(crate) fn open(&mut self, index: u32) -> Result<&Dir> {
-        let (Some(root), Some(open)) =
-            (self.job.roots.get(index as usize), self.open.get_mut(index as usize))
-        else {
-            let reason = format!("no tree {index}");
-            return Err(Error::new("open", "".as_ref(), ErrorKind::BadOption, reason));
-        };
-        match open {
-            Some(directory) => Ok(directory),
-            None => Ok(open.insert(open_root(root)?)),
-        }
+/// Errors: the root cannot be opened, or is another directory than the job's.
+fn opened<'r>(job: &Job, roots: &'r mut [Option<Dir>], index: u32) -> Result<&'r Dir> {
+    let (Some(root), Some(open)) = (job.roots.get(index as usize), roots.get_mut(index as usize)) else {
+        let reason = format!("no tree {index}");
+        return Err(Error::new("open", "".as_ref(), ErrorKind::BadOption, reason));
+    };
+    match open {
+        Some(directory) => Ok(directory),
+        None => Ok(open.insert(open_root(root)?)),
     }
 }
 

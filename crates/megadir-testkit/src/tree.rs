@@ -1,5 +1,4 @@
-//! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no
-//! memory.
+//! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no memory.
 
 #[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
@@ -115,8 +114,7 @@ impl Flat {
         self.fill(directory);
     }
 
-    /// Tests must not change it. On Windows it is taken from `MEGADIR_TREES` if it exists there
-    /// ([`of_windows`]).
+    /// Tests must not change it. On Windows it is taken from `MEGADIR_TREES` if it exists there ([`of_windows`]).
     pub fn ensure(&self, parent: &Path) -> PathBuf {
         let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
         let ready = std::env::var_os("MEGADIR_TREES").filter(|_| cfg!(windows));
@@ -253,8 +251,7 @@ impl Maker {
     }
 }
 
-/// Windows accepts WTF-8 without control characters, characters with a meaning in paths, and final dots and
-/// spaces.
+/// Windows accepts WTF-8 without control characters, characters with a meaning in paths, and final dots and spaces.
 #[cfg(windows)]
 fn is_name(name: &[u8]) -> bool {
     let is_forbidden = |byte: &u8| *byte < 32 || b"<>:\"/\\|?*".contains(byte);

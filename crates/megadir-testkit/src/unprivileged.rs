@@ -35,8 +35,7 @@ pub fn with_one_thread_more<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T
     if !geteuid().is_root() {
         return Err("only root can become a user without other threads".to_owned());
     }
-    // The system counts the threads of all processes, and for a moment those that were joined: no other call has
-    // this user.
+    // The system counts the threads of all processes, and for a moment those that were joined: no other call has this user.
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let user = Uid::from_raw((1 << 30) + (CALLS.fetch_add(1, Ordering::Relaxed) << 22) + std::process::id());
     let before = getrlimit(Resource::Nproc);

@@ -9,8 +9,7 @@ use crate::file_type::FileType;
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
-    entries: usize,
-    unknown_types: usize,
+    checked: decode::Checked,
     cookies: bool,
     attributes: Option<&'a [Attributes]>,
 }
@@ -24,8 +23,7 @@ pub struct Entry<'a> {
     pub inode: u64,
     /// Type, if the directory stores it.
     pub kind: FileType,
-    /// Position after this entry (`telldir`), if known, from which a reader continues. Valid only in this
-    /// directory and on this mount.
+    /// Position after this entry (`telldir`), if known, from which a reader continues. Valid only in this directory and on this mount.
     pub cookie: Option<i64>,
     /// Length of the entry's record, bytes.
     pub record_bytes: u16,
@@ -34,30 +32,28 @@ pub struct Entry<'a> {
 impl<'a> Batch<'a> {
     /// Entries of an unchecked buffer end at the first bad record.
     pub(crate) fn from_checked(bytes: &'a [u8], checked: decode::Checked, cookies: bool) -> Self {
-        let unknown_types = checked.unknown_types;
-        Self { bytes, entries: checked.entries, unknown_types, cookies, attributes: None }
+        Self { bytes, checked, cookies, attributes: None }
     }
 
     /// Attaches attributes: one row per entry, in the batch's order.
     #[must_use]
     pub fn with_attributes(self, attributes: &'a [Attributes]) -> Self {
-        Self { attributes: Some(attributes).filter(|rows| rows.len() == self.entries), ..self }
+        Self { attributes: Some(attributes).filter(|rows| rows.len() == self.checked.entries), ..self }
     }
 
-    /// Attributes of each entry, if the listing returned them
-    /// ([`Backend::open_with_attributes`](crate::Backend::open_with_attributes)).
+    /// Attributes of each entry, if the listing returned them ([`Backend::open_with_attributes`](crate::Backend::open_with_attributes)).
     pub fn attributes(&self) -> Option<&'a [Attributes]> {
         self.attributes
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
-        self.entries
+        self.checked.entries
     }
 
     /// `true` if the batch has no entries.
     pub fn is_empty(&self) -> bool {
-        self.entries == 0
+        self.checked.entries == 0
     }
 
     /// Iterates over the entries in directory order.
@@ -74,7 +70,7 @@ impl<'a> Batch<'a> {
 
     /// Number of entries whose type the directory does not store.
     pub fn unknown_types(&self) -> usize {
-        self.unknown_types
+        self.checked.unknown_types
     }
 
     pub(crate) fn bytes(&self) -> &'a [u8] {
@@ -98,7 +94,7 @@ impl OwnedBatch {
     pub(crate) fn copy(&mut self, batch: Batch<'_>) {
         self.bytes.clear();
         self.bytes.extend_from_slice(batch.bytes);
-        self.checked = decode::Checked { entries: batch.entries, unknown_types: batch.unknown_types };
+        self.checked = batch.checked;
         self.cookies = batch.cookies;
         self.rows.clear();
     }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::dir_path::DirPath;
+#[cfg(unix)]
+use crate::error::At;
 use crate::error::{Error, Result};
 #[cfg(unix)]
 use crate::file_system::FileSystem;
@@ -49,8 +51,7 @@ impl Dir {
     /// Opens a directory by path. Follows symbolic links. Errors: not found, not a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let opened = retry_on_intr(|| rustix::fs::open(path, OPEN, Mode::empty()));
-        let descriptor = opened.map_err(|error| Error::io("open", path, error.into()))?;
+        let descriptor = retry_on_intr(|| rustix::fs::open(path, OPEN, Mode::empty())).at("open", path)?;
         Ok(Self { path: path.into(), descriptor })
     }
 
@@ -79,11 +80,10 @@ impl Dir {
         }
     }
 
-    /// Opens this directory again, with its own position. Errors: permission denied if the directory may be
-    /// read but not searched.
+    /// Opens this directory again, with its own position. Errors: permission denied if the directory may be read but not searched.
     pub fn reopen(&self) -> Result<OwnedFd> {
         retry_on_intr(|| rustix::fs::openat(&self.descriptor, ".", OPEN, Mode::empty()))
-            .map_err(|error| Error::io("open", &self.path, error.into()))
+            .at("open", &self.path)
     }
 
     /// Opens this directory again as a separate [`Dir`]. Errors: as [`Dir::reopen`].
@@ -101,8 +101,7 @@ impl Dir {
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
         match self.reopen() {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {
-                let descriptor =
-                    self.descriptor.try_clone().map_err(|error| Error::io("open", &self.path, error))?;
+                let descriptor = self.descriptor.try_clone().at("open", &self.path)?;
                 match rustix::fs::seek(&descriptor, rustix::fs::SeekFrom::Start(0)) {
                     Ok(_) => Ok(descriptor),
                     // Opened for lookups alone.
@@ -126,9 +125,7 @@ impl Dir {
 
     /// Size of the directory itself, bytes, with a meaning that depends on the file system. Errors: as fstat(2).
     pub fn size_bytes(&self) -> Result<u64> {
-        rustix::fs::fstat(&self.descriptor)
-            .map(|status| status.st_size as u64)
-            .map_err(|error| Error::io("stat", &self.path, error.into()))
+        Ok(rustix::fs::fstat(&self.descriptor).at("stat", &self.path)?.st_size as u64)
     }
 
     /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists. Errors: as
@@ -139,8 +136,7 @@ impl Dir {
 
     /// Identity of the directory, to detect loops and mounts. Errors: as fstat(2).
     pub fn id(&self) -> Result<DirId> {
-        let status = rustix::fs::fstat(&self.descriptor)
-            .map_err(|error| Error::io("stat", &self.path, error.into()))?;
+        let status = rustix::fs::fstat(&self.descriptor).at("stat", &self.path)?;
         #[cfg(target_os = "linux")]
         let mount = crate::mounts::mount_id(self);
         #[cfg(not(target_os = "linux"))]

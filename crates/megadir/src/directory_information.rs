@@ -39,13 +39,12 @@ impl Layout {
     pub const ALL: [Self; 4] = [Self::Full, Self::IdFull, Self::IdBoth, Self::IdExtended];
 
     const fn places(self) -> Places {
-        let (reparse_tag, file_id, name) = match self {
-            Self::Full => (64, None, 68),
-            Self::IdFull => (64, Some(72), 80),
-            Self::IdBoth => (64, Some(96), 104),
-            Self::IdExtended => (68, Some(72), 88),
-        };
-        Places { reparse_tag, file_id, name }
+        match self {
+            Self::Full => Places { reparse_tag: 64, file_id: None, name: 68 },
+            Self::IdFull => Places { reparse_tag: 64, file_id: Some(72), name: 80 },
+            Self::IdBoth => Places { reparse_tag: 64, file_id: Some(96), name: 104 },
+            Self::IdExtended => Places { reparse_tag: 68, file_id: Some(72), name: 88 },
+        }
     }
 
     /// Attributes that records of this layout contain.
@@ -123,6 +122,23 @@ impl Found {
         }
         row.have = (want & available).without(lacking);
         row
+    }
+}
+
+#[cfg(windows)]
+impl From<&megadir_sys::windows::facts::Facts> for Found {
+    fn from(facts: &megadir_sys::windows::facts::Facts) -> Self {
+        Self {
+            attributes: facts.attributes,
+            reparse_tag: facts.reparse_tag,
+            created: facts.created,
+            accessed: facts.accessed,
+            written: facts.written,
+            changed: facts.changed,
+            size_bytes: facts.size_bytes,
+            file_id: facts.index,
+            ..Self::default()
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub struct Error {
     kind: ErrorKind,
     source: Option<io::Error>,
     reason: String,
+    note: Box<str>,
 }
 
 /// Kind of an [`Error`], for callers that handle some failures.
@@ -61,7 +62,8 @@ impl Error {
             _ if is_descriptor_limit(&source) => ErrorKind::TooManyOpenFiles,
             _ => ErrorKind::Io,
         };
-        Self { operation, path: path.to_owned(), kind, source: Some(source), reason: String::new() }
+        let path = path.to_owned();
+        Self { operation, path, kind, source: Some(source), reason: String::new(), note: Box::default() }
     }
 
     /// Creates an error that is not the operating system's. `reason` follows the path in the message.
@@ -73,7 +75,20 @@ impl Error {
     /// assert_eq!(error.kind(), ErrorKind::Unavailable);
     /// ```
     pub fn new(operation: &'static str, path: &Path, kind: ErrorKind, reason: impl Into<String>) -> Self {
-        Self { operation, path: path.to_owned(), kind, source: None, reason: reason.into() }
+        let (path, reason) = (path.to_owned(), reason.into());
+        Self { operation, path, kind, source: None, reason, note: Box::default() }
+    }
+
+    /// Adds a consequence, which follows the reason in the message.
+    ///
+    /// ```
+    /// use megadir::{Error, ErrorKind};
+    /// let error = Error::new("open", "a".as_ref(), ErrorKind::Io, "damaged").with_note("2 files stay");
+    /// assert_eq!(error.to_string(), "open 'a': damaged; 2 files stay");
+    /// assert_eq!((error.reason().as_str(), error.note()), ("damaged", "2 files stay"));
+    /// ```
+    pub fn with_note(self, note: impl Into<Box<str>>) -> Self {
+        Self { note: note.into(), ..self }
     }
 
     /// Kind of failure.
@@ -103,6 +118,30 @@ impl Error {
             None => self.reason.clone(),
         }
     }
+
+    /// Consequence of the failure, such as the number of files that stay; empty if none was added.
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+}
+
+/// Adds the operation and the path to an error of the operating system.
+pub(crate) trait At<T> {
+    fn at(self, operation: &'static str, path: &(impl AsRef<Path> + ?Sized)) -> Result<T>;
+}
+
+/// Errors of the operating system: [`Error`] and `NulError` also convert to [`io::Error`], but are not among them.
+pub(crate) trait OfSystem: Into<io::Error> {}
+
+impl OfSystem for io::Error {}
+
+#[cfg(unix)]
+impl OfSystem for rustix::io::Errno {}
+
+impl<T, E: OfSystem> At<T> for std::result::Result<T, E> {
+    fn at(self, operation: &'static str, path: &(impl AsRef<Path> + ?Sized)) -> Result<T> {
+        self.map_err(|error| Error::io(operation, path.as_ref(), error.into()))
+    }
 }
 
 fn is_descriptor_limit(error: &io::Error) -> bool {
@@ -124,11 +163,12 @@ pub fn reason_of(error: &io::Error) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.as_os_str().is_empty() {
-            write!(f, "{}: {}", self.operation, self.reason())
-        } else {
-            write!(f, "{} '{}': {}", self.operation, self.path.display(), self.reason())
+        write!(f, "{}", self.operation)?;
+        if !self.path.as_os_str().is_empty() {
+            write!(f, " '{}'", self.path.display())?;
         }
+        write!(f, ": {}", self.reason())?;
+        if self.note.is_empty() { Ok(()) } else { write!(f, "; {}", self.note) }
     }
 }
 

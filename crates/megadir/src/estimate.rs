@@ -18,7 +18,7 @@ use crate::backend::linux_getdents;
 use crate::backend::linux_split::space::Space;
 use crate::decode::Records;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::options::RECORD_BYTES_MAX;
 
@@ -40,8 +40,7 @@ const SAMPLE_BYTES: usize = 64 << 10;
 const TMPFS_ENTRY_BYTES: u64 = 20;
 /// As a fraction. Samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
-/// Filled share of an ext4 directory that only grew: 0.59 to 0.81 in simulated splits of more than 64 blocks
-/// with 3 to 340 entries each.
+/// Filled share of an ext4 directory that only grew: 0.59 to 0.81 in simulated splits of more than 64 blocks with 3 to 340 entries each.
 const FILLED_MIN: f64 = 0.58;
 /// Blocks of a small directory split at about the same time.
 const FILLED_MIN_SMALL: f64 = 0.5;
@@ -110,9 +109,8 @@ impl<'a> Sampler<'a> {
     }
 
     fn seek(&self, position: i64) -> Result<()> {
-        seek(&self.descriptor, SeekFrom::Start(u64::try_from(position).unwrap_or(0)))
-            .map(|_| ())
-            .map_err(|error| Error::io("seek in", self.directory.path(), error.into()))
+        let to = SeekFrom::Start(u64::try_from(position).unwrap_or(0));
+        seek(&self.descriptor, to).at("seek in", self.directory.dir_path()).map(drop)
     }
 
     fn read(&mut self) -> Result<Sample> {

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use megadir_sys::ext4::Features;
+
 use crate::attributes::{Attributes, Time};
 use crate::file_type::FileType;
 
@@ -78,22 +80,16 @@ pub enum Unusable {
 /// Features, of file systems without checksums too; no checksum is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SuperblockFeatures {
-    pub(crate) compat: u32,
-    pub(crate) incompat: u32,
-    pub(crate) ro_compat: u32,
+    pub(crate) masks: Features,
     /// Default hash of directories (`s_def_hash_version`).
     pub(crate) hash_version: u8,
 }
 
 impl SuperblockFeatures {
     pub(crate) fn decode(bytes: &[u8; SUPERBLOCK_BYTES]) -> Option<Self> {
-        let mask = |at| u32_at(bytes, at);
-        (u16_at(bytes, 0x38) == 0xef53).then(|| Self {
-            compat: mask(0x5c),
-            incompat: mask(0x60),
-            ro_compat: mask(0x64),
-            hash_version: bytes[0xfc],
-        })
+        let [compat, incompat, ro_compat] = [0x5c, 0x60, 0x64].map(|at| u32_at(bytes, at));
+        let masks = Features { compat, incompat, ro_compat };
+        (u16_at(bytes, 0x38) == 0xef53).then_some(Self { masks, hash_version: bytes[0xfc] })
     }
 }
 
@@ -135,8 +131,8 @@ impl Geometry {
     /// Decodes the superblock: [`SUPERBLOCK_BYTES`] from [`SUPERBLOCK_OFFSET`] on.
     pub fn decode(superblock: &[u8]) -> Result<Self, Refusal> {
         let bytes: &[u8; SUPERBLOCK_BYTES] = superblock.try_into().map_err(|_| Refusal::NoSuperblock)?;
-        let SuperblockFeatures { incompat, ro_compat, .. } =
-            SuperblockFeatures::decode(bytes).ok_or(Refusal::NoSuperblock)?;
+        let superblock = SuperblockFeatures::decode(bytes).ok_or(Refusal::NoSuperblock)?;
+        let Features { incompat, ro_compat, .. } = superblock.masks;
         if ro_compat & features::METADATA_CSUM == 0 {
             return Err(Refusal::NoChecksums);
         }

@@ -103,6 +103,7 @@ pub mod reshard;
 pub mod sizes;
 mod stat;
 pub mod summary;
+mod threads;
 mod tree_path;
 pub mod usage;
 mod walk;

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Gid, IFlags, Mode, Uid, XattrFlags};
 use rustix::io::Errno;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 
 /// Users set these (`FS_*_FL` of linux/fs.h); others describe how the directory is stored.
 const CHOSEN: u32 =
@@ -25,14 +25,13 @@ pub(crate) fn make_alike(
     path: &Path,
 ) -> Result<bool> {
     let (of, made) = (of.as_fd(), made.as_fd());
-    let failed = |error: Errno| Error::io(operation, path, error.into());
-    let status = rustix::fs::fstat(of).map_err(failed)?;
-    let flags = known(rustix::fs::ioctl_getflags(of)).map_err(failed)?.map(|flags| flags.bits());
-    let own = rustix::fs::fstat(made).map_err(failed)?;
+    let status = rustix::fs::fstat(of).at(operation, path)?;
+    let flags = known(rustix::fs::ioctl_getflags(of)).at(operation, path)?.map(|flags| flags.bits());
+    let own = rustix::fs::fstat(made).at(operation, path)?;
     let mut changed = false;
     if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid) {
         let (user, group) = (Uid::from_raw(status.st_uid), Gid::from_raw(status.st_gid));
-        rustix::fs::fchown(made, Some(user), Some(group)).map_err(failed)?;
+        rustix::fs::fchown(made, Some(user), Some(group)).at(operation, path)?;
         changed = true;
     }
     changed |= make_attributes_alike(of, made).map_err(|(name, error)| {
@@ -43,13 +42,13 @@ pub(crate) fn make_alike(
         );
         Error::new(operation, path, ErrorKind::Io, reason)
     })?;
-    changed |= make_flags_alike(flags, made).map_err(failed)?;
-    changed |= make_project_alike(of, made).map_err(|error| Error::io(operation, path, error))?;
+    changed |= make_flags_alike(flags, made).at(operation, path)?;
+    changed |= make_project_alike(of, made).at(operation, path)?;
     if !changed && own.st_mode == status.st_mode {
         return Ok(false);
     }
     // An ACL sets some bits of the mode.
-    rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)?;
+    rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).at(operation, path)?;
     Ok(true)
 }
 

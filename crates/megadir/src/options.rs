@@ -1,7 +1,5 @@
 //! Options for reading a directory.
 
-use std::thread::JoinHandle;
-
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -125,41 +123,6 @@ impl ReadOptions {
             return Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         }
         Ok(())
-    }
-}
-
-/// Starts as many threads as the system allows; fails only if it allows none.
-pub(crate) fn started<T, E>(
-    starts: impl Iterator<Item = std::result::Result<T, E>>,
-) -> std::result::Result<Vec<T>, E> {
-    let mut threads = Vec::new();
-    for start in starts {
-        match start {
-            Ok(thread) => threads.push(thread),
-            Err(error) if threads.is_empty() => return Err(error),
-            Err(_) => break,
-        }
-    }
-    Ok(threads)
-}
-
-/// Joins the threads and resumes their panics, so that a lost part is not taken for the end.
-pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
-    for thread in threads.drain(..) {
-        if let Err(panic) = thread.join() {
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
-
-/// Called if its thread panics while it lives.
-pub(crate) struct OnPanic<F: Fn()>(pub(crate) F);
-
-impl<F: Fn()> Drop for OnPanic<F> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            (self.0)();
-        }
     }
 }
 

@@ -203,29 +203,25 @@ pub(crate) fn choose_between(directory: &Dir, threads: usize, threads_max: usize
         return Ok(choice(by_handle, options, WINDOWS_REASON));
     }
     let Some(getdents) = backend::find("getdents") else {
-        let std = backend::by_name("std")?;
-        return Ok(choice(std, serial, "the only backend on this system"));
+        return Ok(choice(backend::by_name("std")?, serial, "the only backend on this system"));
     };
-    let Some(split_from_bytes) = row.split_from_bytes else {
-        return Ok(choice(getdents, serial, row.reason));
+    let reason = match row.split_from_bytes {
+        None => row.reason,
+        Some(_) if threads_max < 2 => "only one thread is allowed, and getdents is the fastest with one",
+        Some(split_from_bytes) if directory_bytes < split_from_bytes => {
+            "the directory is too small for a second thread to help"
+        }
+        Some(_) => {
+            let split = backend::by_name("split")?;
+            if split.probe(directory).is_ok() && directory.reopen().is_ok() {
+                let shares = threads_max * row.shares_per_thread;
+                let options = ReadOptions { threads, threads_max, shares, ..serial };
+                return Ok(choice(split, options, row.reason));
+            }
+            "the directory's positions cannot be divided (no index, or no search permission)"
+        }
     };
-    if threads_max < 2 {
-        return Ok(choice(
-            getdents,
-            serial,
-            "only one thread is allowed, and getdents is the fastest with one",
-        ));
-    }
-    if directory_bytes < split_from_bytes {
-        return Ok(choice(getdents, serial, "the directory is too small for a second thread to help"));
-    }
-    let split = backend::by_name("split")?;
-    if split.probe(directory).is_err() || directory.reopen().is_err() {
-        let reason = "the directory's positions cannot be divided (no index, or no search permission)";
-        return Ok(choice(getdents, serial, reason));
-    }
-    let options = ReadOptions { threads, threads_max, shares: threads_max * row.shares_per_thread, ..serial };
-    Ok(choice(split, options, row.reason))
+    Ok(choice(getdents, serial, reason))
 }
 
 impl fmt::Display for Choice {

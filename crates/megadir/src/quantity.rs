@@ -37,8 +37,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY, "a size: write 4096, 128KiB, 1MiB or 5MB")
 }
 
-/// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
-/// Errors: one line that names the accepted forms.
+/// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days). Errors: one line that names the accepted forms.
 pub fn age_s(text: &str) -> Result<u64, String> {
     let time = "a length of time: write 90s, 15m, 12h, 30d, 2w or 1y";
     if text.contains(|letter: char| letter.is_ascii_uppercase()) {

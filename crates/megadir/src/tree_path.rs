@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 1024;
 /// assert_eq!(path.split(), (TreePath::from(b"usr/bin"), b"env".to_vec()));
 /// assert_eq!(path.to_string(), "usr/bin/env");
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct TreePath {
     full: Option<Arc<Piece>>,
     last: Arc<[u8]>,
@@ -60,7 +60,7 @@ fn number(piece: Option<&Arc<Piece>>) -> usize {
 impl TreePath {
     /// Path of a root.
     pub fn root() -> Self {
-        Self::from(b"")
+        Self::default()
     }
 
     /// `true` for the path of a root.
@@ -212,12 +212,6 @@ impl TreePath {
     fn pieces_from_end(&self) -> impl Iterator<Item = &[u8]> {
         let full = std::iter::successors(self.full.as_ref(), |piece| piece.before.as_ref());
         std::iter::once(&*self.last).chain(full.map(|piece| &*piece.bytes))
-    }
-}
-
-impl Default for TreePath {
-    fn default() -> Self {
-        Self::root()
     }
 }
 

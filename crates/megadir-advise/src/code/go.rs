@@ -11,15 +11,8 @@ pub(super) fn write(rule: &Rule) -> String {
         Directories::Cut(..) => &["fmt", "strings"],
         Directories::Numbered(_) => &["fmt", "strconv", "strings"],
     };
-    let mut code = "import (\n".to_owned();
-    for package in packages {
-        code += &format!("\t\"{package}\"\n");
-    }
-    code += ")\n\n";
-    if let Some(depths) = &rule.growth {
-        code += &depth_for(depths);
-        code += "\n";
-    }
+    let mut code = imports(packages);
+    code += &rule.growth.as_ref().map(depth_for).unwrap_or_default();
     code += &head(rule);
     code += &refusals(rule);
     code + &path(rule) + "}\n"
@@ -33,8 +26,12 @@ pub(super) fn beside(old: &str, new: &str) -> String {
         packages.extend(imports.lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix('"')));
         body
     });
-    let imports: String = packages.iter().map(|package| format!("\t\"{package}\"\n")).collect();
-    format!("import (\n{imports})\n\n{new_body}\n{}\n", old_body.replace("pathFor", "oldPathFor"))
+    imports(&packages) + &format!("{new_body}\n{}\n", old_body.replace("pathFor", "oldPathFor"))
+}
+
+fn imports(packages: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+    let lines: String = packages.into_iter().map(|package| format!("\t\"{package}\"\n")).collect();
+    format!("import (\n{lines})\n\n")
 }
 
 fn depth_for(depths: &Depths) -> String {
@@ -43,13 +40,13 @@ fn depth_for(depths: &Depths) -> String {
             .to_owned();
     code += "func depthFor(files uint64) int {\n";
     if depths.below.is_empty() {
-        return code + &format!("\treturn {}\n}}\n", depths.last);
+        return code + &format!("\treturn {}\n}}\n\n", depths.last);
     }
     code += "\tswitch {\n";
     for (files, depth) in &depths.below {
         code += &format!("\tcase files < {}:\n\t\treturn {depth}\n", words::digits(*files));
     }
-    code + &format!("\tdefault:\n\t\treturn {}\n\t}}\n}}\n", depths.last)
+    code + &format!("\tdefault:\n\t\treturn {}\n\t}}\n}}\n\n", depths.last)
 }
 
 fn head(rule: &Rule) -> String {

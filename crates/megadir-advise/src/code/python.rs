@@ -11,10 +11,7 @@ pub(super) fn write(rule: &Rule) -> String {
         code += "import hashlib\n";
     }
     code += "import os\nfrom typing import AnyStr\n\n\n";
-    if let Some(depths) = &rule.growth {
-        code += &depth_for(depths);
-        code += "\n\n";
-    }
+    code += &rule.growth.as_ref().map(depth_for).unwrap_or_default();
     code += &head(rule);
     code += &refusals(rule);
     code += &path(rule);
@@ -44,7 +41,7 @@ fn depth_for(depths: &Depths) -> String {
         let files = words::digits(*files);
         code += &format!("    if files < {files}:\n        return {depth}\n");
     }
-    code + &format!("    return {}\n", depths.last)
+    code + &format!("    return {}\n\n\n", depths.last)
 }
 
 fn head(rule: &Rule) -> String {

@@ -14,10 +14,7 @@ pub(super) fn write(rule: &Rule) -> String {
             "use std::ffi::{OsStr, OsString};\nuse std::os::unix::ffi::{OsStrExt, OsStringExt};\nuse std::path::PathBuf;\n\n"
         }
     };
-    if let Some(depths) = &rule.growth {
-        code += &depth_for(depths);
-        code += "\n";
-    }
+    code += &rule.growth.as_ref().map(depth_for).unwrap_or_default();
     code += &head(rule);
     code += &refusals(rule);
     code + &path(rule) + "}\n"
@@ -25,10 +22,8 @@ pub(super) fn write(rule: &Rule) -> String {
 
 /// Code of the old and the new layout beside each other, for the time in which files are moved.
 pub(super) fn beside(old: &str, new: &str) -> String {
-    let indented: String = old
-        .lines()
-        .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") })
-        .collect();
+    let indent = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+    let indented: String = old.lines().map(indent).collect();
     format!("{new}\n/// The old layout.\nmod old {{\n{indented}}}\n\n")
 }
 
@@ -40,13 +35,13 @@ fn depth_for(depths: &Depths) -> String {
     let mut code =
         "/// Returns the number of directories above a file, for a total number of files.\n".to_owned();
     if depths.below.is_empty() {
-        return code + &format!("pub fn depth_for(_files: u64) -> usize {{\n    {}\n}}\n", depths.last);
+        return code + &format!("pub fn depth_for(_files: u64) -> usize {{\n    {}\n}}\n\n", depths.last);
     }
     code += "pub fn depth_for(files: u64) -> usize {\n    match files {\n";
     for (files, depth) in &depths.below {
         code += &format!("        _ if files < {} => {depth},\n", words::digits(*files));
     }
-    code + &format!("        _ => {},\n    }}\n}}\n", depths.last)
+    code + &format!("        _ => {},\n    }}\n}}\n\n", depths.last)
 }
 
 fn head(rule: &Rule) -> String {

@@ -6,9 +6,7 @@ use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text}
 
 pub(super) fn write(rule: &Rule) -> String {
     let mut code = head(rule);
-    if let Some(depths) = &rule.growth {
-        code += &depth_for(depths);
-    }
+    code += &rule.growth.as_ref().map(depth_for).unwrap_or_default();
     if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
         code += "layout_sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }\n";
     }

@@ -19,8 +19,8 @@ pub fn words(layout: &Layout) -> String {
     let widths = layout.levels();
     let mut said = match layout.source() {
         Source::Flat => "All files lie in one directory, each under its own name.".to_owned(),
-        Source::Prefix => taken(layout, "The first", "character", "of the name", "after"),
-        Source::Suffix => taken(layout, "The last", "character", "of the name", "before"),
+        Source::Prefix => taken(layout, "The first", "character", " of the name", "after"),
+        Source::Suffix => taken(layout, "The last", "character", " of the name", "before"),
         Source::NextToLast => {
             let last = "Without the last character of the name, the last";
             taken(layout, last, "character", "", "before")
@@ -33,9 +33,7 @@ pub fn words(layout: &Layout) -> String {
         _ => format!("See the layout {layout}."),
     };
     let Ok(rule) = Rule::new(layout) else { return said };
-    if let Some(depths) = &rule.growth {
-        said += &format!(" {}", grows(depths));
-    }
+    said += &rule.growth.as_ref().map(grows).unwrap_or_default();
     let example = &rule.example;
     let with =
         if rule.growth.is_some() { format!(", {} deep,", levels(example.depth)) } else { String::new() };
@@ -49,7 +47,6 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
         _ => format!("{width} {unit}s"),
     };
     let is = |width: u16| if width == 1 { "is" } else { "are" };
-    let whose = if whose.is_empty() { String::new() } else { format!(" {whose}") };
     let mut said = match widths {
         [] => String::new(),
         [width, ..] => format!("{first} {}{whose} {} a directory", count(*width), is(*width)),
@@ -117,11 +114,11 @@ fn grows(depths: &Depths) -> String {
     });
     let below: Vec<String> = below.collect();
     if below.is_empty() {
-        return format!("The depth is always {}.", levels(depths.last));
+        return format!(" The depth is always {}.", levels(depths.last));
     }
     let more = if depths.below.len() > below.len() { ", and so on up to" } else { ", then" };
     format!(
-        "The depth depends on the total number of files: {}{more} {}. Existing files stay where they are.",
+        " The depth depends on the total number of files: {}{more} {}. Existing files stay where they are.",
         below.join(", "),
         levels(depths.last)
     )

@@ -41,7 +41,6 @@ pub(super) struct Design {
     names: NameScheme,
     size_bytes: u64,
     layouts: Vec<Layout>,
-    walk: bool,
     pub(super) remarks: Vec<String>,
 }
 
@@ -56,30 +55,22 @@ impl Design {
                 "measured with {kib} KiB in each file: the contents cost the same in every layout"
             ));
         }
-        let one = |levels: usize| {
-            let found = request.candidates.iter().find(|one| one.is_hashed() && one.levels() == levels);
-            found.map(|found| found.layout)
-        };
         let names = names(request);
         let mut layouts = vec![Layout::FLAT];
-        layouts.extend(one(1));
-        layouts.extend(one(2));
+        let mut add = |wanted: &dyn Fn(&Candidate) -> bool| {
+            layouts.extend(request.candidates.iter().find(|one| wanted(one)).map(|one| one.layout));
+        };
+        add(&|one| one.is_hashed() && one.levels() == 1);
+        add(&|one| one.is_hashed() && one.levels() == 2);
         // Generated names are hex digits, the names that programs' layouts are made for.
-        let preset = |candidate: &&Candidate| candidate.preset.is_some() && names == NameScheme::Md5;
-        layouts.extend(request.candidates.iter().find(preset).map(|preset| preset.layout));
-        Self {
-            names,
-            size_bytes: wanted.min(CONTENTS_MAX),
-            layouts,
-            walk: request.question.pattern == Pattern::Walk,
-            remarks,
-        }
+        add(&|one| one.preset.is_some() && names == NameScheme::Md5);
+        Self { names, size_bytes: wanted.min(CONTENTS_MAX), layouts, remarks }
     }
 
     fn layouts(&self, files: u64) -> Vec<Layout> {
         let mut fitting = Vec::new();
-        for layout in &self.layouts {
-            if let Some(layout) = narrowed(layout, files).filter(|layout| !fitting.contains(layout)) {
+        for layout in self.layouts.iter().filter_map(|layout| narrowed(layout, files)) {
+            if !fitting.contains(&layout) {
                 fitting.push(layout);
             }
         }
@@ -120,7 +111,7 @@ impl Design {
         if let Kind::Layout(spec) = &mut study.kind {
             spec.layouts = layouts.iter().map(ToString::to_string).collect();
             spec.read_orders = vec![megadir_record::FileOrder::Random];
-            spec.walk = self.walk;
+            spec.walk = request.question.pattern == Pattern::Walk;
             spec.directories = vec![MakeDirectories::Before];
             spec.writers = request.question.writers;
         }

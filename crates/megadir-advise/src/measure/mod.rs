@@ -1,24 +1,22 @@
-//! Short measurement: layouts against one directory, interleaved, on the target file system, within a time
-//! budget. One or two trials give the number of files and rounds. A clock ends the run early enough to remove
-//! its files; a killed run's are removed by the next.
+//! Short measurement: layouts against one directory, interleaved, on the target file system, within a time budget. One or two trials give
+//! the number of files and rounds. A clock ends the run early enough to remove its files; a killed run's are removed by the next.
 
 mod clock;
 mod design;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clock::{Clock, Pace};
 use design::{Cost, Design, Sizing, TooSmall};
 use megadir::limits::Limits;
-use megadir_bench::{Durable, Listener, Program, Recorder, RunError, RunRequest};
+use megadir_bench::{Listener, Program, Recorder, RunError, RunRequest};
 use megadir_record::Note;
 use megadir_record::jsonl::read_partly;
 use megadir_report::Report;
-use megadir_report::summary::{Difference, GroupReading, Outcome as Judged, PairRow, Summary};
+use megadir_report::summary::{Difference, GroupReading, Outcome, PairRow, Summary};
 
 use crate::candidate::{Candidate, Question};
 use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
@@ -40,37 +38,18 @@ pub struct Request<'a> {
 }
 
 #[derive(Debug)]
-pub enum Outcome {
-    Measured(Box<Run>),
-    Not { why: String },
-    Interrupted,
-}
-
-#[derive(Debug)]
 pub struct Run {
     pub report: Report,
     pub measured: Measured,
     pub remarks: Vec<String>,
 }
 
-/// `trials` listens to the short runs before the measurement. Fails only if a run could not remove its files;
-/// all else is an [`Outcome`].
-pub fn measure(
-    request: &Request<'_>,
-    trials: &mut dyn Listener,
-    listener: &mut dyn Listener,
-) -> Result<Outcome, RunError> {
-    match attempt(request, trials, listener) {
-        Ok(run) => Ok(Outcome::Measured(Box::new(run))),
-        Err(Stopped::Not(why)) => Ok(Outcome::Not { why }),
-        Err(Stopped::Interrupted) => Ok(Outcome::Interrupted),
-        Err(Stopped::Failed(error)) => Err(error),
-    }
-}
-
-enum Stopped {
+#[derive(Debug)]
+pub enum Stopped {
+    /// Nothing was measured; why.
     Not(String),
     Interrupted,
+    /// A run could not remove its files.
     Failed(RunError),
 }
 
@@ -80,7 +59,8 @@ impl From<String> for Stopped {
     }
 }
 
-fn attempt(
+/// `trials` listens to the short runs before the measurement.
+pub fn measure(
     request: &Request<'_>,
     trials: &mut dyn Listener,
     listener: &mut dyn Listener,
@@ -144,8 +124,8 @@ fn carry_out(
     listener: &mut dyn Listener,
 ) -> Result<(Vec<u8>, Pace), Stopped> {
     let planned = design.plan(request, sizing)?;
-    let memory = Memory::default();
-    let mut recorder = Recorder::new(memory.clone());
+    let mut record: Vec<u8> = Vec::new();
+    let mut recorder = Recorder::new(&mut record);
     let clock = Clock::new(begun, request.time);
     let mut watch = clock.listener();
     let ended = clock.watched(request.stop, |stop| {
@@ -166,10 +146,11 @@ fn carry_out(
             &mut [&mut recorder, &mut watch, listener],
         )
     });
+    drop(recorder);
     let interrupted = request.stop.load(Ordering::Relaxed);
     match ended {
         Ok(_) | Err(RunError::Interrupted) if interrupted => Err(Stopped::Interrupted),
-        Ok(_) => Ok((memory.take(), watch.pace())),
+        Ok(_) => Ok((record, watch.pace())),
         Err(RunError::Interrupted) => {
             Err(Stopped::Not("the time was over before the first round was complete".into()))
         }
@@ -184,31 +165,6 @@ fn cannot_write(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "no permission to write to the directory".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is mounted read-only".into(),
         _ => format!("cannot create files in the directory: {error}"),
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Memory {
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Durable for Memory {
-    fn make_durable(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -263,9 +219,9 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
 fn contrast(row: &PairRow, phase: Phase, files: u64) -> Option<Contrast> {
     let layout = row.pair.what.split(',').next()?.parse().ok()?;
     let (ratio, interval, verdict) = match &row.outcome {
-        Judged::Judged { ratio, adjusted, verdict, .. } => (ratio.value, *adjusted, Some(*verdict)),
-        Judged::TooFewRounds { ratio } => (*ratio, None, None),
-        Judged::Baseline | Judged::Unequal | Judged::NotMeasured => return None,
+        Outcome::Judged { ratio, adjusted, verdict, .. } => (ratio.value, *adjusted, Some(*verdict)),
+        Outcome::TooFewRounds { ratio } => (*ratio, None, None),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
     };
     Some(Contrast { layout, phase, files, ratio, interval, verdict })
 }

@@ -141,17 +141,16 @@ impl Caches {
                 if arms.is_empty() {
                     continue;
                 }
-                let tried = self
-                    .warm_names(data.id, directories.of(data.id), control)
-                    .and_then(|()| self.evict(state, data.id, directories, control));
-                let tried = match state.drops_names() {
-                    true => tried.and_then(|()| {
+                let mut tried = || -> Result<(), WorkError> {
+                    self.warm_names(data.id, directories.of(data.id), control)?;
+                    self.evict(state, data.id, directories, control)?;
+                    if state.drops_names() {
                         self.forget_names(state, plan, data.id);
-                        self.verify_cold(state, data.id, directories.of(data.id))
-                    }),
-                    false => tried,
+                        self.verify_cold(state, data.id, directories.of(data.id))?;
+                    }
+                    Ok(())
                 };
-                match tried {
+                match tried() {
                     Ok(()) => {}
                     Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
                     Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),

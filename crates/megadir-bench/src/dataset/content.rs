@@ -9,11 +9,12 @@ use crate::dataset::stream;
 
 #[derive(Clone, Debug)]
 pub struct Content {
-    bytes: Bytes,
+    source: Source,
+    piece: Piece,
 }
 
 #[derive(Clone, Debug)]
-enum Bytes {
+enum Source {
     Random(SplitMix64),
     Digests(Digests),
     Json(Json),
@@ -21,30 +22,31 @@ enum Bytes {
 
 impl Content {
     pub fn new(kind: ContentKind, seed: u64, index: u64, size_bytes: u64) -> Self {
-        let bytes = match kind {
+        let source = match kind {
             ContentKind::Pseudorandom => {
                 let mut random = SplitMix64::new(seed ^ !index.wrapping_mul(GOLDEN));
                 random.next_u64();
-                Bytes::Random(random)
+                Source::Random(random)
             }
-            ContentKind::HexDigest => {
-                Bytes::Digests(Digests { seed, index, next: 0, left: 0, text: [0; 32] })
+            ContentKind::HexDigest => Source::Digests(Digests { seed, index, next: 0 }),
+            ContentKind::Json => {
+                let random = stream(seed, PURPOSE, index);
+                Source::Json(Json { random, index, part: Part::Start, rest: size_bytes })
             }
-            ContentKind::Json => Bytes::Json(Json::new(seed, index, size_bytes)),
         };
-        Self { bytes }
+        Self { source, piece: Piece { bytes: [0; PIECE_BYTES_MAX], length: 0, given: 0 } }
     }
 
     /// Every call but the last must fill a multiple of 8 bytes; bytes beyond the given size are unspecified.
     pub fn fill(&mut self, buffer: &mut [u8]) {
-        match &mut self.bytes {
-            Bytes::Random(random) => {
+        match &mut self.source {
+            Source::Random(random) => {
                 for chunk in buffer.chunks_mut(8) {
                     chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]);
                 }
             }
-            Bytes::Digests(digests) => digests.fill(buffer),
-            Bytes::Json(json) => json.fill(buffer),
+            Source::Digests(digests) => self.piece.fill(buffer, |piece| digests.next_piece(piece)),
+            Source::Json(json) => self.piece.fill(buffer, |piece| json.next_piece(piece)),
         }
     }
 }
@@ -55,26 +57,10 @@ struct Digests {
     seed: u64,
     index: u64,
     next: u64,
-    left: usize,
-    text: [u8; 32],
 }
 
 impl Digests {
-    fn fill(&mut self, mut buffer: &mut [u8]) {
-        while !buffer.is_empty() {
-            if self.left == 0 {
-                self.digest();
-            }
-            let count = self.left.min(buffer.len());
-            let (now, later) = buffer.split_at_mut(count);
-            let start = self.text.len() - self.left;
-            now.copy_from_slice(&self.text[start..start + count]);
-            self.left -= count;
-            buffer = later;
-        }
-    }
-
-    fn digest(&mut self) {
+    fn next_piece(&mut self, piece: &mut Piece) {
         let mut number = [0; 41];
         let mut digest = Md5::new();
         digest.update(decimal(self.seed, &mut number));
@@ -82,9 +68,8 @@ impl Digests {
         digest.update(decimal(self.index, &mut number));
         digest.update(b":content:");
         digest.update(decimal(self.next, &mut number));
-        hex_digits(&digest.finalize(), &mut self.text);
+        piece.hex(&digest.finalize());
         self.next += 1;
-        self.left = self.text.len();
     }
 }
 
@@ -103,13 +88,11 @@ const WORDS: [&str; 32] = [
 ];
 
 #[derive(Clone, Debug)]
-pub(super) struct Json {
+struct Json {
     random: SplitMix64,
     index: u64,
     part: Part,
     rest: u64,
-    piece: Piece,
-    given: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,105 +104,77 @@ enum Part {
 }
 
 impl Json {
-    pub(super) fn new(seed: u64, index: u64, size_bytes: u64) -> Self {
-        let random = stream(seed, PURPOSE, index);
-        Self { random, index, part: Part::Start, rest: size_bytes, piece: Piece::new(), given: 0 }
-    }
-
-    pub(super) fn fill(&mut self, mut buffer: &mut [u8]) {
-        while !buffer.is_empty() {
-            if self.given == self.piece.length {
-                self.next_piece();
-            }
-            let ready = &self.piece.bytes[self.given..self.piece.length];
-            let count = ready.len().min(buffer.len());
-            let (now, later) = buffer.split_at_mut(count);
-            now.copy_from_slice(&ready[..count]);
-            self.given += count;
-            buffer = later;
-        }
-    }
-
-    fn next_piece(&mut self) {
-        self.given = 0;
-        self.piece.length = 0;
+    fn next_piece(&mut self, piece: &mut Piece) {
         match self.part {
-            Part::Start => self.start(),
+            Part::Start => self.start(piece),
             Part::Records { first } if self.rest >= RECORD_BYTES_MAX + (NOTE.len() + END.len()) as u64 => {
-                self.record(first);
+                self.record(first, piece);
                 self.part = Part::Records { first: false };
             }
             Part::Records { .. } => {
-                self.piece.push(NOTE);
+                piece.push(NOTE);
                 self.part = Part::Text { object: true };
             }
-            Part::Text { object } => self.text(if object { END } else { b"\"" }),
+            Part::Text { object } => self.text(if object { END } else { b"\"" }, piece),
             Part::Done => {
-                self.piece.push(b" ");
+                piece.push(b" ");
                 return;
             }
         }
-        self.rest -= self.piece.length as u64;
+        self.rest -= piece.length as u64;
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, piece: &mut Piece) {
         match self.rest {
             0 => self.part = Part::Done,
             1 => {
-                self.piece.push(&[b'0' + (self.random.next_u64() % 10) as u8]);
+                piece.push(&[b'0' + (self.random.next_u64() % 10) as u8]);
                 self.part = Part::Done;
             }
             2..OBJECT_BYTES_MIN => {
-                self.piece.push(b"\"");
+                piece.push(b"\"");
                 self.part = Part::Text { object: false };
             }
             _ => {
-                self.piece.push(b"{\"id\":");
-                self.piece.number(self.index);
-                self.piece.push(b",\"key\":\"");
-                self.piece.hex(self.random.next_u64());
-                self.piece.push(b"\",\"records\":[");
+                piece.push(b"{\"id\":");
+                piece.number(self.index);
+                piece.push(b",\"key\":\"");
+                piece.hex(&self.random.next_u64().to_be_bytes());
+                piece.push(b"\",\"records\":[");
                 self.part = Part::Records { first: true };
             }
         }
     }
 
-    fn record(&mut self, first: bool) {
-        let Self { random, piece, .. } = self;
-        let drawn = random.next_u64();
+    fn record(&mut self, first: bool, piece: &mut Piece) {
+        let drawn = self.random.next_u64();
+        let word = |shift: u32| WORDS[(drawn >> shift & 31) as usize];
         piece.push(if first { b"{\"at\":" } else { b",{\"at\":" });
         piece.number(1_000_000_000 + (drawn >> 40));
-        piece.push(b",\"name\":\"");
-        piece.word(drawn);
-        piece.push(b" ");
-        piece.word(drawn >> 5);
-        piece.push(b"\",\"price\":");
+        piece.push_all(&[",\"name\":\"", word(0), " ", word(5), "\",\"price\":"]);
         piece.number(drawn >> 10 & 0xfff);
         piece.push(b".");
         piece.number(1 + (drawn >> 22 & 7));
-        piece.push(b",\"tags\":[\"");
-        piece.word(drawn >> 25);
-        piece.push(b"\",\"");
-        piece.word(drawn >> 30);
-        piece.push(if drawn >> 35 & 1 == 0 { b"\"],\"open\":true" } else { b"\"],\"open\":false" });
+        piece.push_all(&[",\"tags\":[\"", word(25), "\",\"", word(30), "\"],\"open\":"]);
+        piece.push(if drawn >> 35 & 1 == 0 { b"true" } else { b"false" });
         piece.push(b",\"mark\":\"");
-        piece.hex(random.next_u64());
+        piece.hex(&self.random.next_u64().to_be_bytes());
         piece.push(b"\"}");
     }
 
-    fn text(&mut self, end: &[u8]) {
-        while self.piece.length < PIECE_BYTES_MAX / 2 {
-            let left = self.rest - (self.piece.length + end.len()) as u64;
+    fn text(&mut self, end: &[u8], piece: &mut Piece) {
+        while piece.length < PIECE_BYTES_MAX / 2 {
+            let left = self.rest - (piece.length + end.len()) as u64;
             if left == 0 {
-                self.piece.push(end);
+                piece.push(end);
                 self.part = Part::Done;
                 return;
             }
             let word = WORDS[(self.random.next_u64() % WORDS.len() as u64) as usize].as_bytes();
             let count = word.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            self.piece.push(&word[..count]);
+            piece.push(&word[..count]);
             if left > word.len() as u64 {
-                self.piece.push(b" ");
+                piece.push(b" ");
             }
         }
     }
@@ -229,11 +184,24 @@ impl Json {
 struct Piece {
     bytes: [u8; PIECE_BYTES_MAX],
     length: usize,
+    given: usize,
 }
 
 impl Piece {
-    fn new() -> Self {
-        Self { bytes: [0; PIECE_BYTES_MAX], length: 0 }
+    /// Fills a buffer with pieces; `next` writes the next one.
+    fn fill(&mut self, mut buffer: &mut [u8], mut next: impl FnMut(&mut Self)) {
+        while !buffer.is_empty() {
+            if self.given == self.length {
+                (self.given, self.length) = (0, 0);
+                next(self);
+            }
+            let ready = &self.bytes[self.given..self.length];
+            let count = ready.len().min(buffer.len());
+            let (now, later) = buffer.split_at_mut(count);
+            now.copy_from_slice(&ready[..count]);
+            self.given += count;
+            buffer = later;
+        }
     }
 
     fn push(&mut self, text: &[u8]) {
@@ -245,14 +213,14 @@ impl Piece {
         self.push(decimal(number, &mut [0; 41]));
     }
 
-    fn hex(&mut self, number: u64) {
-        let end = self.length + 16;
-        hex_digits(&number.to_be_bytes(), &mut self.bytes[self.length..end]);
+    fn hex(&mut self, bytes: &[u8]) {
+        let end = self.length + 2 * bytes.len();
+        hex_digits(bytes, &mut self.bytes[self.length..end]);
         self.length = end;
     }
 
-    fn word(&mut self, bits: u64) {
-        self.push(WORDS[(bits & 31) as usize].as_bytes());
+    fn push_all(&mut self, texts: &[&str]) {
+        texts.iter().for_each(|text| self.push(text.as_bytes()));
     }
 }
 
@@ -302,7 +270,7 @@ mod tests_of_json {
 
     fn document(index: u64, size: u64) -> Vec<u8> {
         let mut text = vec![0; size as usize];
-        Json::new(5, index, size).fill(&mut text);
+        Content::new(ContentKind::Json, 5, index, size).fill(&mut text);
         text
     }
 

@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use megadir_record::SizeLaw;
 
-use super::fill::{Failed, Found, STEP, Task, count, existing, piece};
-use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehearsed};
-use crate::dataset::fill::{Entered, Tree};
+use super::fill::{Entered, Failed, Found, Sweep, Task, Tree, existing};
+use super::{Content, Files, FillError, FillProgress, Filled, Place, Rehearsed};
 use crate::os::{self, At, Borrowed};
 
 /// Missing directories counted; each takes about ten bytes of memory.
@@ -38,60 +37,33 @@ pub fn rehearse(
         }
         Err(error) => return Err(open(error)),
     };
-    let mut found = Rehearsed::default();
     if directory.is_none() && files.is_flat() && files.sizes().law == SizeLaw::Fixed {
-        found.filled.made = files.entries();
-        found.bytes = files.entries().saturating_mul(files.sizes().size_bytes);
-        return Ok(found);
+        let filled = Filled { made: files.entries(), ..Filled::default() };
+        let bytes = files.entries().saturating_mul(files.sizes().size_bytes);
+        return Ok(Rehearsed { filled, more_directories: false, bytes });
     }
     let tree = directory.as_ref().map(|directory| Tree::new(directory.at()));
-    let mut rehearsal = Rehearsal { files, tree, missing: HashSet::new(), hasher: RandomState::new(), found };
-    rehearsal.run(progress, stop)?;
-    Ok(rehearsal.found)
+    let (missing, hasher) = (HashSet::new(), RandomState::new());
+    let mut rehearsal = Rehearsal { tree, missing, hasher, more_directories: false };
+    let (mut sweep, mut bytes) = (Sweep::new(files), 0_u64);
+    sweep.to(files.entries(), progress, stop, |placed, content, task| {
+        let (found, more) = rehearsal.look(placed, content, task)?;
+        bytes = bytes.saturating_add(more);
+        Ok(found)
+    })?;
+    let Rehearsal { missing, more_directories, .. } = rehearsal;
+    let filled = Filled { directories_made: missing.len() as u64, ..sweep.filled };
+    Ok(Rehearsed { filled, more_directories, bytes })
 }
 
 struct Rehearsal<'a> {
-    files: &'a Files,
     tree: Option<Tree<'a>>,
     missing: HashSet<u64>,
     hasher: RandomState,
-    found: Rehearsed,
+    more_directories: bool,
 }
 
 impl Rehearsal<'_> {
-    fn run(&mut self, progress: &mut dyn FnMut(FillProgress), stop: &AtomicBool) -> Result<(), FillError> {
-        let files = self.files;
-        let mut buffer = PlaceBuffer::new();
-        let (mut piece, entries) = (piece(files), files.entries());
-        for index in 0..entries {
-            let mut stopped = || {
-                progress(FillProgress { done: index, of: entries });
-                stop.load(Ordering::Relaxed)
-            };
-            if index % STEP == 0 && stopped() {
-                self.found.filled.stopped = true;
-                break;
-            }
-            let placed = files.place(index, &mut buffer).map_err(|reason| files.refused(index, reason))?;
-            let content = files.content(index);
-            let mut task =
-                Task { size_bytes: files.size_bytes(index), piece: &mut piece, stopped: &mut stopped };
-            match self.look(&placed, content, &mut task) {
-                Ok((found, bytes)) => {
-                    count(&mut self.found.filled, &found, placed.path());
-                    self.found.bytes = self.found.bytes.saturating_add(bytes);
-                }
-                Err(failed) => {
-                    failed.unless_stopped(placed.path(), index, entries)?;
-                    self.found.filled.stopped = true;
-                    break;
-                }
-            }
-        }
-        self.found.filled.directories_made = self.missing.len() as u64;
-        Ok(())
-    }
-
     fn look(
         &mut self,
         placed: &Place<'_>,
@@ -117,7 +89,7 @@ impl Rehearsal<'_> {
             if self.missing.len() < DIRECTORIES_MAX {
                 self.missing.insert(hash);
             } else if !self.missing.contains(&hash) {
-                self.found.more_directories = true;
+                self.more_directories = true;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Files of a data set: name, path, size and content of the n-th, computed from seed and n alone, without allocation.
 
 use megadir::layout::{Layout, Refused};
-use megadir_record::{Made, NameScheme, Spread};
+use megadir_record::{Made, MakeDirectories, NameScheme, Spread};
 use megadir_stats::permutation::SplitMix64;
 
 use super::names::device_among;
@@ -44,8 +44,7 @@ impl Files {
         if cfg!(windows) {
             files.check_devices()?;
         }
-        let before = made.directories == megadir_record::MakeDirectories::Before;
-        if before && files.directories().is_none() {
+        if made.directories == MakeDirectories::Before && files.directories().is_none() {
             return Err(FilesError::Contradiction(format!(
                 "the directories of layout {} are unknown before the names: create them on demand, or use \
                  names md5 or hex, or layout digest",
@@ -107,6 +106,19 @@ impl Files {
         self.places.place(self.names(), index, buffer)
     }
 
+    /// As [`Files::place`], with an error that has the name.
+    pub(crate) fn placed<'a>(
+        &self,
+        index: u64,
+        buffer: &'a mut PlaceBuffer,
+    ) -> Result<Place<'a>, FilesError> {
+        self.place(index, buffer).map_err(|reason| {
+            let mut name = [0; NAME_BYTES_MAX];
+            let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();
+            FilesError::Refused { name, layout: self.spread_text(), reason }
+        })
+    }
+
     #[inline]
     pub fn size_bytes(&self, index: u64) -> u64 {
         self.sizes.of(self.seed, index)
@@ -121,15 +133,19 @@ impl Files {
         Directories::of(&self.places, self.made.names, self.entries)
     }
 
+    /// Number of directories that are made before the files, if they are.
+    pub(crate) fn directories_before(&self) -> Option<u64> {
+        let before = self.made.directories == MakeDirectories::Before;
+        self.directories().filter(|_| before).map(|directories| directories.count())
+    }
+
     /// Number of directories below the top; its expectation if it depends on the names.
     pub(crate) fn directories_expected(&self) -> f64 {
-        let before = self.made.directories == megadir_record::MakeDirectories::Before;
-        match (&self.places, self.directories()) {
-            (Places::Layout(placer), known) if !(before && known.is_some()) => {
+        match (&self.places, self.directories_before()) {
+            (Places::Layout(placer), None) => {
                 placer.layout().shape(self.entries, values(self.made.names)).directories
             }
-            (_, Some(known)) => known.count() as f64,
-            (_, None) => 0.0,
+            _ => self.directories().map_or(0.0, |directories| directories.count() as f64),
         }
     }
 
@@ -156,12 +172,6 @@ impl Files {
             Places::PerDirectory(files) => (*files).min(self.entries),
             Places::Shape(shape) => shape.files_max(),
         }
-    }
-
-    pub(crate) fn refused(&self, index: u64, reason: Refused) -> FilesError {
-        let mut name = [0; NAME_BYTES_MAX];
-        let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();
-        FilesError::Refused { name, layout: self.spread_text(), reason }
     }
 
     fn spread_text(&self) -> String {
@@ -192,7 +202,7 @@ impl Files {
         let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));
         let indices = powers(10).chain(powers(16)).filter(|index| *index < self.entries);
         for index in std::iter::once(0).chain(indices).chain(self.entries.checked_sub(1)) {
-            self.place(index, &mut buffer).map_err(|reason| self.refused(index, reason))?;
+            self.placed(index, &mut buffer)?;
         }
         Ok(())
     }

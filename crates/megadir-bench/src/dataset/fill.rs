@@ -10,12 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir::FileType;
 use megadir::limits::{Explanation, Step, explain_at};
-use megadir_record::MakeDirectories;
 
-use crate::dataset::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
+use crate::dataset::{Content, Files, FillError, FillProgress, Filled, Place, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
-pub(super) const STEP: u64 = 256;
+const STEP: u64 = 256;
 const STEP_PIECES: u64 = 16;
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -29,40 +28,25 @@ pub fn fill(
 ) -> Result<Filled, FillError> {
     let open = |source| FillError::Open { path: path.to_owned(), source };
     os::check_path(path).map_err(open)?;
-    match std::fs::create_dir(path) {
-        Err(source) if source.kind() != ErrorKind::AlreadyExists => {
-            return Err(FillError::Directory { path: path.to_owned(), source });
+    let created = os::is_new(std::fs::create_dir(path));
+    created.map_err(|source| FillError::Directory { path: path.to_owned(), source })?;
+    let directory = os::open_directory(path).map_err(open)?;
+    let mut filling = Filling::new(directory.at(), files);
+    let count = files.directories_before().unwrap_or(0);
+    for from in (0..count).step_by(STEP as usize) {
+        progress(FillProgress { done: 0, of: files.entries() });
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Filled { stopped: true, ..filling.sweep.filled });
         }
-        _ => {}
-    }
-    fill_at(os::open_directory(path).map_err(open)?.at(), files, progress, stop)
-}
-
-fn fill_at(
-    dir: Borrowed<'_>,
-    files: &Files,
-    progress: &mut dyn FnMut(FillProgress),
-    stop: &AtomicBool,
-) -> Result<Filled, FillError> {
-    let mut filling = Filling::new(dir, files);
-    if files.made().directories == MakeDirectories::Before {
-        let count = files.directories().map_or(0, |directories| directories.count());
-        for from in (0..count).step_by(STEP as usize) {
-            progress(FillProgress { done: 0, of: files.entries() });
-            if stop.load(Ordering::Relaxed) {
-                filling.filled.stopped = true;
-                return Ok(filling.filled);
-            }
-            filling.directories(from, count.min(from + STEP))?;
-        }
+        filling.directories(from, count.min(from + STEP))?;
     }
     filling.to(files.entries(), progress, stop)?;
-    Ok(filling.filled)
+    Ok(filling.sweep.filled)
 }
 
-pub(crate) struct Filling<'a> {
+/// Goes through the files of a data set in order, to make or to examine them.
+pub(crate) struct Sweep<'a> {
     files: &'a Files,
-    tree: Tree<'a>,
     buffer: PlaceBuffer,
     piece: Vec<u8>,
     /// Number of the next file.
@@ -70,10 +54,57 @@ pub(crate) struct Filling<'a> {
     pub(crate) filled: Filled,
 }
 
+impl<'a> Sweep<'a> {
+    pub(super) fn new(files: &'a Files) -> Self {
+        let largest_bytes = files.sizes().largest_bytes().min(PIECE_BYTES as u64);
+        let piece = vec![0; largest_bytes as usize];
+        Self { files, buffer: PlaceBuffer::new(), piece, next: 0, filled: Filled::default() }
+    }
+
+    /// Calls `one` for every file up to, not including, `end`, and counts what it returns.
+    pub(super) fn to(
+        &mut self,
+        end: u64,
+        progress: &mut dyn FnMut(FillProgress),
+        stop: &AtomicBool,
+        mut one: impl FnMut(&Place<'_>, Content, &mut Task<'_>) -> Result<Found, Failed>,
+    ) -> Result<(), FillError> {
+        let Self { files, buffer, piece, next, filled } = self;
+        let of = files.entries();
+        while *next < end {
+            let index = *next;
+            let mut stopped = || {
+                progress(FillProgress { done: index, of });
+                stop.load(Ordering::Relaxed)
+            };
+            if index.is_multiple_of(STEP) && stopped() {
+                filled.stopped = true;
+                break;
+            }
+            let placed = files.placed(index, buffer)?;
+            let mut task = Task { size_bytes: files.size_bytes(index), piece, stopped: &mut stopped };
+            match one(&placed, files.content(index), &mut task) {
+                Ok(found) => count(filled, &found, placed.path()),
+                Err(failed) => {
+                    failed.unless_stopped(placed.path(), index, of)?;
+                    filled.stopped = true;
+                    break;
+                }
+            }
+            *next += 1;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) struct Filling<'a> {
+    pub(crate) sweep: Sweep<'a>,
+    tree: Tree<'a>,
+}
+
 impl<'a> Filling<'a> {
     pub(crate) fn new(dir: Borrowed<'a>, files: &'a Files) -> Self {
-        let (tree, buffer, piece) = (Tree::new(dir), PlaceBuffer::new(), piece(files));
-        Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
+        Self { sweep: Sweep::new(files), tree: Tree::new(dir) }
     }
 
     pub(crate) fn to(
@@ -82,71 +113,38 @@ impl<'a> Filling<'a> {
         progress: &mut dyn FnMut(FillProgress),
         stop: &AtomicBool,
     ) -> Result<(), FillError> {
-        let of = self.files.entries();
-        while self.next < end {
-            let index = self.next;
-            let mut stopped = || {
-                progress(FillProgress { done: index, of });
-                stop.load(Ordering::Relaxed)
-            };
-            if index.is_multiple_of(STEP) && stopped() || !self.one(&mut stopped)? {
-                self.filled.stopped = true;
-                return Ok(());
+        let Self { sweep, tree } = self;
+        sweep.to(end, progress, stop, |placed, content, task| {
+            match tree.enter(placed.directory(), true) {
+                Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, task),
+                Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
+                Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error)),
             }
-            self.next += 1;
-        }
-        if end == of {
+        })?;
+        sweep.filled.directories_made = tree.made;
+        let of = sweep.files.entries();
+        if end == of && !sweep.filled.stopped {
             progress(FillProgress { done: of, of });
         }
         Ok(())
     }
 
-    fn one(&mut self, stopped: &mut dyn FnMut() -> bool) -> Result<bool, FillError> {
-        let Self { files, tree, buffer, piece, next, filled } = self;
-        let (index, of) = (*next, files.entries());
-        let placed = files.place(index, buffer);
-        let placed = placed.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
-        let content = files.content(index);
-        let mut task = Task { size_bytes: files.size_bytes(index), piece, stopped };
-        let found = match tree.enter(placed.directory(), true) {
-            Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, &mut task),
-            Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
-            Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error)),
-        };
-        filled.directories_made = tree.made;
-        match found {
-            Ok(found) => {
-                count(filled, &found, placed.path());
-                Ok(true)
-            }
-            Err(failed) => failed.unless_stopped(placed.path(), index, of).map(|()| false),
-        }
-    }
-
     /// Makes the directories from number `from` up to, not including, `to`.
     pub(crate) fn directories(&mut self, from: u64, to: u64) -> Result<(), FillError> {
-        let Some(directories) = self.files.directories() else { return Ok(()) };
+        let Self { sweep: Sweep { files, buffer, filled, .. }, tree } = self;
+        let Some(directories) = files.directories() else { return Ok(()) };
         for number in from..to {
-            let Some(path) = directories.path(number, &mut self.buffer) else { break };
-            let made =
-                |source| FillError::Make { name: lossy(path), made: 0, of: self.files.entries(), source };
-            let error = match self.tree.enter(path, true) {
+            let Some(path) = directories.path(number, buffer) else { break };
+            let failed = match tree.enter(path, true) {
                 Ok(Entered::Directory(_)) => continue,
-                Ok(Entered::Taken(_) | Entered::Missing(_)) => return Err(made(os::not_a_directory())),
-                Err(error) => error,
+                Ok(Entered::Taken(_) | Entered::Missing(_)) => Failed::Io(os::not_a_directory()),
+                Err(error) => refused(tree.deepest(), Step::MakeDirectory, error),
             };
-            return Err(match limit_met(self.tree.deepest(), Step::MakeDirectory, &error) {
-                Some(met) => FillError::NoRoom { made: 0, of: self.files.entries(), met },
-                None => made(error),
-            });
+            failed.unless_stopped(path, 0, files.entries())?;
         }
-        self.filled.directories_made = self.tree.made;
+        filled.directories_made = tree.made;
         Ok(())
     }
-}
-
-pub(super) fn piece(files: &Files) -> Vec<u8> {
-    vec![0; usize::try_from(files.sizes().largest_bytes()).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
 }
 
 pub(super) enum Found {
@@ -157,7 +155,7 @@ pub(super) enum Found {
     InTheWay(usize),
 }
 
-pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
+fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     match *found {
         Found::Nothing => filled.made += 1,
         Found::Whole => filled.already += 1,
@@ -175,11 +173,14 @@ pub(super) enum Failed {
 
 impl Failed {
     /// The error of the file `path`, after `made` of `of` files; `Ok` if it was stopped.
-    pub(super) fn unless_stopped(self, path: &[u8], made: u64, of: u64) -> Result<(), FillError> {
+    fn unless_stopped(self, path: &[u8], made: u64, of: u64) -> Result<(), FillError> {
         match self {
             Self::Stopped => Ok(()),
             Self::Met(met) => Err(FillError::NoRoom { made, of, met }),
-            Self::Io(source) => Err(FillError::Make { name: lossy(path), made, of, source }),
+            Self::Io(source) => {
+                let name = String::from_utf8_lossy(path).into_owned();
+                Err(FillError::Make { name, made, of, source })
+            }
         }
     }
 }
@@ -192,8 +193,8 @@ impl<E: Into<io::Error>> From<E> for Failed {
 
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
-    pub(super) piece: &'a mut [u8],
-    pub(super) stopped: &'a mut dyn FnMut() -> bool,
+    piece: &'a mut [u8],
+    stopped: &'a mut dyn FnMut() -> bool,
 }
 
 impl Task<'_> {
@@ -245,11 +246,7 @@ fn write_in(
 }
 
 fn refused(dir: Borrowed<'_>, step: Step, error: io::Error) -> Failed {
-    limit_met(dir, step, &error).map_or(Failed::Io(error), Failed::Met)
-}
-
-fn limit_met(dir: Borrowed<'_>, step: Step, error: &io::Error) -> Option<Box<Explanation>> {
-    explain_at(dir, Path::new("."), step, error).map(Box::new)
+    explain_at(dir, Path::new("."), step, &error).map_or(Failed::Io(error), |met| Failed::Met(Box::new(met)))
 }
 
 /// Examines the existing entry of a name; a truncated file of ours is returned with its length.
@@ -279,13 +276,10 @@ pub(super) fn existing(
         Err(error) => return Err(error.into()),
     };
     let opened = os::status_of(&file)?;
-    if opened.identity != status.identity || !(whole || may_complete(&opened)) {
-        return Ok(OTHER);
-    }
-    if !whole && !os::is_own(&file)? {
-        return Ok(OTHER);
-    }
-    if !begins(&mut file, content, there, task)? {
+    if opened.identity != status.identity
+        || !(whole || may_complete(&opened) && os::is_own(&file)?)
+        || !begins(&mut file, content, there, task)?
+    {
         return Ok(OTHER);
     }
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
@@ -331,14 +325,10 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
     Ok(())
 }
 
-pub(super) fn lossy(path: &[u8]) -> String {
-    String::from_utf8_lossy(path).into_owned()
-}
-
 pub(super) struct Tree<'a> {
     top: Borrowed<'a>,
     open: Vec<(Vec<u8>, Owned)>,
-    pub(super) made: u64,
+    made: u64,
 }
 
 pub(super) enum Entered<'a> {
@@ -355,7 +345,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The directory reached last, even on the way to one that could not be entered.
-    pub(super) fn deepest(&self) -> Borrowed<'_> {
+    fn deepest(&self) -> Borrowed<'_> {
         self.open.last().map_or(self.top, |(_, directory)| directory.at())
     }
 

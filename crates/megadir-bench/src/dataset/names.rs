@@ -30,6 +30,16 @@ impl Names {
     /// Different indices have different names: [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal,
     /// [`NameScheme::Hex`] the output of SplitMix64 at that index, a bijection.
     pub fn write<'a>(&self, index: u64, buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a [u8] {
+        self.write_in(index, index, buffer)
+    }
+
+    /// `number` is the file's number in its directory. Names by length differ only there, so they can be short.
+    pub(super) fn write_in<'a>(
+        &self,
+        number: u64,
+        index: u64,
+        buffer: &'a mut [u8; NAME_BYTES_MAX],
+    ) -> &'a [u8] {
         match self.scheme {
             NameScheme::Md5 => {
                 let mut text = [0; 41];
@@ -61,20 +71,7 @@ impl Names {
                 name.make_ascii_uppercase();
                 name
             }
-            NameScheme::Lengths { bytes } => self.by_length(bytes, index, index, buffer),
-        }
-    }
-
-    /// `number` is the file's number in its directory. Names by length differ only there, so they can be short.
-    pub(super) fn write_in<'a>(
-        &self,
-        number: u64,
-        index: u64,
-        buffer: &'a mut [u8; NAME_BYTES_MAX],
-    ) -> &'a [u8] {
-        match self.scheme {
             NameScheme::Lengths { bytes } => self.by_length(bytes, number, index, buffer),
-            _ => self.write(index, buffer),
         }
     }
 

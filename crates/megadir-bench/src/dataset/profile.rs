@@ -70,7 +70,7 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
                     files += 1;
                     looking.file(entry.name.len(), (entry.kind == FileType::File).then_some(row));
                 }
-                looking.add(directory, files);
+                *looking.begun.entry(directory.as_os_str().to_owned()).or_default() += files;
             }
             WalkItem::End { directory } => looking.end(directory)?,
             WalkItem::Error(_) => looking.unread += 1,
@@ -110,15 +110,6 @@ impl<'a> Looking<'a> {
         };
         count(&mut self.sizes, size);
         count(&mut self.lengths, name_bytes as u64);
-    }
-
-    fn add(&mut self, directory: &Path, files: u64) {
-        match self.begun.get_mut(directory.as_os_str()) {
-            Some(begun) => *begun += files,
-            None => {
-                self.begun.insert(directory.as_os_str().to_owned(), files);
-            }
-        }
     }
 
     fn end(&mut self, directory: &Path) -> Result<(), LookError> {

@@ -36,7 +36,7 @@ impl Sizes {
                 "the smallest size ({low_bytes} bytes) is larger than the largest ({high_bytes})"
             )),
             SizeLaw::Uniform { low_bytes, high_bytes } => {
-                let mean = low_bytes / 2 + high_bytes / 2 + (low_bytes % 2 + high_bytes % 2) / 2;
+                let mean = low_bytes.midpoint(*high_bytes);
                 (mean != *size_bytes).then(|| format!("the mean is {mean} bytes, not {size_bytes}"))
             }
             SizeLaw::LogNormal { sigma } if !(*sigma > 0.0 && *sigma <= SIGMA_MAX) => {

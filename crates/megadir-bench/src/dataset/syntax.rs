@@ -27,15 +27,11 @@ const SIGMA: f64 = 1.0;
 
 /// Parses e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: the mistake and the allowed values, in one line.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
+    let no_size = |form: &str| Err(format!("'{text}' has no size: write {form}"));
     let sizes = match text.split_once(':') {
-        None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {
-            let form = match text {
-                "fixed" => "fixed:4KiB",
-                "uniform" => "uniform:1KiB-100KiB",
-                _ => "lognormal:50kB",
-            };
-            return Err(format!("'{text}' has no size: write {form}"));
-        }
+        None if text == "fixed" => return no_size("fixed:4KiB"),
+        None if text == "uniform" => return no_size("uniform:1KiB-100KiB"),
+        None if matches!(text, "lognormal" | "log-normal") => return no_size("lognormal:50kB"),
         None => Sizes::fixed(bytes(text)?),
         Some(("fixed", size)) => Sizes::fixed(bytes(size)?),
         Some(("uniform", bounds)) => {

@@ -1,22 +1,19 @@
 //! Linux: makes and mounts each file system in the lab, examines it and removes it.
 
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use megadir::Dir;
-use megadir_record::{CacheState, FsId, LabFileSystem};
+use megadir_record::{CacheState, FsId, LabFileSystem, Place};
 use rustix::fs::FileType;
 
 use super::{LabFacts, backend_facts_below};
 use crate::cache::{cache_facts, is_memory};
 use crate::control::RunControl;
 use crate::host;
-use crate::lab::{self, Lab, LabError, Mounted, Spec};
+use crate::lab::{self, Lab, LabError, Mounted, SPARE_BYTES, Spec};
 use crate::method::method_facts;
-use crate::request::{Backing, CacheFact, FileSystemFact, FoundFileSystem};
-
-/// Left free on the file system of the images, bytes: the lab refuses to use it.
-const SPARE_BYTES: u64 = 64 << 20;
+use crate::os::{self, At};
+use crate::request::{CacheFact, FileSystemFact, FoundFileSystem};
 
 /// Makes and mounts a small image of each file system below `directory`; a device is only asked for its size. The calling
 /// thread enters a mount namespace and stays in it ([`Lab::open`]). Fails only if all file systems fail.
@@ -32,27 +29,32 @@ pub fn file_system_facts(
     let probed = probed?;
     closed?;
     let memory_bytes = host::available_bytes().unwrap_or(u64::MAX);
-    let never_cold = images_in_memory(directory)?;
+    let doing = format!("use '{}'", directory.display());
+    let opened = os::open_directory(directory).map_err(LabError::failed(doing.clone()))?;
+    let space = os::space(opened.at()).map_err(LabError::failed(doing))?;
+    let kind = host::file_system(opened.at()).kind;
+    let never_cold = is_memory(&kind).then(|| {
+        format!("its image would be on {kind}, in memory, where nothing is cold; give a directory on a disk with --dir")
+    });
     let mut file_systems = Vec::new();
-    for ((fact, looked), (spec, device)) in probed.into_iter().zip(asked) {
-        let backing = match device {
-            Some(path) => Backing::Device { path: path.display().to_string(), bytes: device_bytes(path)? },
-            None if fact.spec.entry.in_memory() => Backing::Memory { bytes_max: memory_bytes / 2 },
-            None => Backing::Image,
+    for (looked, (spec, device)) in probed.into_iter().zip(asked) {
+        let (place, bytes_max) = match device {
+            Some(path) => (Place::Device { path: path.display().to_string() }, device_bytes(path)?),
+            None if spec.entry.in_memory() => (Place::Memory { bytes: 0 }, memory_bytes / 2),
+            None => (Place::Image { bytes: 0, direct_io: None }, u64::MAX),
         };
-        let looked = looked
-            .unwrap_or_else(|| Err(fact.unavailable.unwrap_or_else(|| "it could not be examined".into())));
-        let found = looked.map(|found| FoundFileSystem {
+        let found = looked.flatten().map(|found| FoundFileSystem {
             caches: match &never_cold {
                 Some(reason) if device.is_none() => without_cold(found.caches, reason),
                 _ => found.caches,
             },
-            backing,
+            file_system: LabFileSystem { place, ..found.file_system },
+            bytes_max,
             ..found
         });
         file_systems.push(FileSystemFact { name: spec.to_string(), spec: Some(spec.clone()), found });
     }
-    Ok(LabFacts { file_systems, room_bytes: room_bytes(directory)? })
+    Ok(LabFacts { file_systems, room_bytes: space.free_bytes.saturating_sub(SPARE_BYTES) })
 }
 
 fn look(mounted: &Mounted) -> Result<FoundFileSystem, String> {
@@ -61,26 +63,14 @@ fn look(mounted: &Mounted) -> Result<FoundFileSystem, String> {
         CacheState::FsCold => CacheFact { unavailable: mounted.keeps_content().err(), ..fact },
         CacheState::Warm | CacheState::Unseen | CacheState::DataCold | CacheState::VfsCold => fact,
     };
-    let LabFileSystem { label, kind, driver, tool, .. } = mounted.describe(FsId(0));
+    let mount_options = mounted.spec().mount_options().join(",");
     Ok(FoundFileSystem {
-        label,
-        kind,
-        driver,
-        mount_options: mounted.spec().mount_options().join(","),
-        tool,
-        backing: Backing::Image,
+        file_system: LabFileSystem { mount_options, ..mounted.describe(FsId(0)) },
+        bytes_max: u64::MAX,
         backends: backend_facts_below(&directory),
         methods: method_facts(&directory),
         caches: cache_facts(&directory).into_iter().map(cache).collect(),
     })
-}
-
-fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
-    let opened = std::fs::File::open(directory).map_err(|source| unusable(directory, source))?;
-    let kind = host::file_system(opened.as_fd()).kind;
-    Ok(is_memory(&kind).then(|| {
-        format!("its image would be on {kind}, in memory, where nothing is cold; give a directory on a disk with --dir")
-    }))
 }
 
 fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {
@@ -89,15 +79,6 @@ fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {
         false => fact,
     };
     caches.into_iter().map(cold).collect()
-}
-
-fn unusable(directory: &Path, source: std::io::Error) -> LabError {
-    LabError::Failed { doing: format!("use '{}'", directory.display()), source }
-}
-
-fn room_bytes(directory: &Path) -> Result<u64, LabError> {
-    let space = rustix::fs::statvfs(directory).map_err(|error| unusable(directory, error.into()))?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize).saturating_sub(SPARE_BYTES))
 }
 
 fn device_bytes(path: &Path) -> Result<u64, LabError> {

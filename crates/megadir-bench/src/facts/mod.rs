@@ -6,12 +6,13 @@ mod file_systems;
 use std::path::{Path, PathBuf};
 
 use megadir::{BACKENDS, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, THREADS_MAX, policy};
+use megadir_record::{FsId, LabFileSystem, Place};
 
 use crate::cache::cache_facts;
 use crate::host;
 use crate::method::method_facts;
 use crate::os::At;
-use crate::request::{BackendFact, Backing, FileSystemFact, FoundFileSystem};
+use crate::request::{BackendFact, FileSystemFact, FoundFileSystem};
 
 #[cfg(target_os = "linux")]
 pub use file_systems::file_system_facts;
@@ -66,13 +67,21 @@ pub fn volume_facts(
 fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
     let directory = Dir::open(path)?;
     let mounted = host::file_system(directory.at());
-    Ok(FoundFileSystem {
+    let file_system = LabFileSystem {
+        id: FsId(0),
+        name: label.to_owned(),
         label: label.to_owned(),
         driver: mounted.kind.clone(),
         kind: mounted.kind,
-        mount_options: mounted.mount_options.unwrap_or_default(),
+        make: Vec::new(),
         tool: None,
-        backing: Backing::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
+        mount_options: mounted.mount_options.unwrap_or_default(),
+        place: Place::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
+        made_anew: false,
+    };
+    Ok(FoundFileSystem {
+        file_system,
+        bytes_max: u64::MAX,
         backends: backend_facts_below(&directory),
         methods: method_facts(&directory),
         caches: cache_facts(&directory),

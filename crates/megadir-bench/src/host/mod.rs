@@ -84,10 +84,8 @@ fn standing(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut note = |kind: NoteKind, text: String| notes.push(kind.note(text));
     if let Some(version) = &machine.wine {
-        note(
-            NoteKind::Wine,
-            format!("this ran under Wine {version}, so the results do not hold for Windows"),
-        );
+        let text = format!("this ran under Wine {version}, so the results do not hold for Windows");
+        note(NoteKind::Wine, text);
     }
     let pressure = &machine.pressure;
     let processors = f64::from(machine.processors);

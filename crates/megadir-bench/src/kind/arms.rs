@@ -1,8 +1,8 @@
 //! Builder for the arms of a plan: one for each distinct piece of work, which may belong to several groups.
 
 use megadir_record::{
-    Arm, ArmId, Axes, CacheState, Data, DataId, DataSource, Group, GroupRule, Made, Note, Operation, Pair,
-    Role, Stage, Work, WorkerKind,
+    Arm, ArmId, Axes, CacheState, Data, DataId, DataSource, FileWork, Group, GroupRule, Made, Note,
+    Operation, Pair, Role, Stage, Work, WorkerKind,
 };
 
 use crate::note::NoteKind;
@@ -29,8 +29,8 @@ impl<'a> Arms<'a> {
     }
 
     pub(crate) fn baseline_at(&mut self, axes: Axes, data: DataId, work: Work) -> ArmId {
-        let id = self.push_at(axes.clone(), Role::Baseline, data, work.clone(), (0, 0));
-        self.push_at(Axes { itself: true, ..axes }, Role::AgainstItself, data, work, (0, 0));
+        let id = self.push(axes.clone(), Role::Baseline, data, work.clone());
+        self.push(Axes { itself: true, ..axes }, Role::AgainstItself, data, work);
         id
     }
 
@@ -40,7 +40,7 @@ impl<'a> Arms<'a> {
         };
         let id = match self.planned.iter_mut().find(same) {
             Some(planned) => planned.id,
-            None => self.push_at(self.axes(work, data), Role::Arm, data, work.clone(), (0, 0)),
+            None => self.push(self.axes(work, data), Role::Arm, data, work.clone()),
         };
         self.join(id, group);
         id
@@ -123,16 +123,8 @@ impl<'a> Arms<'a> {
         }
     }
 
-    pub(crate) fn push_at(
-        &mut self,
-        axes: Axes,
-        role: Role,
-        data: DataId,
-        work: Work,
-        (chain, step): (u32, u32),
-    ) -> ArmId {
+    pub(crate) fn push(&mut self, axes: Axes, role: Role, data: DataId, work: Work) -> ArmId {
         let id = ArmId(self.planned.len() as u32);
-        let cache = CacheState::Warm;
         self.planned.push(Arm {
             id,
             name: axes.name(),
@@ -140,14 +132,28 @@ impl<'a> Arms<'a> {
             role,
             data,
             work,
-            cache,
+            cache: CacheState::Warm,
             operations: None,
             rate_per_s: None,
-            chain,
-            step,
+            chain: 0,
+            step: 0,
             axes,
         });
         id
+    }
+
+    /// The steps on one data set are a chain. `at`: data set and step.
+    pub(crate) fn push_step(&mut self, axes: Axes, role: Role, at: (DataId, u32), work: Work) -> ArmId {
+        let (data, step) = at;
+        let id = self.push(axes, role, data, work);
+        let arm = &mut self.planned[id.0 as usize];
+        (arm.chain, arm.step) = (data.0, step);
+        id
+    }
+
+    /// `at`: data set and step.
+    pub(crate) fn files(&mut self, axes: Axes, role: Role, at: (DataId, u32), work: FileWork) -> ArmId {
+        self.push_step(axes, role, at, Work::Files(work))
     }
 
     fn axes(&self, work: &Work, data: DataId) -> Axes {
@@ -191,4 +197,17 @@ pub(crate) fn add_pairs(
     if !pairs.is_empty() {
         groups.push(Group::new(name, title, false, GroupRule::Pairs { pairs }));
     }
+}
+
+/// Pairs of arms whose places `other` gives, with the words of a pair: what, than what, at.
+pub(crate) fn paired<P: Copy + PartialEq>(
+    all: &[(P, ArmId)],
+    other: impl Fn(P) -> Option<(P, [String; 3])>,
+) -> Vec<Pair> {
+    let pair = |(place, arm): &(P, ArmId)| {
+        let (than, [what, than_what, at]) = other(*place)?;
+        let (_, to) = all.iter().find(|(place, _)| *place == than)?;
+        Some(Pair::new(what, than_what, at, (*arm, *to)))
+    };
+    all.iter().filter_map(pair).collect()
 }

@@ -6,16 +6,16 @@ use megadir::Dir;
 use megadir::limits::{Limit, Step, explain_at};
 use megadir_record::axes::grouped;
 use megadir_record::{
-    ArmId, Axes, Counted, DataId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, NameScheme,
-    Operation, Order, Pair, Role, SyncPolicy, When, Work, Workers,
+    ArmId, Axes, Counted, DataId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, Operation,
+    Order, Pair, Role, SyncPolicy, When, Work, Workers,
 };
 use serde::Deserialize;
 
-use crate::control::WorkError;
+use crate::control::{Result, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
 use crate::kind::cost::{MAKE_NS, REMOVE_NS};
-use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
+use crate::kind::files::{ONE, WORKERS_MAX, by, by_name};
 use crate::kind::{Traits, WorkBlock, Workload};
 use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
@@ -69,11 +69,9 @@ pub(crate) fn fills(
         let range = Some((from * count, to * count));
         let axes = Axes { filled: range, ..by(&spec.workers, Axes::of(Operation::Create)) };
         let role = if bucket == 0 { Role::Baseline } else { Role::Arm };
-        let place = Place { data: filled, chain: 0, step: bucket as u32 };
-        curve.push(arms.files(axes.clone(), role, place, fill(from, to)));
+        curve.push(arms.files(axes.clone(), role, (filled, bucket as u32), fill(from, to)));
         if bucket == 0 {
-            let place = Place { data: again, chain: 1, step: 0 };
-            arms.files(Axes { itself: true, ..axes }, Role::AgainstItself, place, fill(from, to));
+            arms.files(Axes { itself: true, ..axes }, Role::AgainstItself, (again, 0), fill(from, to));
         }
     }
     for arm in &curve {
@@ -87,15 +85,14 @@ pub(crate) fn fills(
 
 fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
     let mut rows: Vec<(u64, ArmId, ArmId)> = Vec::new();
-    for (chain, &entries) in (2..).zip(sizes) {
+    for &entries in sizes {
         let data = arms.add_data(entries, Made { when: When::BeforeRun, ..made.clone() });
         let range = (entries, entries + EXCURSION);
         let axes = |operation| Axes { files: Some(EXCURSION), entries: Some(entries), ..Axes::of(operation) };
         let unlink = by_name(FileOperation::Unlink, FileOrder::AsWritten, range);
-        let made = create(range.0, range.1);
-        let at = |step| Place { data, chain, step };
-        let created = arms.files(axes(Operation::Create), Role::Arm, at(0), made);
-        let removed = arms.files(axes(Operation::Remove), Role::Arm, at(1), unlink);
+        let create = create(range.0, range.1);
+        let created = arms.files(axes(Operation::Create), Role::Arm, (data, 0), create);
+        let removed = arms.files(axes(Operation::Remove), Role::Arm, (data, 1), unlink);
         rows.push((entries, created, removed));
     }
     let Some((&(few, created, removed), larger)) = rows.split_first() else { return };
@@ -133,15 +130,7 @@ const FILLED: &str = "filled";
 const STEP: u64 = 1024;
 
 pub(crate) struct FillUntilFull {
-    scheme: NameScheme,
-    seed: u64,
-    block_seed: u64,
-}
-
-impl FillUntilFull {
-    pub(crate) fn new(scheme: NameScheme, seed: u64) -> Self {
-        Self { scheme, seed, block_seed: seed }
-    }
+    pub(crate) names: Names,
 }
 
 impl Workload for FillUntilFull {
@@ -150,17 +139,12 @@ impl Workload for FillUntilFull {
             .then(|| "no file system of Windows has an index that is full before the volume is".to_owned())
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
-        self.block_seed = self.seed ^ block.key.number();
-        Ok(())
-    }
-
-    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         let parent = block.directory;
         let making = WorkError::at("creating a directory");
         os::make_directory(parent.at(), FILLED).map_err(&making)?;
         let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
-        let names = Names { scheme: self.scheme, seed: self.block_seed };
+        let names = Names { seed: self.names.seed ^ block.key.number(), ..self.names };
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0.. {
             block.control.check_every(STEP, index)?;
@@ -175,7 +159,7 @@ impl Workload for FillUntilFull {
         unreachable!("the directory never refused a file")
     }
 
-    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         let parent = block.directory;
         let directory =
             os::open_below(parent.at(), FILLED).map_err(WorkError::at("opening the directory"))?;
@@ -186,7 +170,7 @@ impl Workload for FillUntilFull {
     }
 }
 
-fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), WorkError> {
+fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<()> {
     let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
     match explanation {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),

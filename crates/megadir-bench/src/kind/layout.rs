@@ -2,14 +2,14 @@
 
 use megadir_record::axes::order_words;
 use megadir_record::{
-    Access, ArmId, Axes, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation, Order,
-    Pair, Role, Spread, SyncPolicy, When, WorkerKind, Workers,
+    Access, ArmId, Axes, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation, Order, Pair,
+    Role, SyncPolicy, When, WorkerKind, Workers,
 };
 use serde::Deserialize;
 
 use crate::dataset::{Files, parse_spread};
 use crate::kind::arms::Arms;
-use crate::kind::files::{ONE, Place, WORKERS_MAX, by, by_name};
+use crate::kind::files::{ONE, WORKERS_MAX, by, by_name};
 use crate::note::NoteKind;
 use crate::request::{PlanError, check_numbers};
 
@@ -54,8 +54,7 @@ impl LayoutSpec {
 struct Variant {
     name: String,
     axes: Axes,
-    spread: Spread,
-    directories: MakeDirectories,
+    made: Made,
 }
 
 struct Arm {
@@ -71,14 +70,14 @@ pub(crate) fn layouts(
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    let variants = possible(spec, made, entries, arms)?;
+    let variants = variants(spec, made, entries, arms)?;
     let mut all: Vec<(&Variant, Arm)> = Vec::new();
     for (index, variant) in variants.iter().enumerate() {
         let first = index == 0;
         let role = if first { Role::Baseline } else { Role::Arm };
-        all.push((variant, arm(spec, made, entries, variant, role, arms)));
+        all.push((variant, arm(spec, entries, variant, role, arms)));
         if first {
-            arm(spec, made, entries, variant, Role::AgainstItself, arms);
+            arm(spec, entries, variant, Role::AgainstItself, arms);
         }
     }
     let Some(((flat, base), others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -107,47 +106,13 @@ pub(crate) fn layouts(
     Ok(Order::Phases)
 }
 
-fn possible(
+fn variants(
     spec: &LayoutSpec,
     made: &Made,
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Vec<Variant>, PlanError> {
     check_numbers("the number of writers", [spec.writers], WORKERS_MAX)?;
-    let mut variants = variants(spec)?;
-    variants.retain(|variant| match impossible(made, entries, variant) {
-        None => true,
-        Some(reason) => {
-            arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", variant.name));
-            false
-        }
-    });
-    Ok(variants)
-}
-
-/// Real programs make fewer directories beforehand.
-const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
-
-/// Reason why directories cannot be created beforehand, if the files themselves are possible.
-fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
-    let of = |directories| {
-        let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
-        Files::new(&made, 0, entries)
-    };
-    match (variant.directories, of(MakeDirectories::OnDemand).err()) {
-        (MakeDirectories::Before, None) => match of(MakeDirectories::Before) {
-            Err(error) => Some(error.to_string()),
-            Ok(files) => {
-                let directories = files.directories_expected();
-                let most = DIRECTORIES_A_FILE_MAX * entries as f64;
-                (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
-            }
-        },
-        _ => None,
-    }
-}
-
-fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
     let mut variants = Vec::new();
     for layout in &spec.layouts {
         let spread = parse_spread(layout).map_err(|reason| PlanError::Data { reason })?;
@@ -155,42 +120,55 @@ fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
             true => vec![None],
             false => spec.directories.iter().copied().map(Some).collect(),
         };
-        for directories in moments {
-            let axes = Axes { layout: Some(layout.clone()), directories, ..Axes::default() };
-            let (name, directories) = (axes.name(), directories.unwrap_or(MakeDirectories::OnDemand));
-            variants.push(Variant { name, axes, spread: spread.clone(), directories });
+        for moment in moments {
+            let axes = Axes { layout: Some(layout.clone()), directories: moment, ..Axes::default() };
+            let directories = moment.unwrap_or(MakeDirectories::OnDemand);
+            let made = Made { spread: spread.clone(), directories, when: When::ByArms, ..made.clone() };
+            match impossible(&made, entries) {
+                None => variants.push(Variant { name: axes.name(), axes, made }),
+                Some(reason) => arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", axes.name())),
+            }
         }
     }
     Ok(variants)
 }
 
-fn arm(
-    spec: &LayoutSpec,
-    made: &Made,
-    entries: u64,
-    variant: &Variant,
-    role: Role,
-    arms: &mut Arms<'_>,
-) -> Arm {
-    let Variant { axes, spread, directories, .. } = variant;
-    let (spread, directories) = (spread.clone(), *directories);
+/// Real programs make fewer directories beforehand.
+const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
+
+/// Reason why directories cannot be created beforehand, if the files themselves are possible.
+fn impossible(made: &Made, entries: u64) -> Option<String> {
+    let on_demand = Made { directories: MakeDirectories::OnDemand, ..made.clone() };
+    if made.directories != MakeDirectories::Before || Files::new(&on_demand, 0, entries).is_err() {
+        return None;
+    }
+    match Files::new(made, 0, entries) {
+        Err(error) => Some(error.to_string()),
+        Ok(files) => {
+            let directories = files.directories_expected();
+            let most = DIRECTORIES_A_FILE_MAX * entries as f64;
+            (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
+        }
+    }
+}
+
+fn arm(spec: &LayoutSpec, entries: u64, variant: &Variant, role: Role, arms: &mut Arms<'_>) -> Arm {
+    let Variant { axes, made, .. } = variant;
     // `entries` of a data set counts per writer if several write one tree.
     let each = entries.div_ceil(u64::from(spec.writers));
     let all = each * u64::from(spec.writers);
-    let data: DataId = arms.add_data(each, Made { spread, directories, when: When::ByArms, ..made.clone() });
-    let chain = data.0;
+    let data = arms.add_data(each, made.clone());
     let work = |operation, order| {
         let work = by_name(operation, order, (0, all));
         FileWork { sync: spec.sync, workers: Workers { kind: spec.worker_kind, ..ONE }, ..work }
     };
     let writers = Workers { count: spec.writers, kind: spec.worker_kind, ..ONE };
     let mut add = |step, operation, order, work: FileWork| {
-        let place = Place { data, chain, step };
         let axes =
             Axes { operation: Some(operation), order, itself: role == Role::AgainstItself, ..axes.clone() };
-        arms.files(by(&work.workers, axes), role, place, work)
+        arms.files(by(&work.workers, axes), role, (data, step), work)
     };
-    let make_directories = (directories == MakeDirectories::Before).then(|| {
+    let make_directories = (made.directories == MakeDirectories::Before).then(|| {
         add(0, Operation::MakeDirectories, None, work(FileOperation::MakeDirectories, FileOrder::AsWritten))
     });
     let create = work(FileOperation::Create, FileOrder::AsWritten);

@@ -25,7 +25,7 @@ use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 use serde::{Deserialize, Serialize};
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl};
 use crate::dataset::Names;
 use crate::measure::Stopwatch;
 use command::CommandSpec;
@@ -132,11 +132,7 @@ pub(crate) trait Workload {
     fn unavailable(&self, directory: &Dir) -> Option<String>;
 
     /// Reason of the first rank that has one.
-    fn unavailable_anywhere(
-        &self,
-        directory: &Dir,
-        _control: RunControl<'_>,
-    ) -> Result<Option<String>, WorkError> {
+    fn unavailable_anywhere(&self, directory: &Dir, _control: RunControl<'_>) -> Result<Option<String>> {
         Ok(self.unavailable(directory))
     }
 
@@ -145,19 +141,19 @@ pub(crate) trait Workload {
         None
     }
 
-    fn setup(&mut self, _block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, _block: &WorkBlock<'_>) -> Result<()> {
         Ok(())
     }
 
     /// Work that times single operations uses the stopwatch, which is empty at the start.
-    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError>;
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted>;
 
     /// Resources of the last block, if the caller cannot measure them: the work paused, or ran in other processes.
     fn usage(&mut self) -> Option<BlockUsage> {
         None
     }
 
-    fn teardown(&mut self, _block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn teardown(&mut self, _block: &WorkBlock<'_>) -> Result<()> {
         Ok(())
     }
 }
@@ -229,7 +225,7 @@ pub(crate) fn workload<'a>(
     planned: &Arm,
     names: &'a NameSource,
     source: WorkerSource<'a>,
-) -> Result<Box<dyn Workload + 'a>, WorkError> {
+) -> Result<Box<dyn Workload + 'a>> {
     let own = own_workload(plan, planned, names, source)?;
     Ok(match (&planned.work, source.ranks) {
         (Work::Files(_), _) | (_, None) => own,
@@ -242,7 +238,7 @@ fn own_workload<'a>(
     planned: &Arm,
     names: &'a NameSource,
     source: WorkerSource<'a>,
-) -> Result<Box<dyn Workload + 'a>, WorkError> {
+) -> Result<Box<dyn Workload + 'a>> {
     let seed = plan.seed;
     Ok(match &planned.work {
         Work::List { .. } => Box::new(Listing::new(&planned.work)?),
@@ -260,8 +256,10 @@ fn own_workload<'a>(
         #[cfg(target_os = "linux")]
         Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
         #[cfg(not(target_os = "linux"))]
-        Work::Command(_) => return Err(WorkError::Program(command::LINUX_ONLY.into())),
-        Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
+        Work::Command(_) => return Err(crate::control::WorkError::Program(command::LINUX_ONLY.into())),
+        Work::FillUntilRefused { .. } => {
+            Box::new(FillUntilFull { names: Names { scheme: names.scheme(), seed } })
+        }
     })
 }
 
@@ -277,7 +275,7 @@ pub(crate) fn name_source(
     at_most: Option<usize>,
     directory: &Dir,
     control: RunControl<'_>,
-) -> Result<NameSource, WorkError> {
+) -> Result<NameSource> {
     match &data.source {
         DataSource::Made(made) => {
             Ok(NameSource::Made { names: Names { scheme: made.names, seed }, entries: data.entries })
@@ -303,32 +301,29 @@ pub(crate) fn traits(work: &Work, entries: u64) -> Traits {
 }
 
 /// If results differ, returns a hash that differs from every expected one.
-pub(crate) fn repeat(
-    operations: u64,
-    mut once: impl FnMut() -> Result<Counted, WorkError>,
-) -> Result<Counted, WorkError> {
-    let mut counted: Option<Counted> = None;
-    for _ in 0..operations {
-        let seen = once()?;
-        counted = match counted {
-            Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
-                Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
-            }
-            _ => Some(seen),
-        };
+pub(crate) fn repeat(operations: u64, mut once: impl FnMut() -> Result<Counted>) -> Result<Counted> {
+    let mut counted = Counted::default();
+    for index in 0..operations {
+        let before = std::mem::replace(&mut counted, once()?);
+        if index > 0 && (before.entries, before.hash) != (counted.entries, counted.hash) {
+            counted.hash = !before.hash.wrapping_add(counted.hash);
+        }
     }
-    Ok(counted.unwrap_or_default())
+    Ok(counted)
+}
+
+const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
+const OTHER: u64 = 0xd1b5_4a32_d192_ed03;
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64) ^ (product >> 64) as u64
 }
 
 /// Hash of a name; those of a directory are added, in any order. 2.2 ns for 32 bytes; reading an entry takes about 170 ns.
 #[inline]
 pub(crate) fn name_hash(name: &[u8]) -> u64 {
-    const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    const OTHER: u64 = 0xd1b5_4a32_d192_ed03;
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        (product as u64) ^ (product >> 64) as u64
-    };
     let pair = |half: &[u8; 16], key: u64| {
         let both = u128::from_le_bytes(*half);
         fold(both as u64 ^ key, (both >> 64) as u64 ^ key.rotate_left(32))

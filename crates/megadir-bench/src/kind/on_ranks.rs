@@ -9,7 +9,7 @@ use megadir_stats::permutation::SplitMix64;
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::kind::files::ranks::{Instruction, PlannedArm, RankWork, failed};
 use crate::kind::files::transport::{Said, Whole};
 use crate::kind::{
@@ -61,13 +61,9 @@ impl Workload for OnRanks<'_> {
         self.own.unavailable(directory)
     }
 
-    fn unavailable_anywhere(
-        &self,
-        directory: &Dir,
-        control: RunControl<'_>,
-    ) -> Result<Option<String>, WorkError> {
-        let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
-        self.ranks.instruct(&Instruction::Check { path, arm }, control)?;
+    fn unavailable_anywhere(&self, directory: &Dir, control: RunControl<'_>) -> Result<Option<String>> {
+        let arm = Box::new(self.arm.clone());
+        self.ranks.instruct(directory, &Instruction::Check { arm }, control)?;
         let replies = self.ranks.replies(&available(self.unavailable(directory)), control)?;
         let lacking = (0..).zip(replies).find_map(|(rank, said)| match said {
             Said::Unavailable { reason } => Some((rank, reason)),
@@ -83,23 +79,23 @@ impl Workload for OnRanks<'_> {
         self.own.remark()
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
-        let (path, arm) = (self.ranks.below(directory)?, Box::new(self.arm.clone()));
-        self.ranks.instruct(&Instruction::Setup { path, arm, key, operations }, control)?;
+        let arm = Box::new(self.arm.clone());
+        self.ranks.instruct(directory, &Instruction::Setup { arm, key, operations }, control)?;
         let own = self.own.setup(block);
         self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), control).map(drop)
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted> {
         let WorkBlock { directory, key, operations, control } = *block;
         self.taken = None;
-        let (path, rate_per_s) = (self.ranks.below(directory)?, stopwatch.rate_per_s());
-        self.ranks.instruct(&Instruction::Run { path, rate_per_s }, control)?;
+        let rate_per_s = stopwatch.rate_per_s();
+        self.ranks.instruct(directory, &Instruction::Run { rate_per_s }, control)?;
         let directory = directory.again().map_err(WorkError::from);
-        let done = run(self.ranks, &mut *self.own, directory, (key, operations, rate_per_s), control);
-        let own = done.map_or_else(Said::from, |whole| Said::Whole(Box::new(whole)));
+        let own = run(self.ranks, &mut *self.own, directory, (key, operations, rate_per_s), control);
+        let own = own.unwrap_or_else(Said::from);
         let is_shared = is_shared(&self.arm.plan.arms[0]);
         let (mut all, mut done) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.ranks.replies(&own, control)?) {
@@ -135,9 +131,8 @@ impl Workload for OnRanks<'_> {
         self.taken.take()
     }
 
-    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
-        let path = self.ranks.below(block.directory)?;
-        self.ranks.instruct(&Instruction::Teardown { path }, block.control)?;
+    fn teardown(&mut self, block: &WorkBlock<'_>) -> Result<()> {
+        self.ranks.instruct(block.directory, &Instruction::Teardown, block.control)?;
         let own = self.own.teardown(block);
         self.ranks.replies(&own.map_or_else(Said::from, |()| Said::Ready), block.control).map(drop)
     }
@@ -146,10 +141,10 @@ impl Workload for OnRanks<'_> {
 fn run(
     ranks: &RankWorkers,
     work: &mut dyn Workload,
-    directory: Result<Dir, WorkError>,
+    directory: Result<Dir>,
     (key, operations, rate_per_s): (BlockKey, u64, Option<u64>),
     control: RunControl<'_>,
-) -> Result<Whole, WorkError> {
+) -> Result<Said> {
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     stopwatch.set_rate(rate_per_s);
     // Also if the directory cannot be opened: the others wait there.
@@ -160,7 +155,7 @@ fn run(
     let counted = work.run(&block, &mut stopwatch)?;
     let (elapsed_ns, usage) = (monotonic_ns() - start_ns, process_usage().since(before));
     let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
-    Ok(Whole { taken, counted, latency: stopwatch.latency() })
+    Ok(Said::Whole(Box::new(Whole { taken, counted, latency: stopwatch.latency() })))
 }
 
 fn available(lacking: Option<String>) -> Said {
@@ -173,20 +168,21 @@ pub fn serve_rank(
     command: Option<&WorkerCommand>,
     control: RunControl<'_>,
 ) -> io::Result<u8> {
-    let (mut workers, mut blocks) = (Vec::new(), Blocks::default());
+    let (mut workers, mut blocks) = (Vec::new(), Blocks { ranks: &ranks, command, control, drawn: None });
     let mut next = ranks.next(control)?;
     loop {
-        let said = match next {
-            Instruction::Prepare { path, mut tasks } => {
+        let (path, instruction) = next;
+        let said = match instruction {
+            Instruction::Prepare { mut tasks } => {
                 let tasks = tasks.get_mut(ranks.rank() as usize).map(std::mem::take).unwrap_or_default();
                 ranks.prepare_own(&mut workers, tasks, &path, control)
             }
-            Instruction::Work { path, rate_per_s } => {
+            Instruction::Work { rate_per_s } => {
                 ranks.work_own(std::mem::take(&mut workers), &path, rate_per_s, control)
             }
-            Instruction::Check { path, arm } => blocks.check(&ranks, (&path, &arm), command, control),
-            Instruction::Setup { path, arm, key, operations } => {
-                next = blocks.serve(&ranks, (&path, &arm, key, operations), command, control)?;
+            Instruction::Check { arm } => blocks.check(&path, &arm),
+            Instruction::Setup { arm, key, operations } => {
+                next = blocks.serve((&path, &arm), key, operations)?;
                 continue;
             }
             Instruction::Run { .. } => {
@@ -194,7 +190,7 @@ pub fn serve_rank(
                 ranks.world.barrier()?;
                 failed(io::Error::other("the block was not set up")).into()
             }
-            Instruction::Teardown { .. } => Said::Ready,
+            Instruction::Teardown => Said::Ready,
             Instruction::End { code } => {
                 ranks.world.finish()?;
                 return Ok(code);
@@ -206,57 +202,46 @@ pub fn serve_rank(
 }
 
 /// Whole blocks of a rank other than 0.
-#[derive(Default)]
-struct Blocks {
+struct Blocks<'r> {
+    ranks: &'r RankWorkers,
+    command: Option<&'r WorkerCommand>,
+    control: RunControl<'r>,
     drawn: Option<(Drawn, NameSource)>,
 }
 
 /// Path, seed and number of drawn names.
 type Drawn = (String, u64, Option<usize>);
 
-impl Blocks {
-    fn work<'b>(
-        &'b mut self,
-        ranks: &'b RankWorkers,
-        (path, arm): (&str, &PlannedArm),
-        command: Option<&'b WorkerCommand>,
-        control: RunControl<'_>,
-    ) -> Result<(Box<dyn Workload + 'b>, Dir), WorkError> {
-        let directory = ranks.open(path)?;
+impl Blocks<'_> {
+    fn work(&mut self, path: &str, arm: &PlannedArm) -> Result<(Box<dyn Workload + '_>, Dir)> {
+        let directory = self.ranks.open(path)?;
         let (planned, data) = (&arm.plan.arms[0], &arm.plan.data[0]);
         let of = (path.to_owned(), arm.plan.seed, arm.names_max);
         let drawn = match self.drawn.take().filter(|(known, _)| *known == of) {
             Some(drawn) => drawn,
-            None => (of, name_source(arm.plan.seed, data, arm.names_max, &directory, control)?),
+            None => (of, name_source(arm.plan.seed, data, arm.names_max, &directory, self.control)?),
         };
         let (_, names) = &*self.drawn.insert(drawn);
-        let source = WorkerSource { command, ranks: Some(ranks) };
+        let source = WorkerSource { command: self.command, ranks: Some(self.ranks) };
         Ok((own_workload(&arm.plan, planned, names, source)?, directory))
     }
 
-    fn check(
-        &mut self,
-        ranks: &RankWorkers,
-        arm: (&str, &PlannedArm),
-        command: Option<&WorkerCommand>,
-        control: RunControl<'_>,
-    ) -> Said {
-        let work = self.work(ranks, arm, command, control);
-        work.map_or_else(Said::from, |(work, directory)| available(work.unavailable(&directory)))
+    fn check(&mut self, path: &str, arm: &PlannedArm) -> Said {
+        self.work(path, arm)
+            .map_or_else(Said::from, |(work, directory)| available(work.unavailable(&directory)))
     }
 
     /// Returns the first instruction that is not of this block.
     fn serve(
         &mut self,
-        ranks: &RankWorkers,
-        (path, arm, key, operations): (&str, &PlannedArm, BlockKey, u64),
-        command: Option<&WorkerCommand>,
-        control: RunControl<'_>,
-    ) -> io::Result<Instruction> {
+        (path, arm): (&str, &PlannedArm),
+        key: BlockKey,
+        operations: u64,
+    ) -> io::Result<(String, Instruction)> {
+        let (ranks, control) = (self.ranks, self.control);
         // The same in all arms of a round, which are compared.
         let key = BlockKey { salt: SplitMix64::new(ranks.rank().into()).next_u64(), ..key };
-        let work = self.work(ranks, (path, arm), command, control);
-        let ready = work.and_then(|(mut work, directory)| {
+        let ready = self.work(path, arm).and_then(|(mut work, directory)| {
             work.setup(&WorkBlock { directory: &directory, key, operations, control }).map(|()| work)
         });
         let mut work = match ready {
@@ -269,12 +254,12 @@ impl Blocks {
         ranks.reply(&Said::Ready, control)?;
         loop {
             let said = match ranks.next(control)? {
-                Instruction::Run { path, rate_per_s } => {
+                (path, Instruction::Run { rate_per_s }) => {
                     let directory = ranks.open(&path);
                     let done = run(ranks, &mut *work, directory, (key, operations, rate_per_s), control);
-                    done.map_or_else(Said::from, |whole| Said::Whole(Box::new(whole)))
+                    done.unwrap_or_else(Said::from)
                 }
-                Instruction::Teardown { path } => {
+                (path, Instruction::Teardown) => {
                     let done = ranks.open(&path).and_then(|directory| {
                         work.teardown(&WorkBlock { directory: &directory, key, operations, control })
                     });

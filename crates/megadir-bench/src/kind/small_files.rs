@@ -7,8 +7,8 @@ use megadir_record::{
 };
 use serde::Deserialize;
 
-use crate::kind::arms::Arms;
-use crate::kind::files::{Place, WORKERS_MAX};
+use crate::kind::arms::{Arms, paired};
+use crate::kind::files::WORKERS_MAX;
 use crate::kind::named_kind;
 use crate::request::{CacheFact, PlanError, check_numbers};
 
@@ -74,18 +74,18 @@ fn are_in_order(operations: &[FileOperation]) -> bool {
     in_order.eq(operations.iter().copied()) && has(FileOperation::Create) && has(FileOperation::Unlink)
 }
 
-struct One {
+#[derive(Clone, Copy, PartialEq)]
+struct One<'a> {
     operation: FileOperation,
     workers: u32,
     sync: SyncPolicy,
-    cold: Option<String>,
+    cold: Option<&'a str>,
     access: AccessBy,
-    arm: ArmId,
 }
 
-impl One {
+impl One<'_> {
     fn conditions(&self) -> String {
-        let cold = self.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        let cold = self.cold.map(|name| format!(", {name}")).unwrap_or_default();
         format!("{}{}{cold}", self.operation.word(), sync_words(self.sync))
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn small_files(
     else {
         return Err(PlanError::Nothing { reason: "the study has no workers, sync policy or access".into() });
     };
-    let mut chains = Chains { spec, made, entries, chain: 0 };
+    let chains = Chains { spec, made, entries };
     let mut all = Vec::new();
     for &count in &spec.workers {
         for host in hosts(spec, states) {
@@ -152,14 +152,11 @@ struct Chains<'a> {
     spec: &'a SmallFilesSpec,
     made: &'a Made,
     entries: u64,
-    chain: u32,
 }
 
 impl Chains<'_> {
-    fn add(&mut self, count: u32, host: &Host<'_>, role: Role, arms: &mut Arms<'_>) -> Vec<One> {
+    fn add<'h>(&self, count: u32, host: &Host<'h>, role: Role, arms: &mut Arms<'_>) -> Vec<(One<'h>, ArmId)> {
         let data = arms.add_data(self.entries, Made { when: When::ByArms, ..self.made.clone() });
-        let chain = self.chain;
-        self.chain += 1;
         // The first policy's writing is measured in the first chain.
         let own_writing = host.place < self.spec.sync.len();
         let wanted = |operation: &FileOperation| match host.state {
@@ -168,25 +165,23 @@ impl Chains<'_> {
             Some(had) => applies(had.state, *operation),
         };
         let mut added = Vec::new();
-        for operation in self.spec.operations.iter().copied().filter(wanted) {
+        for (step, operation) in (0..).zip(self.spec.operations.iter().copied().filter(wanted)) {
             let writes = WRITING.contains(&operation);
             let cold = host.state.filter(|had| had.state.is_cold() && !writes);
             let work = self.work(operation, count, host);
+            let sync = work.sync;
             let axes = Axes { itself: role == Role::AgainstItself, ..self.axes(&work, host, cold) };
-            let place = Place { data, chain, step: added.len() as u32 };
-            let arm = arms.files(axes, role, place, work.clone());
+            let arm = arms.files(axes, role, (data, step), work);
             if let Some(had) = cold {
                 arms.planned[arm.0 as usize].cache = had.state;
             }
-            let cold = cold.map(|had| had.name.clone());
             // Another chain measures this writing; here it only provides files.
-            let counts = own_writing || !writes;
-            added.push((
-                counts,
-                One { operation, workers: count, sync: work.sync, cold, access: host.access, arm },
-            ));
+            if own_writing || !writes {
+                let cold = cold.map(|had| had.name.as_str());
+                added.push((One { operation, workers: count, sync, cold, access: host.access }, arm));
+            }
         }
-        added.into_iter().filter_map(|(counts, one)| counts.then_some(one)).collect()
+        added
     }
 
     fn work(&self, operation: FileOperation, count: u32, host: &Host<'_>) -> FileWork {
@@ -229,41 +224,28 @@ fn applies(state: CacheState, operation: FileOperation) -> bool {
     }
 }
 
-fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
+fn groups(spec: &SmallFilesSpec, all: &[(One<'_>, ArmId)], arms: &mut Arms<'_>) {
     let (fewest, policy, access) = (spec.workers[0], spec.sync[0], spec.access[0]);
-    let find = |like: &One, workers, sync, cold: Option<&str>, access| {
-        let same = |one: &&One| {
-            (one.operation, one.workers, one.sync, one.cold.as_deref(), one.access)
-                == (like.operation, workers, sync, cold, access)
-        };
-        all.iter().find(same).map(|one| one.arm)
-    };
     let counted = |workers: u32| counted(workers, named_kind(spec.worker_kind, workers, spec.ranks));
-    let workers = |one: &One| counted(one.workers);
-    let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
-        all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
-    };
-    let scaling = pairs(&|one| one.workers != fewest, &|one| {
-        let to = find(one, fewest, one.sync, one.cold.as_deref(), one.access)?;
-        let pair = Pair::new(workers(one), counted(fewest), one.conditions(), (one.arm, to));
-        Some(Pair { wall_time: true, ..pair })
+    let at = |one: One<'_>| format!("{}, {}", one.operation.word(), counted(one.workers));
+    let scaling = paired(all, |one| {
+        let words = [counted(one.workers), counted(fewest), one.conditions()];
+        (one.workers != fewest).then_some((One { workers: fewest, ..one }, words))
     });
-    let durable = pairs(&|one| one.sync != policy && WRITING.contains(&one.operation), &|one| {
-        let to = find(one, one.workers, policy, None, one.access)?;
-        let at = format!("{}, {}", one.operation.word(), workers(one));
-        Some(Pair::new(durable_name(one.sync), durable_name(policy), at, (one.arm, to)))
+    let scaling = scaling.into_iter().map(|pair| Pair { wall_time: true, ..pair });
+    let durable = paired(all, |one| {
+        let words = [durable_name(one.sync), durable_name(policy), &at(one)].map(str::to_owned);
+        let differs = one.sync != policy && WRITING.contains(&one.operation);
+        differs.then_some((One { sync: policy, cold: None, ..one }, words))
     });
-    let cold = pairs(&|one| one.cold.is_some(), &|one| {
-        let to = find(one, one.workers, one.sync, None, one.access)?;
-        let cache = |state: &str| format!("a {state} cache");
-        let (what, than) = (cache(one.cold.as_deref()?), cache(CacheState::Warm.name()));
-        let at = format!("{}, {}", one.operation.word(), workers(one));
-        Some(Pair::new(what, than, at, (one.arm, to)))
+    let cold = paired(all, |one| {
+        let [what, than] = [one.cold?, CacheState::Warm.name()].map(|state| format!("a {state} cache"));
+        Some((One { cold: None, ..one }, [what, than, at(one)]))
     });
-    let discrete = pairs(&|one| one.access != access, &|one| {
-        let to = find(one, one.workers, one.sync, one.cold.as_deref(), access)?;
-        let (what, than) = ("operations by known names", "directories listed and worked on");
-        Some(Pair::new(what, than, format!("{}, {}", one.conditions(), workers(one)), (one.arm, to)))
+    let discrete = paired(all, |one| {
+        let at = format!("{}, {}", one.conditions(), counted(one.workers));
+        let words = ["operations by known names", "directories listed and worked on", &at].map(str::to_owned);
+        (one.access != access).then_some((One { access, ..one }, words))
     });
     arms.pairs("scaling", "How do more workers change the wall time per file?", scaling);
     arms.answers("scaling");

@@ -1,11 +1,11 @@
 //! Reading the attributes of some of a directory's files by name, compared with listing all of them.
 
 use megadir::Dir;
-use megadir_record::{ArmId, BreakEvenArms, Counted, DataId, Group, GroupRule, Presence, Work};
+use megadir_record::{ArmId, BreakEvenArms, Counted, Group, GroupRule, Presence, Work};
 use megadir_stats::permutation::{Permutation, SplitMix64};
 use serde::Deserialize;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::Result;
 use crate::kind::arms::Arms;
 use crate::kind::cost::{ASK_NS, BLOCK_NS};
 use crate::kind::lookup::{NAMES_MAX, NameSource, SAMPLE_MAX};
@@ -64,22 +64,19 @@ pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'
             .collect();
         let largest = Some(&(entries, data)) == sets.last();
         for (place, (name, work)) in lists.iter().enumerate() {
-            let list = list(arms, data, work, largest && place == 0);
+            let list = if largest && place == 0 {
+                let baseline = arms.baseline(data, work.clone());
+                arms.join_baseline(baseline, GROUP);
+                baseline
+            } else {
+                arms.arm(GROUP, data, work)
+            };
             series.push(BreakEvenArms { name: name_of(name, work), list, asks: asks.clone() });
         }
     }
     let rule = GroupRule::BreakEven { series };
     arms.groups.push(Group::new(GROUP, &spec.title, true, rule));
     Ok(())
-}
-
-fn list(arms: &mut Arms<'_>, data: DataId, work: &Work, baseline: bool) -> ArmId {
-    if !baseline {
-        return arms.arm(GROUP, data, work);
-    }
-    let id = arms.baseline(data, work.clone());
-    arms.join_baseline(id, GROUP);
-    id
 }
 
 fn name_of(name: &str, work: &Work) -> String {
@@ -115,26 +112,6 @@ impl<'a> Ask<'a> {
     }
 }
 
-fn once<'n>(
-    files: u64,
-    directory: &Dir,
-    ground: &mut system::Ground,
-    mut names: &'n [system::Unit],
-    control: RunControl<'_>,
-) -> Result<(u64, &'n [system::Unit]), WorkError> {
-    let mut asker = system::Asker::open(directory, ground)?;
-    let mut found = 0;
-    for index in 0..files {
-        if index % STEP == STEP - 1 {
-            control.check()?;
-        }
-        let Some((is_found, rest)) = asker.ask(names)? else { break };
-        found += u64::from(is_found);
-        names = rest;
-    }
-    Ok((found, names))
-}
-
 impl Workload for Ask<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         let known = self.source.entries();
@@ -144,7 +121,7 @@ impl Workload for Ask<'_> {
         (self.files > known).then(|| format!("only {known} names in the directory are known"))
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         let mut random = SplitMix64::new(self.seed ^ block.key.number());
         let operations = block.operations.min((NAMES_MAX / self.files.max(1)).max(1));
         self.names.clear();
@@ -158,15 +135,23 @@ impl Workload for Ask<'_> {
         Ok(())
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         let Self { files, ground, names: all, .. } = self;
         let mut names: &[system::Unit] = all;
         repeat(block.operations, || {
             if names.is_empty() {
                 names = all;
             }
-            let (found, rest) = once(*files, block.directory, ground, names, block.control)?;
-            names = rest;
+            let mut asker = system::Asker::open(block.directory, ground)?;
+            let mut found = 0;
+            for index in 0..*files {
+                if index % STEP == STEP - 1 {
+                    block.control.check()?;
+                }
+                let Some((is_found, rest)) = asker.ask(names)? else { break };
+                found += u64::from(is_found);
+                names = rest;
+            }
             Ok(Counted { entries: found, hash: 0, calls: Some(found), written_bytes: 0 })
         })
     }
@@ -183,7 +168,7 @@ mod linux {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     use rustix::io::Errno;
 
-    use crate::control::WorkError;
+    use crate::control::{Result, WorkError};
 
     pub(crate) type Unit = u8;
     pub(crate) type Ground = ();
@@ -192,11 +177,11 @@ mod linux {
     const FLAGS: AtFlags =
         AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
-    pub(crate) fn ground(_directory: &Dir) -> Result<Ground, WorkError> {
+    pub(crate) fn ground(_directory: &Dir) -> Result<Ground> {
         Ok(())
     }
 
-    pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
+    pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<()> {
         names.extend_from_slice(name.to_bytes_with_nul());
         Ok(())
     }
@@ -206,13 +191,13 @@ mod linux {
     }
 
     impl Asker {
-        pub(crate) fn open(directory: &Dir, _ground: &mut Ground) -> Result<Self, WorkError> {
+        pub(crate) fn open(directory: &Dir, _ground: &mut Ground) -> Result<Self> {
             Ok(Self { directory: directory.reopen()? })
         }
 
         /// `true` if all attributes of the first name were reported; `None` without a name.
         #[inline]
-        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
+        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>> {
             let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };
             let found = match statx(&self.directory, name, FLAGS, MASK) {
                 Ok(status) => StatxFlags::from_bits_retain(status.stx_mask).contains(MASK),
@@ -234,7 +219,7 @@ mod windows {
     use megadir::Dir;
     use megadir_sys::windows::facts;
 
-    use crate::control::WorkError;
+    use crate::control::{Result, WorkError};
     use crate::os;
 
     pub(crate) type Unit = u16;
@@ -245,14 +230,14 @@ mod windows {
     /// Includes the NUL, UTF-16 units.
     const NAME_UNITS_MAX: usize = 256;
 
-    pub(crate) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
+    pub(crate) fn ground(directory: &Dir) -> Result<Ground> {
         let mut path: Ground = directory.present_path()?.as_os_str().encode_wide().collect();
         path.push(u16::from(b'\\'));
         path.reserve(NAME_UNITS_MAX);
         Ok(path)
     }
 
-    pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
+    pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<()> {
         let invalid =
             || WorkError::Stage { stage: STAGE, source: std::io::ErrorKind::InvalidFilename.into() };
         names.extend(megadir::names::to_wide(name.to_bytes()).ok_or_else(invalid)?);
@@ -262,28 +247,21 @@ mod windows {
 
     pub(crate) struct Asker<'g> {
         path: &'g mut Ground,
-        prefix: usize,
     }
 
     impl<'g> Asker<'g> {
-        pub(crate) fn open(_directory: &Dir, ground: &'g mut Ground) -> Result<Self, WorkError> {
-            Ok(Self { prefix: ground.len(), path: ground })
+        pub(crate) fn open(_directory: &Dir, ground: &'g mut Ground) -> Result<Self> {
+            Ok(Self { path: ground })
         }
 
         #[inline]
-        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
+        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>> {
             let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };
             let (name, rest) = names.split_at(end + 1);
-            self.path.truncate(self.prefix);
             self.path.extend_from_slice(name);
-            let found = os::if_file_there(facts::of_terminated(self.path)).map_err(WorkError::at(STAGE))?;
-            Ok(Some((found.is_some(), rest)))
-        }
-    }
-
-    impl Drop for Asker<'_> {
-        fn drop(&mut self) {
-            self.path.truncate(self.prefix);
+            let found = os::if_file_there(facts::of_terminated(self.path));
+            self.path.truncate(self.path.len() - name.len());
+            Ok(Some((found.map_err(WorkError::at(STAGE))?.is_some(), rest)))
         }
     }
 }
@@ -297,6 +275,7 @@ mod tests {
     use megadir_record::{NameScheme, Phase};
 
     use super::*;
+    use crate::control::RunControl;
     use crate::dataset::{NAME_BYTES_MAX, Names};
     use crate::kind::BlockKey;
     use crate::measure::Calibration;

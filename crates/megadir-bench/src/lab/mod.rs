@@ -26,7 +26,9 @@ pub use megadir_lab::{Backing, Changes, Entry, FILE_SYSTEMS, LABEL, LabError, Sp
 #[cfg(target_os = "linux")]
 pub use megadir_lab::{Cold, Mounted};
 #[cfg(target_os = "linux")]
-pub use open::{Lab, facts, probe, survey};
+pub(crate) use open::SPARE_BYTES;
+#[cfg(target_os = "linux")]
+pub use open::{Lab, probe, survey};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use unsupported::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, make_image, missing, mount, tool};
-use megadir_record::FsId;
+use megadir_record::{FsId, LabFileSystem};
 
 use super::{Fact, Survey};
 use crate::control::RunControl;
+use crate::os;
 use crate::workspace::{Leftovers, Workspace, remove_leftovers};
 
 /// Use it only on the thread that opened it, and close it after its file systems.
@@ -132,49 +133,41 @@ impl Drop for Lab {
 /// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Calls `look` on a small mounted image of each file system; otherwise its [`Fact`] has the reason. Fails if interrupted, or
-/// if unmounting fails.
+/// Calls `look` on a small mounted image of each file system; otherwise there is the reason. Fails if interrupted, or if
+/// unmounting fails.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
     control: RunControl<'_>,
     mut look: impl FnMut(&Mounted) -> T,
-) -> Result<Vec<(Fact, Option<T>)>, LabError> {
-    let mut facts = Vec::with_capacity(specs.len());
-    for spec in specs {
+) -> Result<Vec<Result<T, String>>, LabError> {
+    let probe = |spec: &Spec| {
         let bytes = spec.entry.smallest_bytes;
         let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE };
-        let mut fact = Fact { spec: spec.clone(), unavailable: None, proven: None, tool: None };
-        let seen = match lab.make(spec, &backing, control) {
+        match lab.make(spec, &backing, control) {
             Ok(mounted) => {
-                let file_system = mounted.describe(FsId(0));
-                fact.tool.clone_from(&file_system.tool);
-                fact.proven = Some(file_system);
                 let seen = look(&mounted);
-                mounted.unmount(control)?;
-                Some(seen)
+                mounted.unmount(control).map(|()| Ok(seen))
             }
-            Err(error @ (LabError::Interrupted | LabError::Privileges)) => return Err(error),
-            Err(error) => {
-                fact.unavailable = Some(match error {
-                    LabError::Unavailable { reason, .. } => reason,
-                    error => error.to_string(),
-                });
-                fact.tool = tool(spec, control)?;
-                None
-            }
-        };
-        facts.push((fact, seen));
-    }
-    Ok(facts)
+            Err(error @ (LabError::Interrupted | LabError::Privileges)) => Err(error),
+            Err(LabError::Unavailable { reason, .. }) => Ok(Err(reason)),
+            Err(error) => Ok(Err(error.to_string())),
+        }
+    };
+    specs.iter().map(probe).collect()
 }
 
-pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabError> {
-    let fact = |spec: &Spec| {
-        let tool = tool(spec, control)?;
-        Ok(Fact { spec: spec.clone(), unavailable: missing(spec), proven: None, tool })
+fn fact(
+    spec: &Spec,
+    unavailable: Option<String>,
+    proven: Option<LabFileSystem>,
+    control: RunControl<'_>,
+) -> Result<Fact, LabError> {
+    let tool = match &proven {
+        Some(file_system) => file_system.tool.clone(),
+        None => tool(spec, control)?,
     };
-    specs.iter().map(fact).collect()
+    Ok(Fact { spec: spec.clone(), unavailable, proven, tool })
 }
 
 /// Mounts images below `directory` if the caller may, otherwise looks for drivers and programs.
@@ -182,34 +175,40 @@ pub fn survey(directory: &Path, specs: &[Spec], control: RunControl<'_>) -> Resu
     let lab = match Lab::open(directory, control) {
         Ok(lab) => lab,
         Err(LabError::Privileges) => {
-            let facts = facts(specs, control)?;
+            let facts = specs.iter().map(|spec| fact(spec, missing(spec), None, control));
+            let facts = facts.collect::<Result<_, _>>()?;
             return Ok(Survey { facts, proven: false, leftovers: Leftovers::default() });
         }
         Err(error) => return Err(error),
     };
-    let facts = probe(&lab, specs, control, |_| ())?.into_iter().map(|(fact, _)| fact).collect();
+    let probed = probe(&lab, specs, control, |mounted| mounted.describe(FsId(0)))?;
+    let facts = specs.iter().zip(probed).map(|(spec, found)| match found {
+        Ok(proven) => fact(spec, None, Some(proven), control),
+        Err(reason) => fact(spec, Some(reason), None, control),
+    });
+    let facts = facts.collect::<Result<_, _>>()?;
     let leftovers = lab.leftovers().clone();
     lab.close(control)?;
     Ok(Survey { facts, proven: true, leftovers })
 }
 
-const SPARE_BYTES: u64 = 64 << 20;
+/// Left free on the file system of the images.
+pub(crate) const SPARE_BYTES: u64 = 64 << 20;
 
 /// Refuses an image if writing `most` bytes of it could fill up the file system of `directory`: the image's
 /// file system would see I/O errors, other programs ENOSPC. Earlier sparse images may still grow too.
-pub(super) fn for_image(
+fn for_image(
     spec: &Spec,
     path: &Path,
     directory: impl AsFd,
     bytes: u64,
     may_grow: u64,
 ) -> Result<(), LabError> {
-    let space = rustix::fs::fstatvfs(directory).map_err(LabError::failed("query free space"))?;
-    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    check(spec, path, bytes.saturating_add(may_grow), free_bytes)
+    let space = os::space(directory.as_fd()).map_err(LabError::failed("query free space"))?;
+    check(spec, path, bytes.saturating_add(may_grow), space.free_bytes)
 }
 
-pub(super) fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
+fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
     check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
 }
 
@@ -223,6 +222,6 @@ fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result
 }
 
 /// Bytes that an image may still allocate if at most `most` bytes of it are written.
-pub(super) fn unwritten_bytes(image: &Arc<File>, most: u64) -> u64 {
+fn unwritten_bytes(image: &Arc<File>, most: u64) -> u64 {
     image.metadata().map_or(0, |status| most.saturating_sub(status.blocks() * 512))
 }

@@ -28,15 +28,11 @@ fn refused<T>() -> Result<T, LabError> {
 }
 
 impl Lab {
-    pub fn open(_directory: &Path, _signals: RunControl<'_>) -> Result<Self, LabError> {
+    pub fn open(_: &Path, _: RunControl<'_>) -> Result<Self, LabError> {
         refused()
     }
 
-    pub fn check(
-        _directory: &Path,
-        _all: &[(Spec, Backing)],
-        _signals: RunControl<'_>,
-    ) -> Result<(), LabError> {
+    pub fn check(_: &Path, _: &[(Spec, Backing)], _: RunControl<'_>) -> Result<(), LabError> {
         refused()
     }
 
@@ -44,16 +40,11 @@ impl Lab {
         match *self {}
     }
 
-    pub fn make(
-        &self,
-        _spec: &Spec,
-        _ground: &Backing,
-        _signals: RunControl<'_>,
-    ) -> Result<Mounted, LabError> {
+    pub fn make(&self, _: &Spec, _: &Backing, _: RunControl<'_>) -> Result<Mounted, LabError> {
         match *self {}
     }
 
-    pub fn close(self, _signals: RunControl<'_>) -> Result<(), LabError> {
+    pub fn close(self, _: RunControl<'_>) -> Result<(), LabError> {
         match self {}
     }
 }
@@ -67,7 +58,7 @@ impl Mounted {
         match *self {}
     }
 
-    pub fn describe(&self, _id: FsId) -> LabFileSystem {
+    pub fn describe(&self, _: FsId) -> LabFileSystem {
         match *self {}
     }
 
@@ -75,19 +66,19 @@ impl Mounted {
         match *self {}
     }
 
-    pub fn remount(&mut self, _signals: RunControl<'_>) -> Result<Cold, LabError> {
+    pub fn remount(&mut self, _: RunControl<'_>) -> Result<Cold, LabError> {
         match *self {}
     }
 
-    pub fn reformat(&mut self, _signals: RunControl<'_>) -> Result<(), LabError> {
+    pub fn reformat(&mut self, _: RunControl<'_>) -> Result<(), LabError> {
         match *self {}
     }
 
-    pub fn unmount(self, _signals: RunControl<'_>) -> Result<(), LabError> {
+    pub fn unmount(self, _: RunControl<'_>) -> Result<(), LabError> {
         match self {}
     }
 }
 
-pub fn survey(_directory: &Path, _specs: &[Spec], _control: RunControl<'_>) -> Result<Survey, LabError> {
+pub fn survey(_: &Path, _: &[Spec], _: RunControl<'_>) -> Result<Survey, LabError> {
     refused()
 }

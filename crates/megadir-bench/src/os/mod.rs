@@ -1,9 +1,8 @@
 //! Operations relative to an open directory: one API for Linux and Windows, one or two system calls each,
 //! inlined because measured code calls them.
 //!
-//! Paths are bytes (WTF-8 on Windows) with `/`; none leads out of the directory, and a link as the last
-//! component is not followed. Errors are the system's: `CrossesDevices` is a mount point, `NotADirectory` also
-//! a link where a directory is needed.
+//! Paths are bytes (WTF-8 on Windows) with `/`; none leads out of the directory, and a link as the last component is not
+//! followed. Errors are the system's: `CrossesDevices` is a mount point, `NotADirectory` also a link where a directory is needed.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -113,15 +112,12 @@ pub(crate) fn is_new(made: io::Result<()>) -> io::Result<bool> {
 
 /// Returns `false` if this process may not wait for the write-back.
 pub(crate) fn write_back(directory: &impl At, heartbeat: &AtomicU64) -> io::Result<bool> {
+    let may_not = |error: &io::Error| {
+        cfg!(windows) && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
+    };
     match marked(heartbeat, WRITING_BACK, || sync(directory.at())) {
-        Ok(()) => Ok(true),
-        Err(error)
-            if cfg!(windows)
-                && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(error),
+        Err(error) if may_not(&error) => Ok(false),
+        written => written.map(|()| true),
     }
 }
 

@@ -56,7 +56,8 @@ pub(super) fn of_chains(
         if state == CacheState::Warm {
             return Some(CacheFact { state, name: state.name().to_owned(), unavailable: None });
         }
-        let own_files = (state == CacheState::Unseen).then_some(OWN_FILES);
+        let own_files =
+            (state == CacheState::Unseen).then_some("is unavailable: the arms create their files themselves");
         let reason = useless(state).or(own_files).map(str::to_owned);
         match reason.or_else(|| reason_against(fact(state))) {
             None => fact(state).cloned(),
@@ -85,8 +86,6 @@ pub(super) fn rounds_of_chains(
         _ => rounds(request, &states, of_size),
     }
 }
-
-const OWN_FILES: &str = "is unavailable: the arms create their files themselves";
 
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     match fact {
@@ -179,13 +178,9 @@ fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
             work.leaves_all() && ours && data.entries <= UNSEEN_ENTRIES_MAX
         }
         CacheState::DataCold => work.leaves_all() && work.reads_contents(),
-        CacheState::VfsCold | CacheState::FsCold => begins_cold(work),
+        // The names of its files can be dropped between their creation and the work.
+        CacheState::VfsCold | CacheState::FsCold => work.leaves_all() || matches!(work, Work::Command(_)),
     }
-}
-
-/// The names of its files can be dropped between their creation and the work.
-fn begins_cold(work: &Work) -> bool {
-    work.leaves_all() || matches!(work, Work::Command(_))
 }
 
 struct Twin {

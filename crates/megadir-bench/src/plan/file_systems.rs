@@ -20,7 +20,7 @@ use crate::note::NoteKind;
 use crate::plan::Estimate;
 use crate::plan::estimate::estimate_on;
 use crate::plan::prune::renumber;
-use crate::request::{Backing, FileSystemFact, FoundFileSystem, PlanError, Planned, Request, Target};
+use crate::request::{FileSystemFact, FoundFileSystem, PlanError, Planned, Request, Target};
 use crate::study::Study;
 
 struct Part<'a> {
@@ -56,7 +56,8 @@ pub(super) fn plan(
         };
         match of_one(study, &own) {
             Ok(planned) => {
-                let note = |note: Note| Note { text: format!("{}: {}", found.label, note.text), ..note };
+                let label = &found.file_system.label;
+                let note = |note: Note| Note { text: format!("{label}: {}", note.text), ..note };
                 notes.extend(planned.notes.into_iter().map(note));
                 parts.push(Part { name, spec: spec.as_ref(), found, plan: planned.plan });
             }
@@ -67,7 +68,7 @@ pub(super) fn plan(
         }
     }
     // The first is the reference; file systems in memory come last, since they are no fair one.
-    parts.sort_by_key(|part| matches!(part.found.backing, Backing::Memory { .. }));
+    parts.sort_by_key(|part| matches!(part.found.file_system.place, Place::Memory { .. }));
     let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
     let rules = first.plan.rules.clone();
     let mut whole =
@@ -112,23 +113,10 @@ fn none_left(unavailable: &[Unavailable]) -> PlanError {
 
 fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     let id = FsId(whole.file_systems.len() as u32);
-    let Part { name, spec, found, plan } = part;
-    let label = &found.label;
-    whole.file_systems.push(LabFileSystem {
-        id,
-        name: (*name).to_owned(),
-        label: label.clone(),
-        kind: found.kind.clone(),
-        driver: found.driver.clone(),
-        make: spec.map(Spec::make).unwrap_or_default(),
-        tool: found.tool.clone(),
-        mount_options: found.mount_options.clone(),
-        place: match &found.backing {
-            Backing::Directory { path } => Place::Directory { path: path.clone() },
-            _ => Place::Image { bytes: 0, direct_io: None },
-        },
-        made_anew: false,
-    });
+    let Part { name, found, plan, .. } = part;
+    let of = &found.file_system;
+    let label = &of.label;
+    whole.file_systems.push(LabFileSystem { id, name: (*name).to_owned(), ..of.clone() });
     let (arms, data) = (whole.arms.len() as u32, whole.data.len() as u32);
     let chains = whole.arms.iter().map(|arm| arm.chain + 1).max().unwrap_or(0);
     let labelled = |text: &str| if several { format!("{text}, {label}") } else { text.to_owned() };
@@ -201,47 +189,31 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         let (inodes, bytes) = if keeps { needs.with_kept() } else { (needs.inodes, needs.space_bytes) };
         parts[place].spec.map_or(0, |spec| spec.image_bytes(inodes, bytes))
     };
-    let on_images = |place: &usize| parts[*place].found.backing == Backing::Image;
+    let on_images = |place: &usize| matches!(parts[*place].found.file_system.place, Place::Image { .. });
     let all: Vec<usize> = (0..parts.len()).collect();
     let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
     let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
     // Nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
-    let enough = |least: u64| least.saturating_mul(4).max(ROOMY_BYTES);
     let mut gone = Vec::new();
-    for place in all {
-        let needed = match keeps {
-            true => bytes(place, true),
-            false => {
-                let least = bytes(place, false);
-                (share >> 20 << 20).min(bytes(place, true)).min(enough(least)).max(least)
-            }
-        };
-        plan.file_systems[place].place = match &parts[place].found.backing {
-            Backing::Image => Place::Image { bytes: needed, direct_io: None },
-            Backing::Device { path, bytes: there } => {
-                let least = bytes(place, false);
-                if least > *there {
-                    let reason =
-                        format!("it needs {}, and '{path}' has {}", sizes::text(least), sizes::text(*there));
-                    gone.push((FsId(place as u32), reason));
-                }
-                Place::Device { path: path.clone() }
-            }
-            Backing::Memory { bytes_max } => {
-                let (least, needed) = (bytes(place, false), bytes(place, keeps));
-                if least > *bytes_max {
-                    let reason = format!(
-                        "it needs {} of memory, and at most {} are allowed",
-                        sizes::text(least),
-                        sizes::text(*bytes_max)
-                    );
-                    gone.push((FsId(place as u32), reason));
-                }
-                Place::Memory { bytes: needed.min(*bytes_max) }
-            }
-            Backing::Directory { path } => Place::Directory { path: path.clone() },
+    for index in all {
+        let FoundFileSystem { file_system, bytes_max, .. } = parts[index].found;
+        let (least, most) = (bytes(index, false), bytes(index, true));
+        if least > *bytes_max {
+            let (needed, there) = (sizes::text(least), sizes::text(*bytes_max));
+            let reason = match &file_system.place {
+                Place::Device { path } => format!("it needs {needed}, and '{path}' has {there}"),
+                _ => format!("it needs {needed} of memory, and at most {there} are allowed"),
+            };
+            gone.push((FsId(index as u32), reason));
+        }
+        let enough = least.saturating_mul(4).max(ROOMY_BYTES);
+        let shared = (share >> 20 << 20).min(most).min(enough).max(least);
+        plan.file_systems[index].place = match &file_system.place {
+            Place::Image { .. } => Place::Image { bytes: if keeps { most } else { shared }, direct_io: None },
+            Place::Memory { .. } => Place::Memory { bytes: bytes(index, keeps).min(*bytes_max) },
+            fixed => fixed.clone(),
         };
     }
     gone
@@ -305,7 +277,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
         let part = parts.iter().find(|part| part.name == of.name);
         let remembers = |part: &&Part<'_>| part.spec.is_some_and(|spec| spec.remembers_removed(&of.driver));
         let Some(part) = part.filter(remembers) else { continue };
-        match why_not(plan, id, &part.found.backing) {
+        match why_not(plan, id, part.found) {
             None => plan.file_systems[index].made_anew = true,
             Some(why) if makes_after_removing(plan, id) => {
                 let text = format!(
@@ -321,7 +293,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     notes
 }
 
-fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
+fn why_not(plan: &Plan, on: FsId, found: &FoundFileSystem) -> Option<String> {
     if !plan.rules.fresh_mounts {
         return Some("its data must stay".into());
     }
@@ -330,12 +302,12 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
         let chains = plan.arms.iter().filter(|arm| arm.data == data.id).map(|arm| arm.chain);
         !data.is_made_by_arms() || chains.collect::<BTreeSet<u32>>().len() > 1
     });
-    match backing {
+    match &found.file_system.place {
         _ if stays => Some("its data must stay".into()),
-        Backing::Device { path, bytes } if *bytes > DEVICE_BYTES_MAX => {
+        Place::Device { path } if found.bytes_max > DEVICE_BYTES_MAX => {
             Some(format!("'{path}' is larger than {} GiB", DEVICE_BYTES_MAX >> 30))
         }
-        Backing::Device { .. } | Backing::Image | Backing::Memory { .. } | Backing::Directory { .. } => None,
+        Place::Device { .. } | Place::Image { .. } | Place::Memory { .. } | Place::Directory { .. } => None,
     }
 }
 

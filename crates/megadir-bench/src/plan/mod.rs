@@ -26,8 +26,8 @@ pub(crate) use file_systems::without;
 pub(crate) use prune::prune;
 
 pub use crate::request::{
-    AgedBy, BackendFact, Backing, CacheFact, FileSystemFact, FoundFileSystem, HalfWidth, PlanError, Planned,
-    Request, Target,
+    AgedBy, BackendFact, CacheFact, FileSystemFact, FoundFileSystem, HalfWidth, PlanError, Planned, Request,
+    Target,
 };
 
 pub const ENTRIES_MAX: u64 = 100_000_000;
@@ -200,7 +200,8 @@ fn ordered(
         };
         return Err(PlanError::Nothing { reason });
     }
-    let published = prune::published(&study.meta.published, &groups, &planned_arms);
+    let figures = study.meta.published.iter();
+    let published = figures.map(|figure| prune::published(figure, &groups, &planned_arms)).collect();
     let plan = Plan {
         study: study.meta.name.clone(),
         question: study.meta.question.clone(),

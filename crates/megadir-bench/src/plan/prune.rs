@@ -134,11 +134,7 @@ const FIRST: &str = "-first";
 
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
-pub(super) fn published(figures: &[Published], groups: &[Group], planned_arms: &[Arm]) -> Vec<Published> {
-    figures.iter().map(|figure| placed(figure, groups, planned_arms)).collect()
-}
-
-fn placed(figure: &Published, groups: &[Group], planned_arms: &[Arm]) -> Published {
+pub(super) fn published(figure: &Published, groups: &[Group], planned_arms: &[Arm]) -> Published {
     let figure = figure.clone();
     let Some(second) = figure.group.as_deref().and_then(|group| group.strip_suffix(FIRST)) else {
         return figure;

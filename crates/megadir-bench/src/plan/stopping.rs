@@ -63,18 +63,14 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
 pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse = |value: String, allowed: &str| Err(PlanError::value("the target width", value, allowed));
     let usable = |value: f64, most: f64| value > 0.0 && value <= most;
-    match request.until {
-        None => return Ok(()),
-        Some(HalfWidth::Fraction(value)) if !usable(value, 1.0) => {
-            return refuse(format!("{} %", 100.0 * value), "expected above 0 and up to 100 %");
+    match (request.until, request.rounds) {
+        (Some(HalfWidth::Fraction(value)), _) if !usable(value, 1.0) => {
+            refuse(format!("{} %", 100.0 * value), "expected above 0 and up to 100 %")
         }
-        Some(HalfWidth::Absolute(value)) if !usable(value, 1e12) => {
-            return refuse(format!("{value} ns"), "expected above 0 and up to 1000 s");
+        (Some(HalfWidth::Absolute(value)), _) if !usable(value, 1e12) => {
+            refuse(format!("{value} ns"), "expected above 0 and up to 1000 s")
         }
-        Some(_) => {}
-    }
-    match request.rounds {
-        Some(rounds) if rounds < ROUNDS_FEWEST => {
+        (Some(_), Some(rounds)) if rounds < ROUNDS_FEWEST => {
             let allowed = "a target width needs at least 6, because fewer give no interval";
             Err(PlanError::value("the number of rounds", rounds, allowed))
         }

@@ -12,6 +12,19 @@ use megadir_record::{
     When, Work,
 };
 
+impl BackendFact {
+    pub(crate) fn bare(name: &'static str) -> Self {
+        Self {
+            name,
+            unavailable: None,
+            threads_max: 1,
+            shares_per_thread: None,
+            buffer_fixed: None,
+            buffer_bytes: (4096, 16 << 20),
+        }
+    }
+}
+
 fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {
     BackendFact {
         threads_max,

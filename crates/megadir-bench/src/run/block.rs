@@ -53,7 +53,8 @@ pub(crate) fn one(
     let distinct = arm.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct, salt: 0 };
     works.intact.make_ready(arm.data, &mut round_dirs.data_dirs)?;
-    let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
+    let change = arm.work.change();
+    let files = change.map(|_| files_below(round_dirs.of(block.arm).at(), control)).transpose()?;
     let before = Before { plan, planned: arm, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, &mut round_dirs.data_dirs);
     let directory = round_dirs.of(block.arm);
@@ -66,16 +67,19 @@ pub(crate) fn one(
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(used_before);
     let taken = work.usage().unwrap_or_else(|| BlockUsage::new(elapsed_ns, usage));
-    let (counted, refused) = match (worked, &check) {
-        (Ok(counted), None) => (counted, None),
-        (Ok(counted), Some(check)) => (check.after(counted, directory.at(), control)?, None),
-        (Err(WorkError::Refused(refused)), check) => {
-            let check = check.as_ref().map(|check| check.change(directory.at(), control));
-            let entries = check.transpose()?.unwrap_or(0);
-            (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
+    let off = |change| files.map_or(Ok(0), |files| files_off(files, change, directory.at(), control));
+    let (counted, refused) = match worked {
+        // A wrong number marks the block's work as unequal.
+        Ok(counted) => {
+            let hash = counted.hash.saturating_add(off(change.unwrap_or(0))?);
+            (Counted { hash, ..counted }, None)
         }
-        (Err(WorkError::Program(cause)), _) => (Counted::default(), Some(Refused { entries: 0, cause })),
-        (Err(error), _) => return Err(error),
+        // Even a block that failed has changed the number of files; that is what it did.
+        Err(WorkError::Refused(refused)) => {
+            (Counted { entries: off(0)?, ..Counted::default() }, Some(refused))
+        }
+        Err(WorkError::Program(cause)) => (Counted::default(), Some(Refused { entries: 0, cause })),
+        Err(error) => return Err(error),
     };
     work.teardown(&work_block)?;
     works.intact.after_block(arm);
@@ -106,37 +110,14 @@ pub(crate) fn one(
     })
 }
 
-pub(crate) struct EntryCountCheck {
+/// How far the number of files is from `before + change`.
+fn files_off(
     before: u64,
     change: i64,
-}
-
-impl EntryCountCheck {
-    pub(crate) fn before(
-        arm: &Arm,
-        directory: Borrowed<'_>,
-        control: RunControl<'_>,
-    ) -> Result<Option<Self>, WorkError> {
-        let Some(change) = arm.work.change() else { return Ok(None) };
-        Ok(Some(Self { before: files_below(directory, control)?, change }))
-    }
-
-    /// A wrong number marks the block's work as unequal.
-    pub(crate) fn after(
-        &self,
-        counted: Counted,
-        directory: Borrowed<'_>,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
-        let should = self.before.saturating_add_signed(self.change);
-        let off = files_below(directory, control)?.abs_diff(should);
-        Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
-    }
-
-    /// Absolute change in the number of files, even of a block that failed.
-    pub(crate) fn change(&self, directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
-        Ok(files_below(directory, control)?.abs_diff(self.before))
-    }
+    directory: Borrowed<'_>,
+    control: RunControl<'_>,
+) -> Result<u64, WorkError> {
+    Ok(files_below(directory, control)?.abs_diff(before.saturating_add_signed(change)))
 }
 
 fn files_below(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
@@ -166,11 +147,7 @@ mod tests_of_entry_count {
         let directory = crate::os::open_directory(parent.path()).unwrap();
         let before = files_below(directory.at(), control).unwrap();
         assert_eq!(before, 3);
-        let said = Counted { entries: 2, hash: 0, calls: None, written_bytes: 0 };
-        let off = |change| {
-            let check = EntryCountCheck { before, change };
-            check.after(said, directory.at(), control).unwrap().hash
-        };
+        let off = |change| files_off(before, change, directory.at(), control).unwrap();
         assert_eq!((off(0), off(2)), (0, 2));
         make(&["4", "a/b/5"]);
         assert_eq!((off(2), off(3), off(0)), (0, 1, 2));

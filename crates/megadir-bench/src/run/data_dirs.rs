@@ -7,7 +7,7 @@
 //! disk. Files for a later arm are written back first, so that no arm pays for another.
 
 use megadir::Dir;
-use megadir_record::{Arm, ArmId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, Work};
+use megadir_record::{Arm, ArmId, DataId, FileOperation, Order, Place, Plan, UsedByArms, Work};
 
 use super::RunError;
 use crate::cache::Directories;
@@ -154,8 +154,12 @@ impl<'a> RoundDirs<'a> {
         if !self.is_made_by_arms(data) || self.known.contains(&data) {
             return Ok(None);
         }
+        let unlinks = |arm: &ArmId| match &self.plan.arms[arm.0 as usize].work {
+            Work::Files(work) => work.operation == FileOperation::Unlink,
+            work => matches!(work, Work::Remove(_)),
+        };
         let next = order[place + 1..].iter().find(|later| self.data_of(**later) == data);
-        if next.is_some_and(|next| !self.unlinks(*next)) {
+        if next.is_some_and(|next| !unlinks(next)) {
             return Ok(None);
         }
         let (directory, control) = (self.data_dirs.of(data), self.data_dirs.control);
@@ -169,11 +173,6 @@ impl<'a> RoundDirs<'a> {
         };
         self.known.push(data);
         Ok(Some(UsedByArms { data, used: found.used }))
-    }
-
-    fn unlinks(&self, arm: ArmId) -> bool {
-        let work = &self.plan.arms[arm.0 as usize].work;
-        matches!(work, Work::Files(FileWork { operation: FileOperation::Unlink, .. }) | Work::Remove(_))
     }
 
     fn data_of(&self, arm: ArmId) -> DataId {

@@ -8,9 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use megadir::{Dir, FileType};
-use megadir_record::{
-    Built, BuiltAged, BuiltSet, Counted, Data, DataSource, MakeDirectories, Plan, Used, When,
-};
+use megadir_record::{Built, BuiltAged, BuiltSet, Counted, Data, DataSource, Plan, Used, When};
 use megadir_stats::permutation::{SplitMix64, shuffle};
 use megadir_sys::clock::monotonic_ns;
 
@@ -55,11 +53,6 @@ pub(crate) fn build(
     let before = free(volumes)?;
     let mut sets: Vec<Set<'_>> = set_dirs.iter().flat_map(DataSetDir::sets).collect();
     fill_sets(&mut sets, plan.seed, control, listeners)?;
-    let times = |data: &Data| {
-        let of = || sets.iter().filter(|set| set.data.id == data.id);
-        let directories_ns: Option<u64> = of().map(|set| set.directories_ns).sum();
-        (directories_ns, of().map(|set| set.files_ns).sum())
-    };
     let mut built = Built { sets: Vec::new(), file_system_inodes: None, file_system_bytes: 0 };
     let (mut usages, mut written) = (Vec::new(), true);
     for set_dir in &set_dirs {
@@ -67,14 +60,15 @@ pub(crate) fn build(
         written &= write_back(&set_dir.directory, control.heartbeat).map_err(&unusable)?;
         let found = tree_usage(set_dir.directory.at(), control)
             .map_err(|error| RunError::of_arm(set_dir.path.display(), error))?;
-        let (directories_ns, files_ns) = times(set_dir.data);
         if !set_dir.trees.is_empty() {
-            let of_data = sets.iter().filter(|set| set.data.id == set_dir.data.id);
-            let aged = of_data.filter_map(|set| set.aging.as_ref().map(Aging::built)).next();
-            let flat = set_dir.trees.iter().all(|(files, _)| files.is_flat()) && set_dir.trees.len() == 1;
-            let directory_bytes =
-                flat.then(|| size_of(set_dir.directory.at())).transpose().map_err(&unusable)?;
             let (data, used) = (set_dir.data.id, found.used);
+            let of_data = || sets.iter().filter(|set| set.data.id == data);
+            let directories_ns = of_data().map(|set| set.directories_ns).sum();
+            let files_ns = of_data().map(|set| set.files_ns).sum();
+            let aged = of_data().find_map(|set| set.aging.as_ref().map(Aging::built));
+            let flat = set_dir.trees.iter().all(|(files, _)| files.is_flat()) && set_dir.trees.len() == 1;
+            let status = flat.then(|| os::status_of(&set_dir.directory)).transpose().map_err(&unusable)?;
+            let directory_bytes = status.map(|status| status.size_bytes);
             built.sets.push(BuiltSet { data, used, directories_ns, files_ns, directory_bytes, aged });
         }
         usages.push(found);
@@ -94,18 +88,23 @@ fn fill_sets(
 ) -> Result<(), RunError> {
     let mut order: Vec<usize> = (0..sets.len()).collect();
     shuffle(&mut order, &mut SplitMix64::new(seed));
-    in_turns(sets, &order, Set::directories_left, |set| set.make_directories(control))?;
+    let directories_left = |set: &Set<'_>| left(set.directories.0, set.directories.1);
+    in_turns(sets, &order, directories_left, |set| set.make_directories(control))?;
     let of = sets.iter().map(|set| set.entries).sum();
     let mut made = FillProgress { done: 0, of };
-    in_turns(sets, &order, Set::files_left, |set| set.make_files(&mut made, control, listeners))?;
+    let files_left = |set: &Set<'_>| left(set.filling.sweep.next, set.entries);
+    in_turns(sets, &order, files_left, |set| set.make_files(&mut made, control, listeners))?;
     // Further files are written back before their removal.
     sets.iter_mut().filter_map(|set| set.aging.as_mut()).try_for_each(|aging| aging.filled(control))?;
-    in_turns(
-        sets,
-        &order,
-        |set| set.aging.as_ref().map_or(0.0, Aging::left),
-        |set| set.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, control)),
-    )
+    let removals_left =
+        |set: &Set<'_>| set.aging.as_ref().map_or(0.0, |aging| left(aging.removed, aging.files));
+    in_turns(sets, &order, removals_left, |set| {
+        set.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, control))
+    })
+}
+
+fn left(done: u64, all: u64) -> f64 {
+    (all - done) as f64 / all.max(1) as f64
 }
 
 pub(crate) fn rebuild(
@@ -202,8 +201,7 @@ fn in_turns<'a>(
 
 impl<'a> Set<'a> {
     fn new(data: &'a Data, files: &'a Files, directory: &'a Owned) -> Self {
-        let before = files.made().directories == MakeDirectories::Before;
-        let directories = files.directories().filter(|_| before).map(|directories| directories.count());
+        let directories = files.directories_before();
         Self {
             data,
             filling: Filling::new(directory.at(), files),
@@ -213,15 +211,6 @@ impl<'a> Set<'a> {
             files_ns: 0,
             aging: Aging::new(directory.at(), files),
         }
-    }
-
-    fn directories_left(&self) -> f64 {
-        let (made, all) = self.directories;
-        (all - made) as f64 / all.max(1) as f64
-    }
-
-    fn files_left(&self) -> f64 {
-        (self.entries - self.filling.next) as f64 / self.entries.max(1) as f64
     }
 
     fn make_directories(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
@@ -241,7 +230,7 @@ impl<'a> Set<'a> {
         control: RunControl<'_>,
         listeners: &mut Listeners<'_, '_>,
     ) -> Result<(), RunError> {
-        let (mut told, start) = (Ok(()), self.filling.next);
+        let (mut told, start) = (Ok(()), self.filling.sweep.next);
         let mut progress = |progress: FillProgress| {
             control.heartbeat.fetch_add(1, Ordering::Relaxed);
             if told.is_ok() {
@@ -250,22 +239,22 @@ impl<'a> Set<'a> {
             }
         };
         let start_ns = monotonic_ns();
-        let end = self.entries.min(self.filling.next + TURN);
+        let end = self.entries.min(start + TURN);
         let mut stopped = false;
         match &mut self.aging {
             None => self.filling.to(end, &mut progress, control.stop)?,
             // One by one, so that permanent files lie among removed ones, as in directories in use.
             Some(aging) => {
-                while self.filling.next < end && !stopped {
-                    self.filling.to(self.filling.next + 1, &mut progress, control.stop)?;
-                    stopped = aging.make(self.filling.next, self.entries, control)?;
+                while self.filling.sweep.next < end && !stopped && !self.filling.sweep.filled.stopped {
+                    self.filling.to(self.filling.sweep.next + 1, &mut progress, control.stop)?;
+                    stopped = aging.make(self.filling.sweep.next, self.entries, control)?;
                 }
             }
         }
         self.files_ns += monotonic_ns() - start_ns;
-        made.done += self.filling.next - start;
+        made.done += self.filling.sweep.next - start;
         told?;
-        if stopped || self.filling.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
+        if stopped || self.filling.sweep.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -273,7 +262,7 @@ impl<'a> Set<'a> {
 const FIRST: u64 = 500_000_000_000;
 const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
 
-pub(crate) struct Aging<'a> {
+struct Aging<'a> {
     directory: Borrowed<'a>,
     of: &'a Files,
     filling: Filling<'a>,
@@ -283,58 +272,40 @@ pub(crate) struct Aging<'a> {
     removed_ns: u64,
 }
 
-pub(crate) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
-    Ok(os::status_of(&directory)?.size_bytes)
-}
-
 fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Arm { arm: "aging a directory".into(), reason: error.to_string() }
 }
 
 impl<'a> Aging<'a> {
-    pub(crate) fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
+    fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
         let files = of.made().aged_files;
         let mut filling = Filling::new(directory, of);
-        filling.next = FIRST;
-        (files > 0).then_some(Self {
-            directory,
-            of,
-            filling,
-            files,
-            full_bytes: 0,
-            removed: 0,
-            removed_ns: 0,
-        })
+        filling.sweep.next = FIRST;
+        let aging = Self { directory, of, filling, files, full_bytes: 0, removed: 0, removed_ns: 0 };
+        (files > 0).then_some(aging)
     }
 
     /// Makes the further files that belong to the first `own` of `entries` files; `true` if the run is to end.
-    pub(crate) fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
+    fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
         let part = u128::from(self.files) * u128::from(own) / u128::from(entries.max(1));
-        let mut heartbeat = |_| {
-            control.heartbeat.fetch_add(1, Ordering::Relaxed);
-        };
+        let mut heartbeat = |_| _ = control.check();
         self.filling.to(FIRST + part as u64, &mut heartbeat, control.stop)?;
-        Ok(self.filling.filled.stopped)
+        Ok(self.filling.sweep.filled.stopped)
     }
 
-    pub(crate) fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+    fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
         write_back(&self.directory, control.heartbeat).map_err(failed)?;
-        self.full_bytes = size_of(self.directory).map_err(failed)?;
+        self.full_bytes = os::status_of(&self.directory).map_err(failed)?.size_bytes;
         Ok(())
     }
 
-    pub(crate) fn left(&self) -> f64 {
-        (self.files - self.removed) as f64 / self.files.max(1) as f64
-    }
-
-    pub(crate) fn remove(&mut self, files: u64, control: RunControl<'_>) -> Result<(), RunError> {
+    fn remove(&mut self, files: u64, control: RunControl<'_>) -> Result<(), RunError> {
         control.check()?;
         let start_ns = monotonic_ns();
         let end = self.files.min(self.removed + files);
         let mut buffer = PlaceBuffer::new();
         for index in FIRST + self.removed..FIRST + end {
-            let place = self.of.place(index, &mut buffer);
-            let place = place.map_err(|reason| FillError::Files(self.of.refused(index, reason)))?;
+            let place = self.of.placed(index, &mut buffer).map_err(FillError::Files)?;
             os::remove_file(self.directory, place.path()).map_err(failed)?;
         }
         self.removed = end;
@@ -342,7 +313,7 @@ impl<'a> Aging<'a> {
         Ok(())
     }
 
-    pub(crate) fn built(&self) -> BuiltAged {
+    fn built(&self) -> BuiltAged {
         BuiltAged { files: self.files, directory_bytes: self.full_bytes, removed_ns: self.removed_ns }
     }
 }
@@ -360,36 +331,17 @@ impl TreeUsage {
 }
 
 pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<TreeUsage, WorkError> {
-    let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
-    let mut counter = UsageCounter { tree_usage: TreeUsage { used, hash: 0 }, linked: HashSet::new() };
     let stage = "going through a data set";
-    counter.count(os::use_of(&directory).map_err(WorkError::at(stage))?);
-    each_below(directory, 0, (stage, control), &mut |parent, name, _| {
-        let used = os::use_of_entry(parent, name)?;
-        let is_directory = counter.count(used);
-        if !is_directory {
-            counter.tree_usage.hash = counter.tree_usage.hash.wrapping_add(name_hash(name));
-        }
-        Ok(is_directory)
-    })?;
-    Ok(counter.tree_usage)
-}
-
-struct UsageCounter {
-    tree_usage: TreeUsage,
-    linked: HashSet<u64>,
-}
-
-impl UsageCounter {
-    /// `true` if it is a directory.
-    fn count(&mut self, (status, allocated_bytes): (Status, u64)) -> bool {
-        let used = &mut self.tree_usage.used;
+    let mut used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
+    let (mut hash, mut linked) = (0_u64, HashSet::new());
+    // `true` for a directory.
+    let mut count = |(status, allocated_bytes): (Status, u64)| {
         let directory = status.kind == FileType::Directory;
         match directory {
             true => used.directories += 1,
             false => used.files += 1,
         }
-        if directory || status.links == 1 || self.linked.insert(status.identity.1) {
+        if directory || status.links == 1 || linked.insert(status.identity.1) {
             used.inodes += 1;
             used.bytes += allocated_bytes;
             if !directory {
@@ -397,7 +349,16 @@ impl UsageCounter {
             }
         }
         directory
-    }
+    };
+    count(os::use_of(&directory).map_err(WorkError::at(stage))?);
+    each_below(directory, 0, (stage, control), &mut |parent, name, _| {
+        let is_directory = count(os::use_of_entry(parent, name)?);
+        if !is_directory {
+            hash = hash.wrapping_add(name_hash(name));
+        }
+        Ok(is_directory)
+    })?;
+    Ok(TreeUsage { used, hash })
 }
 
 /// For an entry of a directory; returns whether it is one to enter.

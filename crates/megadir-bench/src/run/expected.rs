@@ -28,26 +28,22 @@ pub(crate) fn record_expected(
     counted: &mut [Counted],
     control: RunControl<'_>,
 ) -> Result<(), RunError> {
-    let mut hashes = Vec::new();
-    for (data, truth) in plan.data.iter().zip(&*counted) {
-        let Some(made) = data.source.made() else {
-            hashes.push(Some(truth.hash));
-            continue;
-        };
+    let expected_hash = |(data, truth): (&Data, &Counted)| -> Result<Option<u64>, RunError> {
+        let Some(made) = data.source.made() else { return Ok(Some(truth.hash)) };
         if made.when == When::ByArms {
-            hashes.push(None);
-            continue;
+            return Ok(None);
         }
         let mut hash = 0_u64;
         for files in before_run(plan, data) {
             hash = hash.wrapping_add(made_hash(&files, control)?);
         }
         // Blocks that list one directory are compared with this hash.
-        if !in_one_directory(plan, data) && truth.hash != hash {
-            return Err(RunError::OtherNames { made: truth.entries });
+        match in_one_directory(plan, data) || truth.hash == hash {
+            true => Ok(Some(hash)),
+            false => Err(RunError::OtherNames { made: truth.entries }),
         }
-        hashes.push(Some(hash));
-    }
+    };
+    let hashes = plan.data.iter().zip(&*counted).map(expected_hash).collect::<Result<Vec<_>, _>>()?;
     for ((data, truth), hash) in plan.data.iter_mut().zip(counted).zip(hashes) {
         match data.source {
             DataSource::Made(_) => truth.entries = data.entries,
@@ -69,8 +65,7 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut hash = 0_u64;
     for index in 0..files.entries() {
         control.check_every(STEP, index)?;
-        let place = files.place(index, &mut buffer);
-        let place = place.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
+        let place = files.placed(index, &mut buffer).map_err(FillError::Files)?;
         hash = hash.wrapping_add(name_hash(place.file()));
     }
     Ok(hash)
@@ -86,15 +81,12 @@ pub(crate) fn expect_attributes(
     directories: &[Dir],
     control: RunControl<'_>,
 ) -> Result<(), WorkError> {
-    let asked = |plan: &Plan, data: &Data| {
-        let finds_out = |work: &Work| matches!(work, Work::Attributes { .. });
-        plan.arms.iter().any(|arm| arm.data == data.id && finds_out(&arm.work))
+    let asked = |data: &Data| {
+        plan.arms.iter().any(|arm| arm.data == data.id && matches!(arm.work, Work::Attributes { .. }))
     };
-    for (data, directory) in plan.data.iter().zip(directories) {
-        if asked(plan, data) {
-            for files in before_run(plan, data) {
-                set_times(directory, &files, control)?;
-            }
+    for (data, directory) in plan.data.iter().zip(directories).filter(|(data, _)| asked(data)) {
+        for files in before_run(plan, data) {
+            set_times(directory, &files, control)?;
         }
     }
     let mut truths: BTreeMap<u32, Expected> = BTreeMap::new();
@@ -140,12 +132,9 @@ pub(crate) fn recreate_files(
         let mut heartbeat = |_| _ = control.check();
         filling.to(files.entries(), &mut heartbeat, control.stop).map_err(failed)?;
         control.check()?;
-        if filling.filled.made != files.entries() {
-            let made = filling.filled.made;
-            return Err(WorkError::other(
-                RECREATING,
-                format!("{made} of {} files were created", files.entries()),
-            ));
+        let (made, all) = (filling.sweep.filled.made, files.entries());
+        if made != all {
+            return Err(failed(format!("{made} of {all} files were created")));
         }
         set_times(directory, &files, control)?;
     }

@@ -13,12 +13,12 @@ use megadir_sys::clock::monotonic_ns;
 use crate::control::WorkError;
 use crate::event::{Event, Listener};
 use crate::kind::RankWorkers;
-use crate::measure::{Calibration, Stopwatch, self_check};
+use crate::measure::{Calibration, self_check};
 use crate::note::NoteKind;
 use crate::os::At;
 use crate::run::resume::{check_machine, check_ranks, check_same};
 use crate::run::rounds::measure;
-use crate::run::setup::{prepare, rebuild_for_epoch};
+use crate::run::setup::prepare;
 use crate::run::{Listeners, Prepared, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
 use crate::workspace::since_1970;
@@ -44,10 +44,11 @@ pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> 
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
     let result = prepared.record_expected().and_then(|()| {
-        let whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
+        prepared.zero_ns = start_ns;
+        prepared.whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
         match begun {
-            Some(begun) => go_on(&mut prepared, &whole, &begun, start_ns, &mut listeners),
-            None => begin(&mut prepared, &whole, start_ns, &mut listeners),
+            Some(begun) => prepared.go_on(&begun, &mut listeners),
+            None => prepared.begin(&mut listeners),
         }
     });
     let cleaned = prepared.clean(&mut listeners);
@@ -57,156 +58,132 @@ pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> 
     }
 }
 
-fn begin(
-    prepared: &mut Prepared<'_>,
-    whole: &Plan,
-    start_ns: u64,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<RunEnd, RunError> {
-    let machine = host::describe(prepared.directory.at(), &prepared.program);
-    prepared.notes.extend(host::probe(&machine));
-    let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
-    let header = Header {
-        version: FORMAT_VERSION,
-        started_unix_s: since_1970().as_secs() - since_s,
-        command: prepared.command.clone(),
-        directory: Some(host::whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
-        plan: whole.clone(),
-        machine,
-        file_systems: prepared.volumes.describe(),
-        ranks: prepared.ranks.map(|ranks| ranks.facts().clone()),
-    };
-    listeners.record(&Line::Header(Box::new(header)))?;
-    if let Some(built) = prepared.built.take() {
-        listeners.record(&Line::Built(built))?;
+impl Prepared<'_> {
+    fn begin(&mut self, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
+        let machine = host::describe(self.directory.at(), &self.program);
+        self.notes.extend(host::probe(&machine));
+        let since_s = (monotonic_ns() - self.zero_ns) / 1_000_000_000;
+        let header = Header {
+            version: FORMAT_VERSION,
+            started_unix_s: since_1970().as_secs() - since_s,
+            command: self.command.clone(),
+            directory: Some(host::whole_path(self.directory.path()).to_string_lossy().into_owned()),
+            plan: self.whole.clone(),
+            machine,
+            file_systems: self.volumes.describe(),
+            ranks: self.ranks.map(|ranks| ranks.facts().clone()),
+        };
+        listeners.record(&Line::Header(Box::new(header)))?;
+        if let Some(built) = self.built.take() {
+            listeners.record(&Line::Built(built))?;
+        }
+        self.record(Vec::new(), listeners)
     }
-    record(prepared, whole, Vec::new(), start_ns, listeners)
-}
 
-fn go_on(
-    prepared: &mut Prepared<'_>,
-    whole: &Plan,
-    begun: &Record,
-    start_ns: u64,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<RunEnd, RunError> {
-    let machine = host::describe(prepared.directory.at(), &prepared.program);
-    check_same(prepared, begun, &machine)?;
-    prepared.notes.extend(host::probe(&machine));
-    let resumed = Resumed {
-        resumed_unix_s: since_1970().as_secs(),
-        version: machine.version,
-        pressure: machine.pressure,
-    };
-    listeners.record(&Line::Resumed(resumed))?;
-    if prepared.epoch > 0 {
-        listeners.record(&epoch_of(prepared))?;
+    fn go_on(&mut self, begun: &Record, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
+        let machine = host::describe(self.directory.at(), &self.program);
+        check_same(self, begun, &machine)?;
+        self.notes.extend(host::probe(&machine));
+        let resumed = Resumed {
+            resumed_unix_s: since_1970().as_secs(),
+            version: machine.version,
+            pressure: machine.pressure,
+        };
+        listeners.record(&Line::Resumed(resumed))?;
+        if self.epoch > 0 {
+            listeners.record(&self.epoch_line())?;
+        }
+        // Block times continue the record's clock, without the pause between the two processes.
+        let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
+        self.zero_ns = self.zero_ns.wrapping_sub(before_ns);
+        self.record(epochs::of(&begun.samples, self.epoch).to_vec(), listeners)
     }
-    // Block times continue the record's clock, without the pause between the two processes.
-    let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
-    let samples = epochs::of(&begun.samples, prepared.epoch).to_vec();
-    record(prepared, whole, samples, start_ns.wrapping_sub(before_ns), listeners)
-}
 
-/// `samples` are those already measured in the prepared epoch.
-fn all_epochs(
-    prepared: &mut Prepared<'_>,
-    whole: &Plan,
-    mut samples: Vec<Sample>,
-    zero_ns: u64,
-    stopwatch: &dyn Fn() -> Stopwatch,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<RunEnd, RunError> {
-    let mut unequal_blocks = 0;
-    let mut all = || -> Result<(), RunError> {
+    /// `samples` are those already measured in the prepared epoch.
+    fn all_epochs(
+        &mut self,
+        mut samples: Vec<Sample>,
+        calibration: Calibration,
+        listeners: &mut Listeners<'_, '_>,
+    ) -> Result<(), RunError> {
         loop {
-            let taken = std::mem::take(&mut samples);
-            measure(prepared, taken, zero_ns, stopwatch(), &mut unequal_blocks, listeners)?;
-            let epoch = prepared.epoch + 1;
-            if epoch >= whole.rules.epochs {
+            measure(self, std::mem::take(&mut samples), calibration, listeners)?;
+            let epoch = self.epoch + 1;
+            if epoch >= self.whole.rules.epochs {
                 return Ok(());
             }
             listeners.tell(&Event::EpochEnds)?;
-            rebuild_for_epoch(prepared, epochs::plan_of(whole, epoch), listeners)?;
-            prepared.epoch = epoch;
-            listeners.record(&epoch_of(prepared))?;
+            self.rebuild_for_epoch(epochs::plan_of(&self.whole, epoch), listeners)?;
+            self.epoch = epoch;
+            listeners.record(&self.epoch_line())?;
         }
-    };
-    let complete = match all() {
-        Ok(()) => true,
-        Err(RunError::Interrupted) => false,
-        Err(error) => return Err(error),
-    };
-    let interrupted = !complete && prepared.control.stop.load(Ordering::Relaxed);
-    Ok(RunEnd { complete, interrupted, unequal_blocks })
-}
+    }
 
-fn epoch_of(prepared: &Prepared<'_>) -> Line {
-    let hashes = prepared.plan.data.iter().map(|data| data.hash).collect();
-    Line::Epoch(Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes })
-}
+    fn epoch_line(&self) -> Line {
+        let hashes = self.plan.data.iter().map(|data| data.hash).collect();
+        Line::Epoch(Epoch { epoch: self.epoch, seed: self.plan.seed, hashes })
+    }
 
-fn record(
-    prepared: &mut Prepared<'_>,
-    whole: &Plan,
-    samples: Vec<Sample>,
-    zero_ns: u64,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<RunEnd, RunError> {
-    let mut notes = std::mem::take(&mut prepared.notes);
-    // Cycle counters of different hosts have different ticks.
-    let calibration =
-        prepared.ranks.map_or_else(|| Calibration::over(CALIBRATION), |_| Calibration { ns_per_tick: None });
-    let ask = |_| match os::ask_itself(prepared.directory.at()) {
-        Ok(()) => Ok(1),
-        Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),
-    };
-    let checked = match self_check(calibration, ask, || Ok(prepared.control.check()?), prepared.plan.seed) {
-        Ok(check) => {
-            let by_choice =
-                |note: &Note| prepared.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
-            notes.extend(notes_on(&check).into_iter().filter(|note| !by_choice(note)));
-            let null_loop_ns = check.null_loop_ns;
-            listeners.record(&Line::SelfCheck(check))?;
-            Ok(Some(null_loop_ns))
+    fn record(
+        &mut self,
+        samples: Vec<Sample>,
+        listeners: &mut Listeners<'_, '_>,
+    ) -> Result<RunEnd, RunError> {
+        let mut notes = std::mem::take(&mut self.notes);
+        // Cycle counters of different hosts have different ticks.
+        let calibration =
+            self.ranks.map_or_else(|| Calibration::over(CALIBRATION), |_| Calibration { ns_per_tick: None });
+        let failed = WorkError::at("querying the directory's attributes");
+        let ask = |_| os::ask_itself(self.directory.at()).map(|()| 1).map_err(failed);
+        let checked = match self_check(calibration, ask, || Ok(self.control.check()?), self.plan.seed) {
+            Ok(check) => {
+                let by_choice =
+                    |note: &Note| self.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
+                notes.extend(notes_on(&check).into_iter().filter(|note| !by_choice(note)));
+                let null_loop_ns = check.null_loop_ns;
+                listeners.record(&Line::SelfCheck(check))?;
+                Ok(Some(null_loop_ns))
+            }
+            Err(WorkError::Stopped) => Ok(None),
+            Err(error) => Err(RunError::of_arm("the run's self-check", error)),
+        };
+        listeners.notes(notes)?;
+        let null_loop_ns = *checked.as_ref().unwrap_or(&None);
+        let measured = match checked.and_then(|_| self.all_epochs(samples, calibration, listeners)) {
+            Ok(()) => Ok(true),
+            Err(RunError::Interrupted) => Ok(false),
+            Err(error) => Err(self.of_images(error)),
+        };
+        let stopped = self.control.stop.load(Ordering::Relaxed);
+        let of_ranks = self.ranks.map(|ranks| NoteKind::Ranks.note(ranks.summary()));
+        let told = listeners.notes(drift_since(&calibration)).and(listeners.notes(of_ranks));
+        let (complete, reason) = match &measured {
+            Ok(true) => (true, None),
+            Ok(false) => (false, Some("interrupted".to_owned())),
+            Err(error) => (false, Some(error.to_string())),
+        };
+        let end = End {
+            complete,
+            reason,
+            elapsed_ns: monotonic_ns().wrapping_sub(self.zero_ns),
+            pressure: host::pressure(),
+            null_loop_ns,
+        };
+        let told = told.and(listeners.record(&Line::End(end)));
+        measured?;
+        told?;
+        Ok(RunEnd { complete, interrupted: !complete && stopped, unequal_blocks: self.unequal_blocks })
+    }
+
+    /// File systems on images without space to grow only report `EIO`.
+    fn of_images(&self, error: RunError) -> RunError {
+        let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
+        let full = self.plan.file_systems.iter().any(on_image)
+            && os::space(self.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);
+        match full {
+            true => RunError::ImagesFull { path: self.directory.path().to_owned(), error: Box::new(error) },
+            false => error,
         }
-        Err(WorkError::Stopped) => Ok(None),
-        Err(error) => Err(RunError::of_arm("the run's self-check", error)),
-    };
-    notes.into_iter().try_for_each(|note| listeners.note(note))?;
-    let null_loop_ns = *checked.as_ref().unwrap_or(&None);
-    let stopwatch = || Stopwatch::new(calibration);
-    let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
-    let measured = measured.map_err(|error| of_images(prepared, error));
-    let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(note));
-    let of_ranks = prepared.ranks.map(|ranks| NoteKind::Ranks.note(ranks.summary()));
-    let told = told.and(of_ranks.map_or(Ok(()), |note| listeners.note(note)));
-    let (complete, reason) = match &measured {
-        Ok(measured) if measured.complete => (true, None),
-        Ok(_) => (false, Some("interrupted".to_owned())),
-        Err(error) => (false, Some(error.to_string())),
-    };
-    let end = End {
-        complete,
-        reason,
-        elapsed_ns: monotonic_ns().wrapping_sub(zero_ns),
-        pressure: host::pressure(),
-        null_loop_ns,
-    };
-    let told = told.and(listeners.record(&Line::End(end)));
-    let measured = measured?;
-    told?;
-    Ok(measured)
-}
-
-/// File systems on images without space to grow only report `EIO`.
-fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
-    let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
-    let full = prepared.plan.file_systems.iter().any(on_image)
-        && os::space(prepared.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);
-    match full {
-        true => RunError::ImagesFull { path: prepared.directory.path().to_owned(), error: Box::new(error) },
-        false => error,
     }
 }
 

@@ -57,8 +57,14 @@ pub struct RunRequest<'a> {
 }
 
 pub(crate) struct Prepared<'a> {
+    /// The plan of all epochs. Set by `run` once the expected entries are known.
+    pub(crate) whole: Plan,
+    /// The plan of the epoch.
     pub(crate) plan: Plan,
     pub(crate) epoch: u32,
+    /// Block times count from here on the monotonic clock. Set by `run` once the expected entries are known.
+    pub(crate) zero_ns: u64,
+    pub(crate) unequal_blocks: u64,
     pub(crate) notes: Vec<Note>,
     pub(crate) command: Vec<String>,
     pub(crate) program: Program,
@@ -179,7 +185,7 @@ impl Listeners<'_, '_> {
         self.tell(&Event::Recorded(line))
     }
 
-    pub(crate) fn note(&mut self, note: Note) -> Result<(), RunError> {
-        self.record(&Line::Note(note))
+    pub(crate) fn notes(&mut self, notes: impl IntoIterator<Item = Note>) -> Result<(), RunError> {
+        notes.into_iter().try_for_each(|note| self.record(&Line::Note(note)))
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn replay(
     if samples.is_empty() {
         return Ok(());
     }
-    let order = order_after(plan, samples, block.phase, block.round, block.attempt);
+    let order = order_after(plan, samples, (block.phase, block.round, block.attempt));
     let (depends, rehearses) = (plan.rules.order.depends(), plan.rules.warm_up_rounds_min > 0);
     let until = match (depends, rehearses) {
         (true, _) => block.place as usize,
@@ -175,14 +175,9 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
 }
 
 fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
-    let named = [
-        ("file system's device was", then.device.as_ref().zip(now.device.as_ref())),
-        (
-            "mount options were",
-            then.mount_options.as_ref().zip(now.mount_options.as_ref()).filter(|_| !shared),
-        ),
-    ];
-    for (what, both) in named {
+    let device = then.device.as_ref().zip(now.device.as_ref());
+    let options = then.mount_options.as_ref().zip(now.mount_options.as_ref()).filter(|_| !shared);
+    for (what, both) in [("file system's device was", device), ("mount options were", options)] {
         if let Some((then, now)) = both.filter(|(then, now)| then != now) {
             return Some(format!("its {what} '{then}', now '{now}'; name the same place with --dir"));
         }
@@ -191,14 +186,8 @@ fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Opt
     let (then, now) = bytes(then).zip(bytes(now))?;
     // On some file systems sizes vary with a shared pool (ZFS) or reserved space.
     let apart = then.abs_diff(now) > then.max(now) / 100;
-    let size = |bytes| amount("space", bytes);
-    apart.then(|| {
-        format!(
-            "its file system had {} and now has {}; name the same place with --dir",
-            size(then),
-            size(now)
-        )
-    })
+    let [then, now] = [then, now].map(|bytes| amount("space", bytes));
+    apart.then(|| format!("its file system had {then} and now has {now}; name the same place with --dir"))
 }
 
 #[cfg(test)]

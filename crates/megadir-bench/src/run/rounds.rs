@@ -11,7 +11,7 @@ use crate::cache::Caches;
 use crate::event::Event;
 use crate::host::{TICK_NS, stolen_ticks};
 use crate::kind::WorkerSource;
-use crate::measure::Stopwatch;
+use crate::measure::{Calibration, Stopwatch};
 use crate::note::NoteKind;
 use crate::run::data_dirs::{DataDirs, RoundDirs};
 use crate::run::resume::replay;
@@ -22,22 +22,20 @@ use crate::schedule::{Block, Outcome, Step, may_redo, next, order_after};
 const JUMP_NS: u64 = 10_000_000;
 const JUMP_FRACTION: f64 = 0.01;
 
-/// [`RunError::Interrupted`] if the run was stopped. `samples` are the earlier ones; block times count from `zero_ns` of the monotonic clock.
+/// [`RunError::Interrupted`] if the run was stopped. `samples` are the earlier ones.
 pub(crate) fn measure(
     prepared: &mut Prepared<'_>,
     mut samples: Vec<Sample>,
-    zero_ns: u64,
-    stopwatch: Stopwatch,
-    unequal_blocks: &mut u64,
+    calibration: Calibration,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
     let Prepared { plan, epoch, data, truths, names, control, worker, ranks, caches, volumes, .. } = prepared;
     let (plan, control) = (&*plan, *control);
     let source = WorkerSource { command: worker.as_ref(), ranks: *ranks };
-    let mut works = ArmWorks::new(plan, names, source, caches, (control, stopwatch))?;
+    let mut works = ArmWorks::new(plan, names, source, caches, (control, Stopwatch::new(calibration)))?;
     let keeps = keeps_all_rounds(plan, volumes);
     if !keeps && plan.rules.order.depends() {
-        listeners.note(room_reused())?;
+        listeners.notes([NoteKind::RoomReused.note(ROOM_REUSED.into())])?;
     }
     let mut round_dirs = RoundDirs::new(DataDirs { plan, volumes, directories: data, control }, keeps);
     replay(plan, &samples, &mut works, &mut round_dirs)?;
@@ -55,20 +53,21 @@ pub(crate) fn measure(
         if block.place == 0 {
             watch = Watch::start();
         }
-        let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
+        let turn = (block.phase, block.round, block.attempt);
+        let order = order_after(plan, &samples, turn);
         round_dirs.enter(&order, block.place as usize)?;
-        let sample = one(plan, &mut works, &mut round_dirs, &block, zero_ns).map_err(failed)?;
+        let sample = one(plan, &mut works, &mut round_dirs, &block, prepared.zero_ns).map_err(failed)?;
         let sample = Sample { epoch: *epoch, ..sample };
         if let Some(text) = tell((plan, truths), &sample, &mut works.caches, listeners)? {
-            *unequal_blocks += 1;
+            prepared.unequal_blocks += 1;
             // Once per epoch.
             if !std::mem::replace(&mut is_told, true) {
-                listeners.note(NoteKind::UnequalWork.note(text))?;
+                listeners.notes([NoteKind::UnequalWork.note(text)])?;
             }
         }
         // The times of single operations would fill the memory.
         samples.push(Sample { latency: None, ..sample });
-        let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
+        let order = order_after(plan, &samples, turn);
         let last = block.place as usize + 1 == order.len();
         if last
             && block.phase == Phase::Measure
@@ -76,10 +75,7 @@ pub(crate) fn measure(
         {
             match may_redo(plan, &samples) {
                 true => void(&mut samples, &block, reason, listeners)?,
-                false => {
-                    let note = count_disturbed(&mut disturbed, block.round, reason);
-                    note.map_or(Ok(()), |note| listeners.note(note))?;
-                }
+                false => listeners.notes(count_disturbed(&mut disturbed, block.round, reason))?,
             }
         }
         if let Some(used) = round_dirs.used(&order, block.place as usize)? {
@@ -88,7 +84,7 @@ pub(crate) fn measure(
         round_dirs.leave(&order, block.place as usize)?;
         if last {
             let notes = works.intact.after_round(&order, block.round, &mut round_dirs.data_dirs);
-            notes.map_err(failed)?.into_iter().try_for_each(|note| listeners.note(note))?;
+            listeners.notes(notes.map_err(failed)?)?;
         }
         if last && plan.rules.order.depends() {
             listeners.tell(&Event::EpochEnds)?;
@@ -105,11 +101,9 @@ fn tell(
 ) -> Result<Option<String>, RunError> {
     let planned = &plan.arms[sample.arm.0 as usize];
     listeners.record(&Line::Sample(sample.clone()))?;
-    if let Some(note) = caches.after(planned, sample) {
-        listeners.note(note)?;
-    }
+    listeners.notes(caches.after(planned, sample))?;
     let Some(refused) = &sample.refused else { return Ok(unequal(truths, planned, sample)) };
-    listeners.note(stopped(plan, planned, refused)).map(|()| None)
+    listeners.notes([stopped(plan, planned, refused)]).map(|()| None)
 }
 
 fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {
@@ -128,10 +122,7 @@ fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {
     ))
 }
 
-fn room_reused() -> Note {
-    let text = "the files of each round were removed before the next, because there is not enough room to keep them to the end";
-    NoteKind::RoomReused.note(text.into())
-}
+const ROOM_REUSED: &str = "the files of each round were removed before the next, because there is not enough room to keep them to the end";
 
 /// `None` if the work equals the data set's expected entries, or these are unknown.
 fn unequal(truths: &[Counted], planned: &Arm, sample: &Sample) -> Option<String> {
@@ -192,14 +183,14 @@ fn tell_outcome(
 ) -> Result<(), RunError> {
     if !outcome.steady {
         let text = "the warm-up reached its limit while times still had a trend".to_owned();
-        listeners.note(NoteKind::NotSteady.note(text))?;
+        listeners.notes([NoteKind::NotSteady.note(text)])?;
     }
     let (lost, redone) = (outcome.lost, outcome.redone);
     if lost + disturbed > 0 {
         let text = format!(
             "{redone} void rounds were repeated, the maximum; {disturbed} further disturbed rounds count, and {lost} stay void"
         );
-        listeners.note(NoteKind::Noisy.note(text))?;
+        listeners.notes([NoteKind::Noisy.note(text)])?;
     }
     Ok(())
 }

@@ -40,6 +40,35 @@ impl Prepared<'_> {
         self.volumes.remove(self.control)?;
         told
     }
+
+    pub(crate) fn rebuild_for_epoch(
+        &mut self,
+        plan: Plan,
+        listeners: &mut Listeners<'_, '_>,
+    ) -> Result<(), RunError> {
+        self.plan = plan;
+        if !self.volumes.are_ours() {
+            return Ok(());
+        }
+        self.data.clear();
+        for data in &self.plan.data {
+            let (name, workspace) = (data_name(data.id), self.volumes.of(data).own()?);
+            let removed = workspace.remove_data_directory(&name, self.control.heartbeat);
+            removed.map_err(RunError::unusable(&workspace.path().join(&name)))?;
+        }
+        let made = build(&self.plan, &self.volumes, self.control, listeners)?;
+        self.data = made.directories;
+        self.caches = Caches::new(&self.plan, kinds(&self.volumes, &self.plan));
+        self.truths.clear();
+        self.names.clear();
+        let arms = self.plan.arms.len();
+        verify(self, &made.usages)?;
+        if self.plan.arms.len() < arms {
+            let reason = "it was available in the first epoch and no longer is".into();
+            return Err(RunError::Arm { arm: "an arm".into(), reason });
+        }
+        self.record_expected()
+    }
 }
 
 /// An error leaves nothing behind.
@@ -79,8 +108,11 @@ pub(crate) fn prepare<'a>(
     }
     let caches = Caches::new(&plan, kinds(&volumes, &plan));
     let mut prepared = Prepared {
+        whole: plan.clone(),
         plan,
         epoch: 0,
+        zero_ns: 0,
+        unequal_blocks: 0,
         notes,
         command,
         program,
@@ -119,35 +151,6 @@ pub fn check(plan: &Plan, path: &Path, erase_device: bool, control: RunControl<'
     }
     let directory = Dir::open(path).map_err(RunError::unusable(path))?;
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
-}
-
-pub(crate) fn rebuild_for_epoch(
-    prepared: &mut Prepared<'_>,
-    plan: Plan,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<(), RunError> {
-    prepared.plan = plan;
-    if !prepared.volumes.are_ours() {
-        return Ok(());
-    }
-    prepared.data.clear();
-    for data in &prepared.plan.data {
-        let (name, workspace) = (data_name(data.id), prepared.volumes.of(data).own()?);
-        let removed = workspace.remove_data_directory(&name, prepared.control.heartbeat);
-        removed.map_err(RunError::unusable(&workspace.path().join(&name)))?;
-    }
-    let made = build(&prepared.plan, &prepared.volumes, prepared.control, listeners)?;
-    prepared.data = made.directories;
-    prepared.caches = Caches::new(&prepared.plan, kinds(&prepared.volumes, &prepared.plan));
-    prepared.truths.clear();
-    prepared.names.clear();
-    let arms = prepared.plan.arms.len();
-    verify(prepared, &made.usages)?;
-    if prepared.plan.arms.len() < arms {
-        let reason = "it was available in the first epoch and no longer is".into();
-        return Err(RunError::Arm { arm: "an arm".into(), reason });
-    }
-    prepared.record_expected()
 }
 
 fn makes(plan: &Plan) -> bool {
@@ -266,17 +269,15 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
     for data in plan.data.iter().filter(|data| data.on == *on) {
         for (_, files) in trees(plan, data).map_err(FillError::Files)? {
             let fullest = files.files_in_one_directory_max().saturating_add(files.made().aged_files);
-            let Some(fit) = fit_directory(&files, directory).filter(|fit| fit.entries < fullest) else {
-                continue;
-            };
-            if !(fit.by_index && files.made().when == When::ByArms) {
+            let fit = fit_directory(&files, directory).filter(|fit| fit.entries < fullest);
+            let Some(Fit { entries, by_index }) = fit else { continue };
+            if !(by_index && files.made().when == When::ByArms) {
                 let what = "room for names in one directory (see 'megadir limits')";
-                return room(what, fullest, fit.entries);
+                return room(what, fullest, entries);
             }
             let note = NoteKind::IndexFull.note(format!(
-                "an arm creates {fullest} files in one directory, which certainly takes only {} such names; \
-                 the arm stops where it is full",
-                fit.entries
+                "an arm creates {fullest} files in one directory, which certainly takes only {entries} such \
+                 names; the arm stops where it is full"
             ));
             if !notes.contains(&note) {
                 notes.push(note);
@@ -288,14 +289,12 @@ pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Res
 
 /// The files must fit three quarters of the free inodes and half of the free space.
 pub(crate) fn keeps_all_rounds(plan: &Plan, volumes: &Volumes) -> bool {
-    volumes.all.iter().all(|volume| keeps_all(plan, volumes, volume))
-}
-
-fn keeps_all(plan: &Plan, volumes: &Volumes, volume: &Volume) -> bool {
-    let needed = needed(plan, volumes, volume);
-    let Ok(space) = os::space(volume.directory.at()) else { return false };
-    let (bytes, inodes) = (needed.kept_space_bytes, needed.kept_inodes);
-    bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
+    volumes.all.iter().all(|volume| {
+        let Estimate { kept_space_bytes: bytes, kept_inodes: inodes, .. } = needed(plan, volumes, volume);
+        os::space(volume.directory.at()).is_ok_and(|space| {
+            bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
+        })
+    })
 }
 
 fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Estimate {
@@ -306,7 +305,9 @@ fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Estimate {
 }
 
 struct Fit {
+    /// Number of names that certainly fit.
     entries: u64,
+    /// `true` if the index is a limit.
     by_index: bool,
 }
 

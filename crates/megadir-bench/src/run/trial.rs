@@ -47,15 +47,13 @@ fn one_task(
 ) -> Result<Vec<(ArmId, String)>, RunError> {
     let mut refused: Vec<(ArmId, String)> = Vec::new();
     let (mut expected, mut without_reference) = (None, None);
-    let lines: BTreeMap<ArmId, String> = arms
-        .iter()
-        .filter_map(|id| Some((*id, command(&prepared.plan.arms[id.0 as usize])?.line.clone())))
-        .collect();
-    let line = |id: &ArmId| lines.get(id);
+    let line = |id: &ArmId| command(&prepared.plan.arms[id.0 as usize]).map(|work| work.line.clone());
+    let lines: Vec<Option<String>> = arms.iter().map(line).collect();
     for (place, id) in arms.iter().enumerate() {
         // Twins in other cache states, and the baseline against itself.
-        if let Some(same) = arms[..place].iter().find(|other| line(other) == line(id)) {
-            let reason = refused.iter().find(|(other, _)| other == same).map(|(_, reason)| reason.clone());
+        if let Some(same) = lines[..place].iter().position(|line| *line == lines[place]) {
+            let reason =
+                refused.iter().find(|(other, _)| *other == arms[same]).map(|(_, reason)| reason.clone());
             refused.extend(reason.map(|reason| (*id, reason)));
             continue;
         }

@@ -192,15 +192,14 @@ impl Volumes {
         for other in here() {
             let name = data_name(other.id);
             let opened = match as_what {
-                MountedAs::ItIs => workspace.open_data_directory(&name),
                 MountedAs::Another => workspace.data_directory(&name),
-            };
-            let opened = match opened {
-                // A program has removed it; its files are created again before its next block.
-                Err(error) if error.kind() == io::ErrorKind::NotFound && is_remade(plan, other.id) => {
-                    workspace.data_directory(&name)
-                }
-                opened => opened,
+                MountedAs::ItIs => match workspace.open_data_directory(&name) {
+                    // A program has removed it; its files are created again before its next block.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && is_remade(plan, other.id) => {
+                        workspace.data_directory(&name)
+                    }
+                    opened => opened,
+                },
             };
             let opened = opened.map_err(LabError::failed("reopen a data set"))?;
             directories[other.id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));

@@ -33,7 +33,6 @@ pub struct Block {
     pub attempt: u32,
     /// Within the round, from 0.
     pub place: u32,
-    pub last: bool,
     pub arm: ArmId,
     pub operations: u64,
 }
@@ -48,9 +47,8 @@ pub struct Outcome {
 
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
-    let warm_arms = plan.arms.iter().filter(|planned| warms_up(planned)).count();
-    let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
-    let to_warm = |round| order_after(plan, samples, Phase::WarmUp, round, 0).len();
+    let none = plan.rules.warm_up_rounds_min == 0 || plan.arms.iter().all(|planned| planned.cache.is_cold());
+    let to_warm = |round| order_after(plan, samples, (Phase::WarmUp, round, 0)).len();
     match warm_up.last() {
         None if none => {}
         None => return block(plan, samples, Phase::WarmUp, 0, 0, 0),
@@ -72,7 +70,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
             lost: (measured.iter().filter(|round| round.void()).count() as u32).saturating_sub(redone),
         })
     };
-    let left = |round, attempt| order_after(plan, samples, Phase::Measure, round, attempt).len();
+    let left = |round, attempt| order_after(plan, samples, (Phase::Measure, round, attempt)).len();
     let begun = |round, attempt| match left(round, attempt) {
         0 => done(),
         _ => block(plan, samples, Phase::Measure, round, attempt, 0),
@@ -91,16 +89,11 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
 }
 
 /// After a refused block, an arm and its dependents have no further blocks.
-pub(crate) fn order_after(
-    plan: &Plan,
-    samples: &[Sample],
-    phase: Phase,
-    round: u32,
-    attempt: u32,
-) -> Vec<ArmId> {
+pub(crate) fn order_after(plan: &Plan, samples: &[Sample], turn: (Phase, u32, u32)) -> Vec<ArmId> {
+    let (phase, round, attempt) = turn;
     let mut order = order(plan, phase, round, attempt);
     for refused in samples.iter().filter(|sample| sample.refused.is_some()) {
-        let here = (refused.phase, refused.round, refused.attempt) == (phase, round, attempt);
+        let here = (refused.phase, refused.round, refused.attempt) == turn;
         let from = if here { refused.place as usize + 1 } else { 0 };
         let stopped: Vec<ArmId> = plan.stopped_by(refused.arm).chain([refused.arm]).collect();
         let later = order.split_off(from.min(order.len()));
@@ -182,17 +175,10 @@ fn is_steady(rounds: &[Round<'_>]) -> bool {
 }
 
 fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32, place: usize) -> Step {
-    let order = order_after(plan, samples, phase, round, attempt);
-    let planned = order[place];
-    Step::Block(Block {
-        phase,
-        round,
-        attempt,
-        place: place as u32,
-        last: place + 1 == order.len(),
-        arm: planned,
-        operations: operations(plan, samples, phase, planned),
-    })
+    let order = order_after(plan, samples, (phase, round, attempt));
+    let (arm, place) = (order[place], place as u32);
+    let operations = operations(plan, samples, phase, arm);
+    Step::Block(Block { phase, round, attempt, place, arm, operations })
 }
 
 /// Repetitions in a block: fixed by the work, or doubled during the warm-up. Arms with the same work have the
@@ -222,14 +208,10 @@ fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
     operations
 }
 
-fn warms_up(planned: &Arm) -> bool {
-    !planned.cache.is_cold()
-}
-
 /// Cold arms run together, randomly before or after the warm ones, so that dropped caches are warmed once a round. Dependent arms
 /// keep their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> {
-    let taking_part = |planned: &&Arm| phase == Phase::Measure || warms_up(planned);
+    let taking_part = |planned: &&Arm| phase == Phase::Measure || !planned.cache.is_cold();
     let all: Vec<&Arm> = plan.arms.iter().filter(taking_part).collect();
     let stream = match phase {
         Phase::WarmUp => 1,

@@ -52,8 +52,10 @@ fn replay(
         match next(plan, &samples) {
             Step::Done(outcome) => return (samples, outcome),
             Step::Block(block) => {
+                let order = order_after(plan, &samples, (block.phase, block.round, block.attempt));
+                let last = block.place as usize + 1 == order.len();
                 samples.push(sample(&block, time_ns(&block)));
-                if block.last && block.phase == Phase::Measure && void(&block) {
+                if last && block.phase == Phase::Measure && void(&block) {
                     let arms = plan.arms.len();
                     let from = samples.len() - arms;
                     samples[from..].iter_mut().for_each(|one| one.voided = Some(VoidReason::StolenTime));

@@ -216,21 +216,6 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
     }
 }
 
-const TYPES: [(&str, &str); 12] = [
-    ("a string", "a string in quotes"),
-    ("a sequence", "a list in [ ]"),
-    ("a map", "a table"),
-    ("a boolean", "true or false"),
-    ("u8", "a whole number"),
-    ("u16", "a whole number"),
-    ("u32", "a whole number"),
-    ("u64", "a whole number"),
-    ("usize", "a whole number"),
-    ("i64", "a whole number"),
-    ("f64", "a number"),
-    ("struct ", "a table"),
-];
-
 pub fn plain(message: &str) -> String {
     let message = message.trim().replace('\n', ", ");
     for (start, what) in [("unknown field `", "key"), ("unknown variant `", "value")] {
@@ -255,10 +240,16 @@ pub fn plain(message: &str) -> String {
     message
 }
 
-fn expected_words(expected: &str) -> String {
-    let found =
-        TYPES.iter().find(|(name, _)| expected == *name || name.ends_with(' ') && expected.starts_with(name));
-    found.map_or_else(|| expected.to_owned(), |(_, plain)| (*plain).to_owned())
+fn expected_words(expected: &str) -> &str {
+    match expected {
+        "a string" => "a string in quotes",
+        "a sequence" => "a list in [ ]",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number",
+        "f64" => "a number",
+        _ if expected == "a map" || expected.starts_with("struct ") => "a table",
+        _ => expected,
+    }
 }
 
 fn found_words(found: &str) -> String {

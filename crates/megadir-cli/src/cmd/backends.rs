@@ -47,26 +47,24 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let backends = BACKENDS.iter().map(|one| way(one.name(), one.about(), picked.0, one.probe(&directory)));
     let stat_backends =
         STAT_BACKENDS.iter().map(|one| way(one.name(), one.about(), picked.1, one.probe(&directory)));
-    let mut text = Vec::new();
+    let mut text = String::new();
     if args.json {
-        backends.for_each(|way| json_line(&mut text, "backend", &way));
-        stat_backends.for_each(|way| json_line(&mut text, "stat_backend", &way));
+        text.extend(backends.map(|way| json("backend", &way)));
+        text.extend(stat_backends.map(|way| json("stat_backend", &way)));
     } else {
         let path = quoted(&args.directory);
         let width = if io::stdout().is_terminal() { screen::width(true) } else { usize::MAX };
-        let mut screen = String::new();
-        lines(&mut screen, width, backends);
-        screen.push('\n');
+        lines(&mut text, width, backends);
+        text.push('\n');
         let sentence = format!("'megadir list' reads {path} with {listed}");
-        screen::wrapped(&mut screen, width, ("", "  "), &sentence);
-        screen.push('\n');
-        lines(&mut screen, width, stat_backends);
-        screen.push('\n');
+        screen::wrapped(&mut text, width, ("", "  "), &sentence);
+        text.push('\n');
+        lines(&mut text, width, stat_backends);
+        text.push('\n');
         let sentence = format!("'megadir list --long' queries attributes with {examined}");
-        screen::wrapped(&mut screen, width, ("", "  "), &sentence);
-        text = screen.into_bytes();
+        screen::wrapped(&mut text, width, ("", "  "), &sentence);
     }
-    output::print(&String::from_utf8_lossy(&text))
+    output::print(&text)
 }
 
 fn lines(text: &mut String, line_width: usize, ways: impl Iterator<Item = Way>) {
@@ -83,12 +81,12 @@ fn lines(text: &mut String, line_width: usize, ways: impl Iterator<Item = Way>) 
     }
 }
 
-fn json_line(text: &mut Vec<u8>, of: &str, way: &Way) {
-    Object::line(text, |object| {
+fn json(of: &str, way: &Way) -> String {
+    Object::text(|object| {
         object.string(of, way.name);
         object.string("about", way.about);
         object.raw("available", way.refused.is_none());
         object.raw("picked", way.picked);
         object.string_or_null("reason", way.refused.as_deref());
-    });
+    })
 }

@@ -1,6 +1,6 @@
 //! Conditions on entries: the same options, with the same help, in every command that reads trees.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::owners::user_named;
 use super::times::started_s;
 use super::values::file_type;
 use crate::cmd::values;
-use crate::exit::CliError;
+use crate::exit::{CliError, refuse_if};
 use crate::ui::message::quoted;
 
 pub(in crate::cmd) const IDS: [&str; 11] = [
@@ -130,17 +130,15 @@ impl Asked {
 
     /// `usage` takes it by `--by` too; an error if several values are of one kind.
     pub(in crate::cmd) fn rank(&self) -> Result<Option<megadir::usage::By>, CliError> {
-        let ranks: Vec<_> = self.by.iter().filter(|by| matches!(by, By::Rank(_))).collect();
+        let rank = |by: &By| if let By::Rank(rank) = by { Some(*rank) } else { None };
+        let ranks: Vec<_> = self.by.iter().filter_map(rank).collect();
         let times = self.by.len() - ranks.len();
         if ranks.len() > 1 || times > 1 {
             let given: Vec<_> = self.by.iter().map(|by| by.name()).collect();
             let reason = "one time for --older-than and --newer-than, and one figure to rank by";
             return Err(CliError::usage(format!("--by {}: give at most {reason}", given.join(" and --by "))));
         }
-        Ok(ranks.first().and_then(|by| match by {
-            By::Rank(rank) => Some(*rank),
-            By::Time(_) => None,
-        }))
+        Ok(ranks.first().copied())
     }
 
     pub(in crate::cmd) fn words(&self) -> String {
@@ -168,9 +166,9 @@ impl Asked {
         named: impl IntoIterator<Item = &'p Path>,
         uses_by: bool,
     ) -> Result<Conditions, CliError> {
-        if self.time().is_some() && !uses_by && self.older_than.is_none() && self.newer_than.is_none() {
-            return Err(CliError::usage("--by needs --older-than or --newer-than"));
-        }
+        let has_age = self.older_than.is_some() || self.newer_than.is_some();
+        let unused = self.time().is_some() && !uses_by && !has_age;
+        refuse_if(&[(unused, "--by needs --older-than or --newer-than")])?;
         let conditions = Conditions {
             exclude: globs("--exclude", &self.excluded_globs, |globs| Globs::of_names_or_paths(globs))?,
             depth_max: self.max_depth,
@@ -214,13 +212,9 @@ pub(in crate::cmd) fn refuse_lacking(
 fn refuse_whole_paths(option: &str, globs: &Globs, directory: &Path) -> Result<(), CliError> {
     let typed = directory.to_string_lossy();
     let start = typed.trim_end_matches(std::path::is_separator);
-    let below =
-        |glob: &'_ str| glob.strip_prefix(start).and_then(|rest| rest.strip_prefix('/')).map(str::to_owned);
-    match globs
-        .texts()
-        .iter()
-        .find_map(|glob| below(glob).filter(|_| !start.is_empty()).map(|rest| (glob, rest)))
-    {
+    let mut globs = globs.texts().iter();
+    let whole = globs.find_map(|glob| Some((glob, glob.strip_prefix(start)?.strip_prefix('/')?)));
+    match whole.filter(|_| !start.is_empty()) {
         Some((glob, rest)) => Err(CliError::usage(format!(
             "{option} {}: paths begin below {}; write {}",
             quoted(glob.as_ref()),
@@ -236,16 +230,12 @@ fn globs(
     given: &[OsString],
     compile: impl Fn(&[&str]) -> Result<Globs, BadGlob>,
 ) -> Result<Globs, CliError> {
-    let mut texts = Vec::with_capacity(given.len());
-    for glob in given {
-        texts.push(glob.to_str().ok_or_else(|| {
-            let reason =
-                "a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)";
-            CliError::usage(format!("{option} {}: {reason}", quoted(glob.as_ref())))
-        })?);
-    }
-    compile(&texts)
-        .map_err(|bad| CliError::usage(format!("{option} {}: {}", quoted(bad.glob.as_ref()), bad.reason)))
+    let refused =
+        |glob: &OsStr, reason: &str| CliError::usage(format!("{option} {}: {reason}", quoted(glob.as_ref())));
+    let reason = "a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)";
+    let texts = given.iter().map(|glob| glob.to_str().ok_or_else(|| refused(glob, reason)));
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    compile(&texts).map_err(|bad| refused(bad.glob.as_ref(), &bad.reason))
 }
 
 fn ago(age_s: u64) -> Time {
@@ -306,9 +296,7 @@ pub(in crate::cmd) fn refuse_unrecorded(
 }
 
 fn user_number(text: &str) -> Result<u32, CliError> {
-    if cfg!(windows) {
-        return Err(CliError::usage("--owner: unavailable on Windows"));
-    }
+    refuse_if(&[(cfg!(windows), "--owner: unavailable on Windows")])?;
     if let Ok(number) = text.parse() {
         return Ok(number);
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use megadir::{BACKENDS, Dir, STAT_BACKENDS, policy};
-use megadir_record::{FileSystem, Machine, redact};
+use megadir_record::{Machine, redact};
 use serde::Serialize;
 
 use super::bench::program;
@@ -82,33 +82,33 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn text(found: &Findings) -> String {
-    let machine = &found.machine;
-    let mut text = found.program.text();
-    let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<15} {value}\n"));
-    line("kernel", &machine.kernel);
-    line("processors", &processors(machine));
-    line("memory", &memory(machine));
-    if let Some(emulator) = &machine.emulator {
-        line("emulator", emulator);
-    }
-    if let Some(wine) = &machine.wine {
-        line("Wine", wine);
-    }
-    if let Some(root) = found.root {
-        line("root", if root { "yes" } else { "no" });
-    }
-    line("open files", &found.open_files.map_or("no limit".to_owned(), |limit| format!("at most {limit}")));
-    file_system(&mut line, &machine.file_system);
-    line("read with", &found.reads);
-    line("backends", &Way::text(&found.backends));
-    line("stat_backends", &Way::text(&found.stat_backends));
-    for setting in &machine.settings {
-        line("setting", setting);
-    }
-    for watcher in &machine.watchers {
-        line("watcher", watcher);
-    }
-    text
+    let (machine, file_system) = (&found.machine, &found.machine.file_system);
+    let free = |(all, free): (u64, u64)| format!("{} of {} free", grouped(free), grouped(all));
+    let facts = [
+        ("kernel", Some(machine.kernel.clone())),
+        ("processors", Some(processors(machine))),
+        ("memory", Some(memory(machine))),
+        ("emulator", machine.emulator.clone()),
+        ("Wine", machine.wine.clone()),
+        ("root", found.root.map(|root| if root { "yes".into() } else { "no".into() })),
+        ("open files", Some(found.open_files.map_or("no limit".into(), |limit| format!("at most {limit}")))),
+        ("file system", Some(file_system.kind.clone())),
+        ("options", file_system.mount_options.clone()),
+        ("block size", file_system.block_bytes.map(|bytes| format!("{bytes} bytes"))),
+        ("blocks", file_system.blocks.map(free)),
+        ("inodes", file_system.inodes.map(free)),
+        ("features", file_system.features.as_ref().map(|features| features.join(" "))),
+    ];
+    let methods = [
+        ("read with", found.reads.clone()),
+        ("backends", Way::text(&found.backends)),
+        ("stat_backends", Way::text(&found.stat_backends)),
+    ];
+    let each = |name, values: &[String]| values.iter().map(|value| (name, value.clone())).collect::<Vec<_>>();
+    let lines = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let lines = lines.chain(each("device", &file_system.block_stack)).chain(methods);
+    let lines = lines.chain(each("setting", &machine.settings)).chain(each("watcher", &machine.watchers));
+    found.program.text() + &lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect::<String>()
 }
 
 fn processors(machine: &Machine) -> String {
@@ -129,26 +129,6 @@ fn memory(machine: &Machine) -> String {
         text.push_str(&format!(", limited to {} bytes", grouped(limit)));
     }
     text
-}
-
-fn file_system(line: &mut impl FnMut(&str, &str), file_system: &FileSystem) {
-    let free = |(all, free): (u64, u64)| format!("{} of {} free", grouped(free), grouped(all));
-    line("file system", &file_system.kind);
-    let facts = [
-        ("options", file_system.mount_options.clone()),
-        ("block size", file_system.block_bytes.map(|bytes| format!("{bytes} bytes"))),
-        ("blocks", file_system.blocks.map(free)),
-        ("inodes", file_system.inodes.map(free)),
-        ("features", file_system.features.as_ref().map(|features| features.join(" "))),
-    ];
-    for (name, value) in facts {
-        if let Some(value) = value {
-            line(name, &value);
-        }
-    }
-    for device in &file_system.block_stack {
-        line("device", device);
-    }
 }
 
 /// Root or not, and the most files that may be open.

@@ -7,7 +7,6 @@ const REASONS_MAX: usize = 20;
 
 pub(super) const OTHER_MOUNT: &str = "is on another mount, not entered (--cross-mounts enters it)";
 
-#[derive(Debug)]
 pub(super) struct ErrorLimiter {
     all: bool,
     reasons: Vec<Reason>,
@@ -15,7 +14,6 @@ pub(super) struct ErrorLimiter {
     others: u64,
 }
 
-#[derive(Debug)]
 struct Reason {
     why: String,
     printed: u64,
@@ -38,18 +36,17 @@ impl ErrorLimiter {
         if self.all {
             return true;
         }
-        let reason = match self.reasons.iter().position(|reason| reason.why == why) {
-            Some(index) => &mut self.reasons[index],
-            None if self.reasons.len() < REASONS_MAX => {
-                self.reasons.push(Reason { why: why.to_owned(), printed: 0, more: 0 });
-                let last = self.reasons.len() - 1;
-                &mut self.reasons[last]
-            }
-            None => {
-                self.others += entries;
-                return false;
-            }
-        };
+        let known = self.reasons.iter().position(|reason| reason.why == why);
+        let index = known.unwrap_or(self.reasons.len());
+        // Only an unknown reason has this index, and only when the list is full.
+        if index == REASONS_MAX {
+            self.others += entries;
+            return false;
+        }
+        if known.is_none() {
+            self.reasons.push(Reason { why: why.to_owned(), printed: 0, more: 0 });
+        }
+        let reason = &mut self.reasons[index];
         let is_printed = reason.printed < PRINTED_MAX;
         match is_printed {
             true => reason.printed += 1,
@@ -65,14 +62,10 @@ impl ErrorLimiter {
     }
 
     fn rest(&self) -> Vec<String> {
-        let line =
-            |more: u64, why: &str| format!("and {} more: {why} (--all-errors prints each)", grouped(more));
-        let reasons = self.reasons.iter().filter(|reason| reason.more > 0);
-        let mut lines: Vec<_> = reasons.map(|reason| line(reason.more, &reason.why)).collect();
-        if self.others > 0 {
-            lines.push(line(self.others, "for other reasons"));
-        }
-        lines
+        let reasons = self.reasons.iter().map(|reason| (reason.more, reason.why.as_str()));
+        let all = reasons.chain([(self.others, "for other reasons")]).filter(|(more, _)| *more > 0);
+        all.map(|(more, why)| format!("and {} more: {why} (--all-errors prints each)", grouped(more)))
+            .collect()
     }
 }
 

@@ -22,7 +22,6 @@ const REMOVING_MAX: Duration = Duration::from_secs(3);
 /// Shorter intervals would disturb measurements.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-#[derive(Debug)]
 pub(crate) struct Interrupt {
     pub(crate) stop: Arc<AtomicBool>,
     /// The flags are in [`megadir_bench::control`].

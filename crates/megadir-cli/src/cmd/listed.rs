@@ -28,29 +28,28 @@ pub(in crate::cmd) enum Item {
 
 impl List {
     pub(in crate::cmd) fn open(path: &Path) -> Result<Self, CliError> {
-        let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
+        if path == Path::new("-") {
             check_input_open()?;
-            (Box::new(BufReader::new(io::stdin())), "standard input".to_owned())
-        } else {
-            let name = quoted(path);
-            let failed =
-                |error: io::Error| CliError::nothing_ran(format!("--files0-from {name}: {}", reason(&error)));
-            let file = File::open(path).map_err(failed)?;
-            if file.metadata().map_err(failed)?.is_dir() {
-                let what = "is a directory (expected a file of paths)";
-                return Err(CliError::nothing_ran(format!("--files0-from {name}: {what}")));
-            }
-            (Box::new(BufReader::new(file)), name)
-        };
-        Ok(Self { reader, name, number: 0 })
+            let reader = Box::new(BufReader::new(io::stdin()));
+            return Ok(Self { reader, name: "standard input".to_owned(), number: 0 });
+        }
+        let name = quoted(path);
+        let refused = |why: &str| CliError::nothing_ran(format!("--files0-from {name}: {why}"));
+        let failed = |error: io::Error| refused(&reason(&error));
+        let file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(refused("is a directory (expected a file of paths)"));
+        }
+        Ok(Self { reader: Box::new(BufReader::new(file)), name, number: 0 })
     }
 
     pub(in crate::cmd) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
+        let failed =
+            |error: io::Error| CliError::nothing_ran(format!("read {}: {}", self.name, reason(&error)));
         let mut path = Vec::new();
         self.number += 1;
         let limit = PATH_BYTES_MAX as u64 + 1;
-        let read = self.reader.by_ref().take(limit).read_until(0, &mut path);
-        read.map_err(|error| failed(&self.name, &error))?;
+        self.reader.by_ref().take(limit).read_until(0, &mut path).map_err(failed)?;
         if path.is_empty() {
             return Ok(None);
         }
@@ -59,7 +58,7 @@ impl List {
         }
         let bad = match path.len() > PATH_BYTES_MAX {
             true => {
-                self.skip_to_nul()?;
+                self.reader.skip_until(0).map_err(failed)?;
                 format!("is longer than {PATH_BYTES_MAX} bytes")
             }
             false => "has no NUL terminator: the list is truncated, or not from find -print0".to_owned(),
@@ -69,27 +68,6 @@ impl List {
         let shown = quoted_bytes(&path);
         Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; skipped", self.name, self.number))))
     }
-
-    fn skip_to_nul(&mut self) -> Result<(), CliError> {
-        loop {
-            let held = match self.reader.fill_buf() {
-                Ok(held) => held,
-                Err(error) => return Err(failed(&self.name, &error)),
-            };
-            let (end, found) = match held.iter().position(|byte| *byte == 0) {
-                Some(at) => (at + 1, true),
-                None => (held.len(), held.is_empty()),
-            };
-            self.reader.consume(end);
-            if found {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn failed(list: &str, error: &io::Error) -> CliError {
-    CliError::nothing_ran(format!("read {list}: {}", reason(error)))
 }
 
 #[cfg(test)]

@@ -164,9 +164,8 @@ fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, Cl
     }
     if !files.is_flat() {
         let mut buffer = PlaceBuffer::new();
-        let first =
-            files.place(0, &mut buffer).map(|place| String::from_utf8_lossy(place.path()).into_owned());
-        let first = first.map_err(|reason| CliError::usage(reason.to_string()))?;
+        let first = files.place(0, &mut buffer).map_err(CliError::usage)?;
+        let first = String::from_utf8_lossy(first.path());
         text.push_str(&format!("layout {}: the first file is {first}\n", write_spread(&args.layout)));
     }
     Ok(text)

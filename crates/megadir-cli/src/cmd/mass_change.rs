@@ -57,7 +57,7 @@ pub(in crate::cmd) const KEPT_MAX: usize = 1000;
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::cmd) struct Failure {
     path: Option<Vec<u8>>,
-    reason: String,
+    pub(in crate::cmd) reason: String,
 }
 
 impl Failure {
@@ -72,10 +72,6 @@ impl Failure {
 
     pub(in crate::cmd) fn of_message(message: &str) -> Self {
         Self { path: None, reason: message.to_owned() }
-    }
-
-    pub(in crate::cmd) fn reason(&self) -> &str {
-        &self.reason
     }
 }
 

@@ -21,7 +21,6 @@ const AVERAGED: Duration = Duration::from_secs(5);
 /// Nothing bounds the work.
 const UNKNOWN: u64 = 0;
 
-#[derive(Debug)]
 pub(in crate::cmd) struct Progress {
     counter: Arc<Counter>,
     drawer: Option<JoinHandle<()>>,
@@ -162,23 +161,18 @@ impl TreeProgress {
 }
 
 /// In milliseconds, where the file system allows that.
+#[cfg(target_os = "linux")]
 pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
-    #[cfg(target_os = "linux")]
-    {
-        megadir::estimate(directory).ok().map(|estimate| estimate.entries)
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = directory;
-        None
-    }
+    megadir::estimate(directory).ok().map(|estimate| estimate.entries)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(in crate::cmd) fn estimate(_: &Dir) -> Option<u64> {
+    None
 }
 
 /// Calls `look` now and then in a thread beside the work: for interrupts, progress and heartbeats.
-pub(in crate::cmd) fn watched<R>(
-    mut look: impl FnMut() + Send,
-    work: impl FnOnce() -> R,
-) -> Result<R, CliError> {
+pub(super) fn watched<R>(mut look: impl FnMut() + Send, work: impl FnOnce() -> R) -> Result<R, CliError> {
     const LOOK_EVERY: Duration = Duration::from_millis(50);
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -239,13 +233,11 @@ fn draw(target: ProgressDrawTarget, what: &str, estimate: impl FnOnce() -> Optio
 }
 
 fn template(what: &str, is_known: bool, about: bool) -> String {
-    match (is_known, about) {
-        (false, _) => format!("{{spinner}} {{done}} {what}, {{rate}}, {{elapsed}}"),
-        (true, about) => {
-            let about = if about { "about " } else { "" };
-            format!("{{wide_bar}} {{done}} of {about}{{all}} {what}, {{rate}}, {{eta}} left")
-        }
+    if !is_known {
+        return format!("{{spinner}} {{done}} {what}, {{rate}}, {{elapsed}}");
     }
+    let about = if about { "about " } else { "" };
+    format!("{{wide_bar}} {{done}} of {about}{{all}} {what}, {{rate}}, {{eta}} left")
 }
 
 /// Keys `{done}`, `{all}` and `{rate}` in addition to indicatif's.

@@ -38,6 +38,9 @@ impl Prometheus {
     }
 }
 
+/// Name of a gauge, and its help.
+pub(in crate::cmd) type Name = (&'static str, &'static str);
+
 pub(in crate::cmd) struct Textfile(Replacement);
 
 impl Textfile {
@@ -50,12 +53,10 @@ impl Textfile {
     }
 
     pub(in crate::cmd) fn write(mut self, metrics: &Metrics) -> Result<(), CliError> {
-        let failed = |error: CliError| CliError { code: exit::SOME_FAILED, ..error };
-        let text = metrics.to_string();
-        let written = self.0.write_all(text.as_bytes());
-        let written =
-            written.map_err(|error| CliError::some_failed(format!("cannot write the metrics: {error}")));
-        written.and_then(|()| self.0.finish().map_err(|error| failed(error.into()))).map(drop)
+        let written = self.0.write_all(metrics.to_string().as_bytes());
+        written.map_err(|error| CliError::some_failed(format!("cannot write the metrics: {error}")))?;
+        let finished = self.0.finish().map(drop);
+        finished.map_err(|error| CliError { code: exit::SOME_FAILED, ..CliError::from(error) })
     }
 }
 
@@ -72,12 +73,7 @@ struct Gauge {
 
 impl Metrics {
     /// The unit is the end of the name: `_bytes`, `_seconds`, `_ratio`, or none for a number.
-    pub(in crate::cmd) fn gauge(
-        &mut self,
-        (name, help): (&'static str, &'static str),
-        labels: &Labels,
-        value: impl Display,
-    ) {
+    pub(in crate::cmd) fn gauge(&mut self, (name, help): Name, labels: &Labels, value: impl Display) {
         let gauge = self.gauges.entry(name).or_insert_with(|| Gauge { help, samples: BTreeMap::new() });
         gauge.samples.entry(labels.0.clone()).or_insert_with(|| value.to_string());
     }
@@ -89,10 +85,8 @@ impl Display for Metrics {
         for (name, Gauge { help, samples }) in &self.gauges {
             writeln!(f, "# HELP {name} {help}\n# TYPE {name} gauge")?;
             for (labels, value) in samples {
-                match labels.is_empty() {
-                    true => writeln!(f, "{name} {value}")?,
-                    false => writeln!(f, "{name}{{{labels}}} {value}")?,
-                }
+                let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+                writeln!(f, "{name}{labels} {value}")?;
             }
         }
         Ok(())
@@ -108,11 +102,9 @@ impl Labels {
         if value.is_empty() {
             return self;
         }
-        if !self.0.is_empty() {
-            self.0.push(',');
-        }
+        let comma = if self.0.is_empty() { "" } else { "," };
         let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let _ = write!(self.0, "{name}=\"{value}\"");
+        let _ = write!(self.0, "{comma}{name}=\"{value}\"");
         self
     }
 

@@ -81,24 +81,23 @@ pub(in crate::cmd) fn run(
             Ok(begun) => begun,
             Err(error) => return world.finish().map_err(failed).and(Err(error)),
         };
-        let Some(Begun { mut schedule, mut journal, own }) = begun else {
+        let Some(mut begun) = begun else {
             return serve(world, interrupt, work.parts.are_temporary());
         };
         let started = Instant::now();
-        let done = Driver::of(&world, work, interrupt).drive(&mut schedule, journal.as_mut());
-        let done = done.and_then(|()| {
+        let done = drive(&world, work, interrupt, &mut begun).and_then(|()| {
             // The reader of temporary parts reports the errors in them.
             if !work.parts.are_temporary() {
-                print_failures(&schedule);
+                print_failures(&begun.schedule);
             }
-            concluded(&schedule, started.elapsed(), interrupt)
+            concluded(&begun.schedule, started.elapsed(), interrupt)
         });
         let mut code = done.unwrap_or_else(|error| {
             // A launcher may end this rank with the others.
             eprintln!("megadir: {error}");
             error.code
         });
-        if let Err(error) = removed(own, &interrupt.beat) {
+        if let Err(error) = removed(begun.own, &interrupt.beat) {
             eprintln!("megadir: {error}");
             code = if code == exit::DONE { exit::SOME_FAILED } else { code };
         }
@@ -176,10 +175,9 @@ fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begu
             (Some(own), Parts::Temporary { beside, .. }, _) => {
                 remove_leftovers(beside, work.quiet, beat);
                 let cannot = |error| megadir::Error::io("write", beside, error);
-                job.folder = match own.folder().map_err(cannot)? {
-                    Some(folder) => Some(Bytes(megadir_inventory::root_path(&folder)?)),
-                    None => None,
-                };
+                let folder = own.folder().map_err(cannot)?;
+                job.folder =
+                    folder.map(|folder| megadir_inventory::root_path(&folder)).transpose()?.map(Bytes);
                 (Schedule::new(job), None)
             }
             (_, _, Some(folder)) => {
@@ -330,6 +328,10 @@ struct Driver<'l> {
     world: &'l World,
     work: &'l Work<'l>,
     interrupt: &'l Interrupt,
+    begun: &'l mut Begun,
+    /// To the thread that runs rank 0's tasks, which ends with this.
+    tasks: Sender<Box<Task>>,
+    replies: Receiver<Reply>,
     idle: Vec<u32>,
     ranks: Vec<Rank>,
 }
@@ -341,70 +343,55 @@ struct Rank {
     entries: u64,
 }
 
-struct OwnWorker {
-    tasks: Sender<Box<Task>>,
-    replies: Receiver<Reply>,
-}
-
-impl<'l> Driver<'l> {
-    fn of(world: &'l World, work: &'l Work<'l>, interrupt: &'l Interrupt) -> Self {
-        let rank = Rank { since: Instant::now(), seconds: 0.0, entries: 0 };
-        let ranks = vec![rank; world.size() as usize];
-        Self { world, work, interrupt, idle: (0..world.size()).rev().collect(), ranks }
-    }
-
-    fn drive(mut self, schedule: &mut Schedule, journal: Option<&mut Journal>) -> Result<(), CliError> {
-        let (tasks, own_tasks) = channel::<Box<Task>>();
-        let (own_replies, replies) = channel();
-        let stop = &self.interrupt.stop;
-        std::thread::scope(|scope| {
-            let own = OwnWorker { tasks, replies };
-            let worker = std::thread::Builder::new().name("megadir-task".to_owned());
-            let worker = worker.spawn_scoped(scope, move || {
-                for task in own_tasks {
-                    // At the end, none waits for it.
-                    let _ = own_replies.send(reply(&task, stop));
-                }
-            });
-            worker.map_err(failed)?;
-            self.hand_out(&own, schedule, journal)
-        })?;
-        if let Some(text) = slowest(self.world.hosts(), &self.ranks).filter(|_| !self.work.quiet) {
+fn drive(world: &World, work: &Work<'_>, interrupt: &Interrupt, begun: &mut Begun) -> Result<(), CliError> {
+    let (tasks, own_tasks) = channel::<Box<Task>>();
+    let (own_replies, replies) = channel();
+    let rank = Rank { since: Instant::now(), seconds: 0.0, entries: 0 };
+    let (idle, ranks) = ((0..world.size()).rev().collect(), vec![rank; world.size() as usize]);
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().name("megadir-task".to_owned());
+        let worker = worker.spawn_scoped(scope, move || {
+            for task in own_tasks {
+                // At the end, none waits for it.
+                let _ = own_replies.send(reply(&task, &interrupt.stop));
+            }
+        });
+        worker.map_err(failed)?;
+        let mut driver = Driver { world, work, interrupt, begun, tasks, replies, idle, ranks };
+        driver.hand_out()?;
+        if let Some(text) = slowest(world.hosts(), &driver.ranks).filter(|_| !work.quiet) {
             eprintln!("megadir: {text}");
         }
         Ok(())
-    }
+    })
+}
 
+impl Driver<'_> {
     /// After an error, waits for the ranks that still work.
-    fn hand_out(
-        &mut self,
-        own: &OwnWorker,
-        schedule: &mut Schedule,
-        mut journal: Option<&mut Journal>,
-    ) -> Result<(), CliError> {
+    fn hand_out(&mut self) -> Result<(), CliError> {
         let shown = super::progress::Progress::new(match self.work.request.kind {
             Kind::Scan | Kind::Usage => "entries read",
             Kind::Remove => "entries removed",
         });
-        let (before, started) = (schedule.progress().entries, Instant::now());
+        let (before, started) = (self.begun.schedule.progress().entries, Instant::now());
         let (mut error, mut reported) = (None, started);
         loop {
             if error.is_none() {
-                error = self.start(own, schedule, journal.as_deref_mut()).err();
+                error = self.start().err();
             }
             if self.idle.len() == self.ranks.len() {
                 return error.map_or(Ok(()), Err);
             }
-            let mut next = Some(self.wait(own)?);
+            let mut next = Some(self.wait()?);
             while let Some((rank, reply)) = next {
-                if let Err(why) = self.take(rank, reply, schedule, journal.as_deref_mut()) {
+                if let Err(why) = self.take(rank, reply) {
                     error.get_or_insert(why);
                 }
-                next = self.arrived(own, Duration::ZERO)?;
+                next = self.arrived(Duration::ZERO)?;
             }
-            let synced = journal.as_deref_mut().map_or(Ok(()), Journal::sync);
+            let synced = self.begun.journal.as_mut().map_or(Ok(()), Journal::sync);
             error = error.or(synced.err().map(CliError::from));
-            let progress = schedule.progress();
+            let progress = self.begun.schedule.progress();
             shown.counter().set(progress.entries);
             if !shown.is_drawn() && !self.work.quiet && reported.elapsed() >= REPORT_EVERY {
                 reported = Instant::now();
@@ -413,20 +400,15 @@ impl<'l> Driver<'l> {
         }
     }
 
-    fn start(
-        &mut self,
-        own: &OwnWorker,
-        schedule: &mut Schedule,
-        mut journal: Option<&mut Journal>,
-    ) -> Result<(), CliError> {
+    fn start(&mut self) -> Result<(), CliError> {
         while let Some(&rank) = self.idle.last() {
-            let Some(assigned) = schedule.next(self.ranks.len()) else { break };
-            if let (Some(journal), Some(line)) = (journal.as_deref_mut(), &assigned.line) {
+            let Some(assigned) = self.begun.schedule.next(self.ranks.len()) else { break };
+            if let (Some(journal), Some(line)) = (&mut self.begun.journal, &assigned.line) {
                 journal.write(line)?;
             }
             let task = Box::new(assigned.task);
             match rank {
-                0 => own.tasks.send(task).map_err(failed)?,
+                0 => self.tasks.send(task).map_err(failed)?,
                 _ => self
                     .world
                     .send(rank, &message(&Order::Run(task))?, || self.interrupt.beats())
@@ -438,26 +420,20 @@ impl<'l> Driver<'l> {
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        rank: u32,
-        Reply { number, outcome }: Reply,
-        schedule: &mut Schedule,
-        journal: Option<&mut Journal>,
-    ) -> Result<(), CliError> {
+    fn take(&mut self, rank: u32, Reply { number, outcome }: Reply) -> Result<(), CliError> {
         self.idle.push(rank);
         let of = &mut self.ranks[rank as usize];
         of.seconds += of.since.elapsed().as_secs_f64();
         match outcome {
             Ok(outcome) => {
                 of.entries += outcome.entries;
-                let line = schedule.finished(number, outcome);
-                if let (Some(journal), Some(line)) = (journal, line) {
+                let line = self.begun.schedule.finished(number, outcome);
+                if let (Some(journal), Some(line)) = (&mut self.begun.journal, line) {
                     journal.write(&line)?;
                 }
                 Ok(())
             }
-            Err(_) if schedule.failed(number) => Ok(()),
+            Err(_) if self.begun.schedule.failed(number) => Ok(()),
             Err(reason) => {
                 let host = &self.world.hosts()[rank as usize];
                 Err(CliError::nothing_ran(format!("rank {rank} on '{host}': {reason}")))
@@ -465,7 +441,7 @@ impl<'l> Driver<'l> {
         }
     }
 
-    fn wait(&self, own: &OwnWorker) -> Result<(u32, Reply), CliError> {
+    fn wait(&self) -> Result<(u32, Reply), CliError> {
         let mut pause = Pause::default();
         loop {
             self.interrupt.beats();
@@ -478,24 +454,22 @@ impl<'l> Driver<'l> {
                 };
                 return Err(CliError::interrupted(format!("interrupted; {more}")));
             }
-            if let Some(arrived) = self.arrived(own, pause.longer())? {
+            if let Some(arrived) = self.arrived(pause.longer())? {
                 return Ok(arrived);
             }
         }
     }
 
-    fn arrived(&self, own: &OwnWorker, wait: Duration) -> Result<Option<(u32, Reply)>, CliError> {
-        match own.replies.recv_timeout(wait) {
+    fn arrived(&self, wait: Duration) -> Result<Option<(u32, Reply)>, CliError> {
+        match self.replies.recv_timeout(wait) {
             Ok(reply) => return Ok(Some((0, reply))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(failed("the thread of rank 0's tasks has ended"));
             }
         }
-        match self.world.receive().map_err(failed)? {
-            Some((rank, text)) => Ok(Some((rank, parsed(&text)?))),
-            None => Ok(None),
-        }
+        let received = self.world.receive().map_err(failed)?;
+        received.map(|(rank, text)| Ok((rank, parsed(&text)?))).transpose()
     }
 }
 

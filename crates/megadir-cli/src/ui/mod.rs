@@ -24,24 +24,19 @@ pub(crate) fn wants_color(is_terminal: bool) -> bool {
 }
 
 /// `false` if a Windows console would print escape sequences.
+#[cfg(windows)]
 fn takes_escapes() -> bool {
-    #[cfg(windows)]
-    {
-        anstyle_query::windows::enable_ansi_colors().unwrap_or_default()
-    }
-    #[cfg(not(windows))]
-    {
-        true
-    }
+    anstyle_query::windows::enable_ansi_colors().unwrap_or_default()
+}
+
+#[cfg(not(windows))]
+fn takes_escapes() -> bool {
+    true
 }
 
 pub(crate) fn is_unicode() -> bool {
-    let value = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    cfg!(windows)
-        || value.is_some_and(|value| {
-            let value = value.to_ascii_lowercase();
-            value.contains("utf-8") || value.contains("utf8")
-        })
+    let given = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(given).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8")
 }

@@ -1,6 +1,7 @@
 //! JSON objects, written member by member: numbers are exact at any size, and names may have any bytes.
 
 use std::fmt::Display;
+use std::io::Write;
 
 use super::escape;
 
@@ -13,7 +14,7 @@ impl Object<'_> {
     /// Appends a line with an object. Its first member is `v`, the format version 1.
     pub(crate) fn line(text: &mut Vec<u8>, write: impl FnOnce(&mut Object<'_>)) {
         braced(text, |object| {
-            object.raw("v", 1);
+            object.number_or_null("v", Some(1));
             write(object);
         });
         text.push(b'\n');
@@ -25,10 +26,12 @@ impl Object<'_> {
         String::from_utf8_lossy(&text).into_owned()
     }
 
+    /// Keys are plain words: they need no escape.
     fn key(&mut self, key: &str) {
         self.separate();
-        escape::json_string(self.text, key);
-        self.text.push(b':');
+        self.text.push(b'"');
+        self.text.extend_from_slice(key.as_bytes());
+        self.text.extend_from_slice(b"\":");
     }
 
     fn separate(&mut self) {
@@ -41,7 +44,16 @@ impl Object<'_> {
     /// A number or `true`, `false`, `null`.
     pub(crate) fn raw(&mut self, key: &str, value: impl Display) {
         self.key(key);
-        self.text.extend_from_slice(value.to_string().as_bytes());
+        let _ = write!(self.text, "{value}");
+    }
+
+    /// For rows by the million: without the formatting machinery.
+    pub(crate) fn number_or_null(&mut self, key: &str, value: Option<impl itoa::Integer>) {
+        self.key(key);
+        match value {
+            Some(value) => self.text.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+            None => self.text.extend_from_slice(b"null"),
+        }
     }
 
     pub(crate) fn raw_or_null(&mut self, key: &str, value: Option<impl Display>) {

@@ -38,10 +38,6 @@ impl Whole<'_> {
         }
     }
 
-    fn at(&self, index: usize) -> Option<i64> {
-        (!self.is_nothing()).then(|| self.get(index))
-    }
-
     pub(crate) fn first_negative(&self) -> Option<usize> {
         match self {
             Self::Nothing => None,
@@ -201,7 +197,7 @@ impl BlockBuilder {
                 name_bytes,
                 more_units: 0,
             };
-            if !row.set_allocated(allocated.at(index).map(|bytes| bytes as u64)) {
+            if !row.set_allocated((!allocated.is_nothing()).then(|| allocated.get(index) as u64)) {
                 self.rows.truncate(rows_before);
                 return false;
             }

@@ -40,7 +40,7 @@ pub(crate) struct Keeper<'k> {
     collector: Collector<'k>,
     rows: DirRows,
     newest_ns: Option<i64>,
-    newest_by_root_ns: BTreeMap<u32, i64>,
+    pub(crate) newest_by_root_ns: BTreeMap<u32, i64>,
 }
 
 impl Keeping {
@@ -61,12 +61,8 @@ impl Keeping {
     }
 
     pub(crate) fn into_kept(self, metadata: Metadata) -> Result<Kept> {
-        let Self { shared, options: Keep { spill_directory, .. }, .. } = self;
-        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match shared.into_sorter() {
-            Ok(sorter) => Ok(Kept { metadata, sorter, spill_directory }),
-            Err(error) => Err(spill_error(&spill_directory, error)),
-        }
+        let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Kept { metadata, sorter: shared.into_sorter()? })
     }
 }
 
@@ -118,10 +114,6 @@ impl Keeper<'_> {
         self.end(block.root, &block.path)
     }
 
-    pub(crate) fn into_newest_ns(self) -> BTreeMap<u32, i64> {
-        self.newest_by_root_ns
-    }
-
     fn failed(&self, error: io::Error) -> megadir::Error {
         spill_error(&self.keeping.options.spill_directory, error)
     }
@@ -132,7 +124,6 @@ impl Keeper<'_> {
 pub struct Kept {
     metadata: Metadata,
     sorter: Sorter,
-    spill_directory: PathBuf,
 }
 
 impl Kept {
@@ -144,10 +135,10 @@ impl Kept {
     /// Passes the rows to `sink` in the order of their keys, as [`scan()`](crate::scan()) does. Returns
     /// `None` if `watch` requested a stop. Errors: of temporary files and the sink.
     pub fn write(self, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> Result<Option<Metadata>> {
-        let Self { metadata, sorter, spill_directory } = self;
+        let Self { metadata, sorter } = self;
         // An entry with an old row instead of an error failed too.
         let failed = metadata.failed;
-        let written = emit(sorter, &spill_directory, watch, sink, metadata)?;
+        let written = emit(sorter, watch, sink, metadata)?;
         Ok(written.map(|metadata| Metadata { failed, ..metadata }))
     }
 }

@@ -89,8 +89,7 @@ pub struct Change {
     pub old: Option<Facts>,
     /// New facts.
     pub new: Option<Facts>,
-    /// Differences, except in times, size and links of directories that follow from their entries, and ctime
-    /// of renamed entries.
+    /// Differences, except in times, size and links of directories that follow from their entries, and ctime of renamed entries.
     pub fields: Fields,
     /// The contents may have changed too, see [`ChangeKind::Suspect`].
     pub suspect: bool,
@@ -119,8 +118,7 @@ impl Change {
 pub struct CompareOptions {
     /// Number of threads, including the caller's.
     pub threads: usize,
-    /// Examine the inventory's names instead of listing directories whose times show no change of names,
-    /// where that is reliable.
+    /// Examine the inventory's names instead of listing directories whose times show no change of names, where that is reliable.
     pub skip_unchanged: bool,
     /// Compare even if a root is not the directory that was scanned.
     pub any_root: bool,
@@ -159,8 +157,7 @@ pub struct Compared {
     pub unread: u64,
     /// Number of entries and directories that cannot be read now and are not recorded as unreadable.
     pub lost: u64,
-    /// The inventory does not record the tree's btrfs subvolumes, so device numbers mean nothing after a
-    /// remount.
+    /// The inventory does not record the tree's btrfs subvolumes, so device numbers mean nothing after a remount.
     pub volumes_unknown: bool,
     /// Directories covered by a new mount.
     pub other_mounts: Vec<PathBuf>,

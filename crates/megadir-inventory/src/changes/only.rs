@@ -38,11 +38,10 @@ pub fn compare_only<R: Rows>(
         wanted.entry((root, parent)).or_default().insert(name, None);
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
-    check_roots(&trees, &old_roots, options)?;
+    let volumes = volumes(&metadata, &trees, &old_roots, options.any_root)?;
     let examine = stat_backend(&trees, &metadata, options.fresh)?;
     let Some(first) = trees.iter().flatten().next() else { return refuse("no tree to compare") };
     let examine = examine.start(&first.directory, Facts::WANT)?;
-    let volumes = volumes(&metadata, &trees, &old_roots);
     let mut only = Only { metadata: &metadata, trees: &trees, volumes, examine, found: Found::default() };
     for ((root, parent), names) in wanted {
         if watch.stop.load(Ordering::Relaxed) {
@@ -84,28 +83,24 @@ fn look_up<R: Rows>(
     Ok(old_roots)
 }
 
-fn volumes(metadata: &Metadata, trees: &[Option<Tree>], old_roots: &[Option<Facts>]) -> Volumes {
+/// Fails if a root is not the directory that was scanned, unless any may be.
+fn volumes(
+    metadata: &Metadata,
+    trees: &[Option<Tree>],
+    old_roots: &[Option<Facts>],
+    any_root: bool,
+) -> Result<Volumes> {
     let mut volumes = Volumes::new(metadata);
     for (tree, old) in trees.iter().zip(old_roots) {
-        if let Some(tree) = tree
-            && let (Some(now), Some(before)) = (tree.facts.device, old.and_then(|old| old.device))
-        {
+        let (Some(tree), Some(old)) = (tree, old) else { continue };
+        if !any_root && old.kind != FileType::Unknown {
+            tree.check(old)?;
+        }
+        if let (Some(now), Some(before)) = (tree.facts.device, old.device) {
             volumes.learn_root(now, before, fsid(&tree.directory));
         }
     }
-    volumes
-}
-
-fn check_roots(trees: &[Option<Tree>], old: &[Option<Facts>], options: &CompareOptions) -> Result<()> {
-    for (tree, old) in trees.iter().zip(old) {
-        if let (Some(tree), Some(old)) = (tree, old)
-            && !options.any_root
-            && old.kind != FileType::Unknown
-        {
-            tree.check(old)?;
-        }
-    }
-    Ok(())
+    Ok(volumes)
 }
 
 struct Only<'a> {

@@ -7,9 +7,8 @@ use crate::row::Facts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
-    /// Birth times are not needed. True for NTFS under Windows: numbers include a sequence number, and birth
-    /// times can be set and are inherited by a new file of the same name ("tunneling"). False for ReFS, whose
-    /// listed 64 bits need not be unique, and FAT.
+    /// Birth times are not needed. True for NTFS under Windows: numbers include a sequence number, and birth times can be set and are
+    /// inherited by a new file of the same name ("tunneling"). False for ReFS, whose listed 64 bits need not be unique, and FAT.
     pub(crate) unique_numbers: bool,
     /// Directory times are current wherever they are read. Listings on Windows may have older ones.
     pub(crate) directory_times: bool,

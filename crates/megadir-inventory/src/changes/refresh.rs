@@ -29,9 +29,8 @@ impl Snapshot {
         metadata.map(|metadata| rows.snapshot(metadata)).ok_or_else(|| interrupted("scan"))
     }
 
-    /// Reads the trees again and returns the changes. Unreadable entries stay; a renamed directory that
-    /// cannot be read has no entries ([`Compared::lost`] counts both). On an error nothing changes. Errors:
-    /// as [`changes::compare`](crate::changes::compare()).
+    /// Reads the trees again and returns the changes. Unreadable entries stay; a renamed directory that cannot be read has no entries
+    /// ([`Compared::lost`] counts both). On an error nothing changes. Errors: as [`changes::compare`](crate::changes::compare()).
     pub fn refresh(&mut self, options: &CompareOptions, watch: &Watch) -> Result<Compared> {
         let roots = self.metadata.roots.iter();
         let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();

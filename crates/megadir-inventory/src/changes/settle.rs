@@ -1,9 +1,7 @@
-//! Turns differences at each path into changes: detects renames, drops entries that moved with their
-//! directory.
+//! Turns differences at each path into changes: detects renames, drops entries that moved with their directory.
 //!
-//! Names of one file that moved with a directory pair first, then equal paths, then the rest in path order.
-//! Changes can be replayed (docs/inventory.md), so an entry that stayed while its directory was renamed or
-//! replaced is a rename to the same path.
+//! Names of one file that moved with a directory pair first, then equal paths, then the rest in path order. Changes can be replayed
+//! (docs/inventory.md), so an entry that stayed while its directory was renamed or replaced is a rename to the same path.
 
 mod pairs;
 

@@ -15,8 +15,7 @@ use crate::rows::{Rows, SeenRows};
 /// Compares an inventory with a newer one, with the result that [`compare`](super::compare()) would have had
 /// when the newer one was written. `keep` must be `None`, and `skip_unchanged` has no effect.
 ///
-/// Errors: [`ErrorKind::BadOption`] for other trees (unless `any_root`), other conditions or mounts, or if
-/// the second inventory is older.
+/// Errors: [`ErrorKind::BadOption`] for other trees (unless `any_root`), other conditions or mounts, or if the second inventory is older.
 pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
     before: A,
     now: B,

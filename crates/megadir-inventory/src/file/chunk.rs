@@ -13,7 +13,9 @@ use super::encoding::{delta, runs};
 use super::schema::{Column, Kind};
 use crate::block::Whole;
 
+#[derive(Default)]
 pub(super) enum Values {
+    #[default]
     Nothing,
     Same(i64),
     Each(Vec<i64>),
@@ -35,9 +37,21 @@ pub(super) struct Prefixes {
     made: usize,
 }
 
+#[derive(Default)]
+pub(super) struct Texts {
+    pub(super) indexes: Values,
+    pub(super) texts: Vec<Bytes>,
+}
+
 pub(super) enum Parents {
-    Dictionary(Values, Vec<Bytes>),
+    Dictionary(Texts),
     Prefixes(Prefixes),
+}
+
+impl Default for Parents {
+    fn default() -> Self {
+        Self::Dictionary(Texts::default())
+    }
 }
 
 impl Prefixes {
@@ -309,15 +323,14 @@ impl<'c> Chunk<'c> {
         Ok(Values::Some(values, has))
     }
 
-    pub(super) fn texts(mut self) -> Result<(Values, Vec<Bytes>)> {
+    pub(super) fn texts(mut self) -> Result<Texts> {
         let texts = std::mem::take(&mut self.texts);
-        Ok((self.values()?, texts))
+        Ok(Texts { indexes: self.values()?, texts })
     }
 
     pub(super) fn parents(self) -> Result<Parents> {
         if self.common.is_empty() {
-            let (values, texts) = self.texts()?;
-            return Ok(Parents::Dictionary(values, texts));
+            return self.texts().map(Parents::Dictionary);
         }
         Ok(Parents::Prefixes(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
     }

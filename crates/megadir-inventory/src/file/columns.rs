@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use parquet::basic::Encoding;
+
 use super::encoding::runs::{self, Run};
-use super::schema::{COLUMNS, NUMBERS_AT, Stored};
+use super::schema::{COLUMNS, NUMBERS_AT};
 use crate::packed::columns::{Column, Columns as Rows};
 use crate::path::common_bytes as common;
 use crate::row::{NUMBERS, push_relative, push_separator, push_text};
@@ -32,6 +34,7 @@ pub(super) struct Present {
     pub(super) values: usize,
 }
 
+#[derive(Default)]
 pub(super) struct Dictionary<K> {
     pub(super) values: Vec<K>,
     pub(super) runs: Vec<Run>,
@@ -86,10 +89,6 @@ impl Present {
 }
 
 impl<K: Clone + Eq + Hash> Dictionary<K> {
-    fn new() -> Self {
-        Self { values: Vec::new(), runs: Vec::new(), index: HashMap::new() }
-    }
-
     #[inline]
     pub(super) fn push(&mut self, value: &K, count: u32) {
         if let Some((last, length)) = self.runs.last_mut()
@@ -127,6 +126,18 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
     }
 }
 
+impl Dictionary<i64> {
+    fn push_all(&mut self, given: Column<'_>, rows: u32) {
+        match given {
+            Column::Same(number) => self.push(&number, rows),
+            each => {
+                let numbers = (0..rows as usize).filter_map(|row| each.get(row));
+                numbers.for_each(|number| self.push(&number, 1));
+            }
+        }
+    }
+}
+
 impl Dictionary<Box<[u8]>> {
     /// Without hashing, which would take time quadratic in the depth: paths ascend within a root.
     fn push_next(&mut self, path: &[u8], count: u32) {
@@ -141,9 +152,9 @@ impl Dictionary<Box<[u8]>> {
 }
 
 impl Numbers {
-    fn new(stored: Stored) -> Self {
+    fn new(stored: Encoding) -> Self {
         let stored = match stored {
-            Stored::Dictionary => StoredNumbers::Dictionary(Dictionary::new()),
+            Encoding::RLE_DICTIONARY => StoredNumbers::Dictionary(Dictionary::default()),
             _ => StoredNumbers::Each(Vec::new()),
         };
         Self { present: Present::default(), stored }
@@ -176,11 +187,7 @@ impl Numbers {
                 values.extend(std::iter::repeat_n(number, rows as usize));
             }
             (StoredNumbers::Each(values), Column::Each(least, above)) => above.append(least, values),
-            (StoredNumbers::Dictionary(dictionary), Column::Same(number)) => dictionary.push(&number, rows),
-            (StoredNumbers::Dictionary(dictionary), each @ Column::Each(..)) => {
-                let numbers = (0..rows as usize).filter_map(|row| each.get(row));
-                numbers.for_each(|number| dictionary.push(&number, 1));
-            }
+            (StoredNumbers::Dictionary(dictionary), given) => dictionary.push_all(given, rows),
         }
     }
 }
@@ -306,13 +313,13 @@ impl Columns {
     pub(super) fn new() -> Self {
         Self {
             rows: 0,
-            root: Dictionary::new(),
-            parent: Parents::Dictionary(Dictionary::new()),
+            root: Dictionary::default(),
+            parent: Parents::Dictionary(Dictionary::default()),
             name: Texts::default(),
             path: Paths::default(),
-            kind: Dictionary::new(),
+            kind: Dictionary::default(),
             numbers: std::array::from_fn(|at| Numbers::new(COLUMNS[NUMBERS_AT + at].stored)),
-            error: Dictionary::new(),
+            error: Dictionary::default(),
             has_error: Present::default(),
             hash: Vec::new(),
             has_hash: Present::default(),
@@ -327,7 +334,7 @@ impl Columns {
             Parents::Dictionary(dictionary) if !by_prefix => dictionary.clear(),
             Parents::Prefixes(paths) if by_prefix => paths.clear(),
             other if by_prefix => *other = Parents::Prefixes(Paths::default()),
-            other => *other = Parents::Dictionary(Dictionary::new()),
+            other => *other = Parents::Dictionary(Dictionary::default()),
         }
         self.name.clear();
         self.path.clear();
@@ -387,10 +394,7 @@ impl Columns {
         self.name.bytes.extend_from_slice(rows.names);
         self.name.lengths.extend(rows.lengths().map(i64::from));
         self.path.add_whole(root, parent, rows);
-        match rows.kind {
-            Column::Same(kind) => self.kind.push(&kind, count),
-            each => (0..rows.len()).filter_map(|row| each.get(row)).for_each(|kind| self.kind.push(&kind, 1)),
-        }
+        self.kind.push_all(rows.kind, count);
         for (column, given) in self.numbers.iter_mut().zip(&rows.numbers) {
             column.add_whole(*given, count);
         }

@@ -5,7 +5,7 @@ use megadir::{FileType, names};
 
 use crate::block::{PlainRows, Whole};
 use crate::path::{common_bytes as common, split_bytes as split};
-use crate::row::{Facts, Key, Row};
+use crate::row::{Key, Row};
 
 /// 255 characters of six bytes, which `statfs` reports for FAT.
 const NAME_BYTES_MAX: usize = 255 * 6;
@@ -97,7 +97,8 @@ impl Contained {
         } else if let Some(fault) = name_fault(name) {
             return Err(format!("{fault} (in '{}')", shown(parent)));
         }
-        if is_negative(&facts) {
+        let numbers = [facts.size_bytes, facts.links, facts.allocated_bytes];
+        if numbers.into_iter().flatten().any(|number| i64::try_from(number).is_err()) {
             return Err(negative(name));
         }
         if facts.kind == FileType::Directory && !name.is_empty() {
@@ -107,8 +108,7 @@ impl Contained {
     }
 
     pub(super) fn plain(&mut self, rows: &PlainRows<'_>) -> Checked {
-        if let Some((_, name)) = rows.each_name().find(|(_, name)| name_fault(name).is_some()) {
-            let fault = name_fault(name).unwrap_or_default();
+        if let Some(fault) = rows.each_name().find_map(|(_, name)| name_fault(name)) {
             return Err(format!("{fault} (in '{}')", shown(&self.path)));
         }
         let [size, .., links, _, allocated, _] = &rows.numbers;
@@ -134,13 +134,6 @@ impl Level {
         }
         false
     }
-}
-
-fn is_negative(facts: &Facts) -> bool {
-    [facts.size_bytes, facts.links, facts.allocated_bytes]
-        .into_iter()
-        .flatten()
-        .any(|number| i64::try_from(number).is_err())
 }
 
 fn negative(name: &[u8]) -> String {

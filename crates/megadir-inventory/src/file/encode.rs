@@ -19,7 +19,7 @@ use zstd::bulk::Compressor;
 use super::columns::{Columns, Dictionary, Parents, Paths, Present, StoredNumbers};
 use super::encoding::{delta, runs};
 use super::gathered::Gathered;
-use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, Stored, TYPE, schema};
+use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, schema};
 use crate::packed::{self, unpack_numbers};
 
 /// Longer values are no column bounds.
@@ -132,10 +132,8 @@ struct Chunks<'e> {
     written: Vec<ColumnCloseResult>,
 }
 
-struct Told {
-    dictionary: Option<(Vec<u8>, usize)>,
-    statistics: Statistics,
-}
+/// Bytes and number of values.
+type DictionaryPage = Option<(Vec<u8>, usize)>;
 
 impl Chunks<'_> {
     fn all(&mut self, columns: &mut Columns) -> Result<()> {
@@ -151,7 +149,7 @@ impl Chunks<'_> {
                     self.plain.clear();
                     delta::encode(&columns.name.lengths, self.plain);
                     self.plain.extend_from_slice(&columns.name.bytes);
-                    self.column(Told { dictionary: None, statistics: no_bounds(number, 0) })?;
+                    self.column(None, no_bounds(number, 0))?;
                 }
                 PATH => self.paths(&columns.path)?,
                 TYPE => self.kinds(&columns.kind)?,
@@ -218,7 +216,7 @@ impl Chunks<'_> {
                 Statistics::int32(narrow(least), narrow(greatest), None, nulls, false)
             }
         };
-        self.column(Told { dictionary, statistics })
+        self.column(dictionary, statistics)
     }
 
     fn texts(&mut self, present: Option<&Present>, texts: &Dictionary<Box<[u8]>>) -> Result<()> {
@@ -234,7 +232,7 @@ impl Chunks<'_> {
         delta::encode(&paths.rest.lengths, self.plain);
         self.plain.extend_from_slice(&paths.rest.bytes);
         let statistics = no_bounds(self.written.len(), 0);
-        self.column_as(Told { dictionary: None, statistics }, Stored::Prefixes.encoding())
+        self.column_as(None, statistics, Encoding::DELTA_BYTE_ARRAY)
     }
 
     fn kinds(&mut self, kinds: &Dictionary<i64>) -> Result<()> {
@@ -260,7 +258,7 @@ impl Chunks<'_> {
         };
         let (least, greatest) = (bound(words.clone().min()), bound(words.clone().max()));
         let statistics = Statistics::byte_array(least, greatest, None, Some(nulls as u64), false);
-        self.column(Told { dictionary: Some((dictionary, words.len())), statistics })
+        self.column(Some((dictionary, words.len())), statistics)
     }
 
     fn hashes(&mut self, present: &Present, hashes: &[u8]) -> Result<()> {
@@ -269,20 +267,24 @@ impl Chunks<'_> {
             self.plain.extend_from_slice(&32u32.to_le_bytes());
             self.plain.extend_from_slice(hash);
         }
-        let statistics = no_bounds(HASH, self.rows - present.values);
-        self.column(Told { dictionary: None, statistics })
+        self.column(None, no_bounds(HASH, self.rows - present.values))
     }
 
-    fn column(&mut self, told: Told) -> Result<()> {
-        self.column_as(told, COLUMNS[self.written.len()].stored.encoding())
+    fn column(&mut self, dictionary: DictionaryPage, statistics: Statistics) -> Result<()> {
+        self.column_as(dictionary, statistics, COLUMNS[self.written.len()].stored)
     }
 
-    fn column_as(&mut self, told: Told, encoding: Encoding) -> Result<()> {
+    fn column_as(
+        &mut self,
+        dictionary: DictionaryPage,
+        statistics: Statistics,
+        encoding: Encoding,
+    ) -> Result<()> {
         let number = self.written.len();
         let descriptor = self.schema.column(number);
         let start = self.bytes.bytes_written() as u64;
         let (mut dictionary_at, mut uncompressed_bytes, mut encodings) = (None, 0, vec![Encoding::RLE]);
-        if let Some((dictionary, values)) = told.dictionary {
+        if let Some((dictionary, values)) = dictionary {
             dictionary_at = Some(start as i64);
             let page = |buf| Page::DictionaryPage {
                 buf,
@@ -316,7 +318,7 @@ impl Chunks<'_> {
             .set_num_values(rows as i64)
             .set_data_page_offset(data_at)
             .set_dictionary_page_offset(dictionary_at)
-            .set_statistics(told.statistics)
+            .set_statistics(statistics)
             .build()?;
         self.written.push(ColumnCloseResult {
             bytes_written,

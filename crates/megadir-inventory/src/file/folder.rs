@@ -10,7 +10,7 @@ use megadir::{Error, ErrorKind, FileType, Result};
 
 use super::contained::Contained;
 use super::open::{Part, malformed};
-use crate::metadata::{Metadata, Scanned};
+use crate::metadata::{Metadata, Root, Scanned, Volume};
 use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
 
@@ -24,7 +24,6 @@ const KEPT_MAX: usize = 16;
 type OwnedKey = (u32, Vec<u8>, Vec<u8>);
 
 pub(super) struct Folder {
-    pub(super) path: PathBuf,
     pub(super) is_unfinished: bool,
     pub(super) has_footer_checksum: bool,
     pub(super) has_access_times: bool,
@@ -36,7 +35,6 @@ pub(super) struct Folder {
     /// Error of the next row in another part.
     error: Option<String>,
     contained: Contained,
-    failed: bool,
 }
 
 struct Entry {
@@ -61,7 +59,6 @@ impl Folder {
         }
         let first = Part::open_briefly(first)?;
         let mut folder = Self {
-            path: path.to_owned(),
             is_unfinished,
             has_footer_checksum: true,
             has_access_times: first.has_access_times(),
@@ -71,7 +68,6 @@ impl Folder {
             active: None,
             error: None,
             contained: Contained::new(first.metadata().roots.len()),
-            failed: false,
         };
         paths.into_iter().try_for_each(|part| folder.add(&first, part))?;
         Ok(folder)
@@ -187,31 +183,26 @@ impl Entry {
 
     fn begin(&mut self, key: &OwnedKey) -> Result<()> {
         if self.part.is_none() {
-            let part = Part::open_briefly(&self.path)?;
-            self.part = Some(Box::new(part));
+            self.part = Some(Box::new(Part::open_briefly(&self.path)?));
         }
         let is_same = self.peek()?.is_some_and(|there| there == borrowed(key));
         if is_same { Ok(()) } else { Err(malformed(&self.path, "it was replaced while it was read")) }
     }
 }
 
+/// Not to be read after an error, unlike other [`Rows`]: [`Inventory`](super::Inventory) sees to it.
 impl Rows for Folder {
     fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
-        if self.failed {
-            return Ok(None);
-        }
-        let next = self.advance().and_then(|index| index.map(|at| self.check(at).map(|()| at)).transpose());
-        let Self { parts, failed, error, .. } = self;
-        *failed = next.is_err();
-        let Some(index) = next? else { return Ok(None) };
+        let Some(index) = self.advance()? else { return Ok(None) };
+        self.check(index)?;
+        let Self { parts, error, .. } = self;
         let Some(part) = &mut parts[index].part else { return Ok(None) };
-        let row = part.next_row();
-        *failed = row.is_err();
-        Ok(row?.map(|row| Row { error: error.as_deref().or(row.error), ..row }))
+        let row = part.next_row()?;
+        Ok(row.map(|row| Row { error: error.as_deref().or(row.error), ..row }))
     }
 }
 
@@ -263,15 +254,13 @@ fn check_number(folder: &Path, parts: usize) -> Result<()> {
 
 fn difference(first: &Part, other: &Part) -> Option<&'static str> {
     let (one, two) = (first.metadata(), other.metadata());
+    // Parts may differ in these only.
     let roots = |metadata: &Metadata| -> Vec<_> {
-        let root =
-            |root: &crate::metadata::Root| (root.path.clone(), root.file_system.clone(), root.granule_ns);
-        metadata.roots.iter().map(root).collect()
+        metadata.roots.iter().map(|root| Root { newest_ns: None, ..root.clone() }).collect()
     };
-    let settings =
-        |scanned: &Scanned| (scanned.cross_mounts, scanned.stat_backend.clone(), scanned.selected.clone());
-    let devices = |volume: &crate::metadata::Volume| {
-        let same = |other: &&crate::metadata::Volume| other.device == volume.device;
+    let settings = |scanned: &Scanned| Scanned { threads: 0, mounts_not_entered: 0, ..scanned.clone() };
+    let devices = |volume: &Volume| {
+        let same = |other: &&Volume| other.device == volume.device;
         two.volumes.iter().flatten().find(same).is_some_and(|other| other.fsid != volume.fsid)
     };
     if roots(one) != roots(two) {

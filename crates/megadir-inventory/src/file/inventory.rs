@@ -1,6 +1,6 @@
 //! An inventory: one file, or a folder of parts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
 
@@ -20,11 +20,14 @@ use crate::rows::{Building, Rows};
 /// }
 /// # Ok::<(), megadir::Error>(())
 /// ```
-pub struct Inventory(Source);
-
-enum Source {
-    File(Box<Part>),
-    Folder(Box<Folder>),
+pub struct Inventory {
+    path: PathBuf,
+    rows: Box<dyn Rows + Send + Sync>,
+    is_unfinished: bool,
+    has_footer_checksum: bool,
+    has_access_times: bool,
+    /// `true` after an error, when `rows` must not be read again.
+    failed: bool,
 }
 
 impl Inventory {
@@ -37,10 +40,28 @@ impl Inventory {
     /// Errors: [`ErrorKind::Malformed`] if it is damaged or no inventory, or its parts do not belong together;
     /// [`ErrorKind::Unavailable`] if its version is newer.
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self(match path.is_dir() {
-            true => Source::Folder(Box::new(Folder::open(path)?)),
-            false => Source::File(Box::new(Part::open(path)?)),
-        }))
+        let path = path.to_owned();
+        if path.is_dir() {
+            let folder = Folder::open(&path)?;
+            let Folder { is_unfinished, has_footer_checksum, has_access_times, .. } = folder;
+            return Ok(Self {
+                path,
+                rows: Box::new(folder),
+                is_unfinished,
+                has_footer_checksum,
+                has_access_times,
+                failed: false,
+            });
+        }
+        let file = Part::open(&path)?;
+        Ok(Self {
+            path,
+            is_unfinished: false,
+            has_footer_checksum: file.has_footer_checksum(),
+            has_access_times: file.has_access_times(),
+            rows: Box::new(file),
+            failed: false,
+        })
     }
 
     /// `true` for a file, and for a directory with a [`PARTS_FILE`].
@@ -50,44 +71,32 @@ impl Inventory {
 
     /// Error of a folder of parts without [`PARTS_FILE`]: some parts may be missing.
     pub fn unfinished(&self) -> Option<Error> {
-        match &self.0 {
-            Source::Folder(folder) if folder.is_unfinished => {
-                let reason = format!(
-                    "incomplete: it has no {PARTS_FILE}, which is written after the last part; finish or repeat its scan"
-                );
-                Some(Error::new("read", &folder.path, ErrorKind::Malformed, reason))
-            }
-            _ => None,
-        }
+        self.is_unfinished.then(|| {
+            let reason = format!(
+                "incomplete: it has no {PARTS_FILE}, which is written after the last part; finish or repeat its scan"
+            );
+            Error::new("read", &self.path, ErrorKind::Malformed, reason)
+        })
     }
 
     /// Path that the inventory was opened with.
     pub fn path(&self) -> &Path {
-        match &self.0 {
-            Source::File(file) => file.path(),
-            Source::Folder(folder) => &folder.path,
-        }
+        &self.path
     }
 
     /// `true` if a checksum covers [`Rows::metadata`]; older files have none.
     pub fn has_footer_checksum(&self) -> bool {
-        match &self.0 {
-            Source::File(file) => file.has_footer_checksum(),
-            Source::Folder(folder) => folder.has_footer_checksum,
-        }
+        self.has_footer_checksum
     }
 
     /// `false` for older files.
     pub fn has_access_times(&self) -> bool {
-        match &self.0 {
-            Source::File(file) => file.has_access_times(),
-            Source::Folder(folder) => folder.has_access_times,
-        }
+        self.has_access_times
     }
 
     /// Identity of the file or folder, for comparisons of a tree that contains it.
     pub fn excluded(&self) -> Option<crate::scan::Excluded> {
-        crate::replacement::excluded(self.path())
+        crate::replacement::excluded(&self.path)
     }
 }
 
@@ -95,29 +104,30 @@ impl Rows for Inventory {
     /// The numbers of rows and failures in a folder of parts are exact after the last row; before, they
     /// include rows that several parts have.
     fn metadata(&self) -> &Metadata {
-        match &self.0 {
-            Source::File(file) => file.metadata(),
-            Source::Folder(folder) => folder.metadata(),
-        }
+        self.rows.metadata()
     }
 
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
-        match &mut self.0 {
-            Source::File(file) => file.next_row(),
-            Source::Folder(folder) => folder.next_row(),
+        if self.failed {
+            return Ok(None);
         }
+        let row = self.rows.next_row();
+        self.failed = row.is_err();
+        row
     }
 
     fn build(&mut self, building: &mut Building) -> Result<bool> {
-        match &mut self.0 {
-            Source::File(file) => file.build(building),
-            Source::Folder(folder) => folder.build(building),
+        if self.failed {
+            return Ok(false);
         }
+        let built = self.rows.build(building);
+        self.failed = built.is_err();
+        built
     }
 }
 
 impl std::fmt::Debug for Inventory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inventory").field("path", &self.path()).finish_non_exhaustive()
+        f.debug_struct("Inventory").field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -18,6 +18,8 @@ pub(crate) mod tests;
 mod window;
 mod write;
 
+use parquet::file::metadata::ParquetMetaData;
+
 #[doc(hidden)]
 pub use self::fuzz::fuzz;
 pub use folder::PARTS_FILE;
@@ -30,6 +32,11 @@ const CHECKSUMS_KEY: &str = "megadir.checksums";
 
 /// XXH64 of the two values above, concatenated, 16 hex digits; missing in files of older versions.
 const FOOTER_CHECKSUM_KEY: &str = "megadir.footer";
+
+fn value<'m>(metadata: &'m ParquetMetaData, key: &str) -> Option<&'m str> {
+    let values = metadata.file_metadata().key_value_metadata()?;
+    values.iter().find(|value| value.key == key)?.value.as_deref()
+}
 
 fn footer_checksum(metadata: &str, checksums: &str) -> String {
     let mut hasher = twox_hash::XxHash64::with_seed(0);

@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
+use parquet::schema::types::ColumnDescPtr;
 use twox_hash::XxHash64 as Hasher;
 
+use super::chunk;
 use super::contained::Contained;
-use super::decode::Batch;
-use super::schema::{ACCESSED, COLUMNS};
+use super::decode::Decoded;
+use super::schema::{ACCESSED, COLUMNS, Column};
 use super::window::Window;
-use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
+use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum, value};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
 use crate::recognize::{ADDED, METADATA_KEY};
@@ -37,12 +39,13 @@ pub(super) struct Part {
     metadata: Metadata,
     places: Vec<Option<usize>>,
     next_group: usize,
-    batch: Batch,
+    /// The last group, and its next row.
+    group: Decoded,
+    next: usize,
     order: Ascending,
     /// `None` for parts, whose directories may have their rows in other parts.
     contained: Option<Contained>,
     given: u64,
-    failed: bool,
 }
 
 impl Part {
@@ -63,11 +66,11 @@ impl Part {
         let window = Window::new(file, is_brief.then_some(path)).map_err(failed)?;
         let file = SerializedFileReader::new_with_options(window.clone(), ReadOptionsBuilder::new().build())
             .map_err(|error| damaged(path, error))?;
-        let metadata = metadata(&file, path, is_checked)?;
-        let places = places(&file).map_err(|reason| malformed(path, &reason))?;
+        let metadata = metadata(file.metadata(), path, is_checked)?;
+        let places = places(file.metadata()).map_err(|reason| malformed(path, &reason))?;
         Ok(Self {
             path: path.to_owned(),
-            checksums: value(&file, CHECKSUMS_KEY).unwrap_or_default().to_owned(),
+            checksums: value(file.metadata(), CHECKSUMS_KEY).unwrap_or_default().to_owned(),
             file,
             window,
             is_checked,
@@ -75,10 +78,10 @@ impl Part {
             metadata,
             places,
             next_group: 0,
-            batch: Batch::default(),
+            group: Decoded::default(),
+            next: 0,
             order: Ascending::default(),
             given: 0,
-            failed: false,
         })
     }
 
@@ -87,7 +90,7 @@ impl Part {
     }
 
     pub(super) fn has_footer_checksum(&self) -> bool {
-        value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
+        value(self.file.metadata(), FOOTER_CHECKSUM_KEY).is_some()
     }
 
     pub(super) fn has_access_times(&self) -> bool {
@@ -100,25 +103,32 @@ impl Part {
 
     /// Key of the next row, which stays the next.
     pub(super) fn peek(&mut self) -> Result<Option<Key<'_>>> {
-        Ok(if self.has_next()? { self.batch.key() } else { None })
+        Ok(if self.has_next()? { self.group.key(self.next) } else { None })
     }
 
     pub(super) fn peeked(&self) -> Option<Row<'_>> {
-        self.batch.row()
+        self.group.row(self.next)
     }
 
-    fn fill(&mut self) -> Result<bool> {
-        while self.batch.is_empty() {
+    fn has_next(&mut self) -> Result<bool> {
+        while self.next == self.group.rows {
             if self.next_group >= self.file.num_row_groups() {
-                return Ok(false);
+                let (given, rows) = (self.given, self.metadata.rows);
+                return match given == rows {
+                    true => Ok(false),
+                    false => Err(malformed(&self.path, &format!("{given} rows instead of {rows}"))),
+                };
             }
             self.hold(self.next_group)?;
             let group =
                 self.file.get_row_group(self.next_group).map_err(|error| damaged(&self.path, error))?;
             self.next_group += 1;
-            self.batch.begin(&*group, &self.places).map_err(|error| damaged(&self.path, error))?;
+            let spare = std::mem::take(&mut self.group);
+            self.next = 0;
+            self.group =
+                Decoded::read(&*group, &self.places, spare).map_err(|error| damaged(&self.path, error))?;
         }
-        self.batch.prepare().map_err(|error| damaged(&self.path, error))?;
+        self.group.go_to(self.next).ok_or_else(|| damaged(&self.path, chunk::malformed()))?;
         Ok(true)
     }
 
@@ -144,10 +154,10 @@ impl Part {
     }
 
     fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
-        let (Some((root, parent, rows)), Some(columns)) = (self.batch.directory(), self.batch.columns())
-        else {
-            return self.fail(malformed(&self.path, "damaged: it has no more rows; scan again"));
+        let Some(Key { root, parent, .. }) = self.group.key(self.next) else {
+            return Err(malformed(&self.path, "damaged: it has no more rows; scan again"));
         };
+        let (columns, rows) = (&self.group, self.next..self.group.directory_end(self.next));
         block.reserve(rows.len(), columns.name_bytes(&rows));
         let (mut ascends, mut last) = (true, None);
         let mut checks = self.contained.as_mut();
@@ -181,41 +191,16 @@ impl Part {
             self.order.go_on(&Key { root, parent, name });
         }
         if !ascends {
-            return self.fail(malformed(&self.path, NOT_ASCENDING));
+            return Err(malformed(&self.path, NOT_ASCENDING));
         }
-        if let Err(reason) = contained {
-            return self.refuse(&reason);
-        }
+        contained.map_err(|reason| foreign(&self.path, &reason))?;
         self.given += rows.len() as u64;
-        self.batch.go_to(rows.end);
+        self.next = rows.end;
         Ok(())
-    }
-
-    fn has_next(&mut self) -> Result<bool> {
-        if self.failed {
-            return Ok(false);
-        }
-        match self.fill() {
-            Ok(true) => Ok(true),
-            Ok(false) if self.given == self.metadata.rows => Ok(false),
-            Ok(false) => {
-                let reason = format!("{} rows instead of {}", self.given, self.metadata.rows);
-                self.fail(malformed(&self.path, &reason))
-            }
-            Err(error) => self.fail(error),
-        }
-    }
-
-    fn refuse<T>(&mut self, reason: &str) -> Result<T> {
-        self.fail(malformed(&self.path, &format!("not written by a scan: {reason}; scan again")))
-    }
-
-    fn fail<T>(&mut self, error: Error) -> Result<T> {
-        self.failed = true;
-        Err(error)
     }
 }
 
+/// Not to be read after an error, unlike other [`Rows`]: [`Inventory`](super::Inventory) sees to it.
 impl Rows for Part {
     fn metadata(&self) -> &Metadata {
         &self.metadata
@@ -226,32 +211,35 @@ impl Rows for Part {
             return Ok(None);
         }
         self.given += 1;
-        let follows = self.batch.key().is_some_and(|key| self.order.admits(&key));
+        let follows = self.group.key(self.next).is_some_and(|key| self.order.admits(&key));
         if !follows {
-            return self.fail(malformed(&self.path, NOT_ASCENDING));
+            return Err(malformed(&self.path, NOT_ASCENDING));
         }
-        let contained = match (self.batch.row(), &mut self.contained) {
+        let contained = match (self.group.row(self.next), &mut self.contained) {
             (Some(row), Some(contained)) => contained.admit(&row),
             _ => Ok(()),
         };
-        if let Err(reason) = contained {
-            return self.refuse(&reason);
-        }
-        Ok(self.batch.take())
+        contained.map_err(|reason| foreign(&self.path, &reason))?;
+        self.next += 1;
+        Ok(self.group.row(self.next - 1))
     }
 
     fn build(&mut self, building: &mut Building) -> Result<bool> {
         if !self.has_next()? {
             return Ok(false);
         }
-        let Some((root, path, _)) = self.batch.directory() else { return Ok(false) };
-        self.take_directory(building.enter(root, path))?;
+        let Some(Key { root, parent, .. }) = self.group.key(self.next) else { return Ok(false) };
+        self.take_directory(building.enter(root, parent))?;
         Ok(true)
     }
 }
 
 pub(super) fn malformed(path: &Path, reason: &str) -> Error {
     Error::new("read", path, ErrorKind::Malformed, reason)
+}
+
+fn foreign(path: &Path, reason: &str) -> Error {
+    malformed(path, &format!("not written by a scan: {reason}; scan again"))
 }
 
 pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
@@ -302,12 +290,7 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     Err(malformed(path, "not a Parquet file (expected an inventory written by `megadir scan`)"))
 }
 
-fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f str> {
-    let values = file.metadata().file_metadata().key_value_metadata()?;
-    values.iter().find(|value| value.key == key)?.value.as_deref()
-}
-
-fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) -> Result<Metadata> {
+fn metadata(file: &ParquetMetaData, path: &Path, is_checked: bool) -> Result<Metadata> {
     let Some(text) = value(file, METADATA_KEY) else {
         let reason = "a Parquet file, but not an inventory written by `megadir scan`";
         return Err(malformed(path, reason));
@@ -329,26 +312,25 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) 
     }
 }
 
-fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
+fn fits_checksum(file: &ParquetMetaData, metadata: &str) -> bool {
     let checksums = value(file, CHECKSUMS_KEY).unwrap_or_default();
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<Option<usize>>, String> {
-    let schema = file.metadata().file_metadata().schema_descr();
-    let place = |column: &super::schema::Column| {
-        let fits = |(_, there): &(usize, &parquet::schema::types::ColumnDescPtr)| {
+fn places(file: &ParquetMetaData) -> std::result::Result<Vec<Option<usize>>, String> {
+    let schema = file.file_metadata().schema_descr();
+    let place = |column: &Column| {
+        let is_it = |there: &ColumnDescPtr| there.name() == column.name;
+        let fits = |there: &ColumnDescPtr| {
             there.path().parts() == [column.name.to_owned()]
                 && there.physical_type() == column.physical()
                 && there.max_rep_level() == 0
                 && there.max_def_level() == i16::from(!column.required)
         };
-        let is_it = |there: &parquet::schema::types::ColumnDescPtr| there.name() == column.name;
-        let found = schema.columns().iter().enumerate().find(fits);
-        let lacking = || format!("the column '{}' is missing or of another type; scan again", column.name);
-        match found {
+        match schema.columns().iter().position(fits) {
             None if ADDED.contains(&column.name) && !schema.columns().iter().any(is_it) => Ok(None),
-            found => found.map(|(index, _)| Some(index)).ok_or_else(lacking),
+            None => Err(format!("the column '{}' is missing or of another type; scan again", column.name)),
+            found => Ok(found),
         }
     };
     COLUMNS.iter().map(place).collect()

@@ -14,7 +14,7 @@ pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) required: bool,
-    pub(super) stored: Stored,
+    pub(super) stored: Encoding,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,58 +27,37 @@ pub(super) enum Kind {
     Text,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stored {
-    Dictionary,
-    Differences,
-    Lengths,
-    Prefixes,
-    Plain,
-}
-
-impl Stored {
-    pub(super) fn encoding(self) -> Encoding {
-        match self {
-            Self::Dictionary => Encoding::RLE_DICTIONARY,
-            Self::Differences => Encoding::DELTA_BINARY_PACKED,
-            Self::Lengths => Encoding::DELTA_LENGTH_BYTE_ARRAY,
-            Self::Prefixes => Encoding::DELTA_BYTE_ARRAY,
-            Self::Plain => Encoding::PLAIN,
-        }
-    }
-}
-
-const fn required(name: &'static str, kind: Kind, stored: Stored) -> Column {
+const fn required(name: &'static str, kind: Kind, stored: Encoding) -> Column {
     Column { name, kind, required: true, stored }
 }
 
-const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
+const fn optional(name: &'static str, kind: Kind, stored: Encoding) -> Column {
     Column { name, kind, required: false, stored }
 }
 
 /// From [`NUMBERS_AT`] on they match [`Facts::numbers`].
 pub(super) static COLUMNS: [Column; 21] = [
-    required("root", Kind::Int32, Stored::Dictionary),
-    required("parent", Kind::Bytes, Stored::Dictionary),
-    required("name", Kind::Bytes, Stored::Lengths),
-    required("path", Kind::Text, Stored::Prefixes),
-    required("type", Kind::Text, Stored::Dictionary),
-    optional("size", Kind::Int64, Stored::Differences),
-    optional("mtime_ns", Kind::Int64, Stored::Differences),
-    optional("ctime_ns", Kind::Int64, Stored::Differences),
-    optional("btime_ns", Kind::Int64, Stored::Differences),
-    optional("inode", Kind::Unsigned64, Stored::Differences),
-    optional("inode_high", Kind::Unsigned64, Stored::Dictionary),
-    optional("device", Kind::Int64, Stored::Dictionary),
-    optional("mode", Kind::Int32, Stored::Dictionary),
-    optional("uid", Kind::Unsigned32, Stored::Dictionary),
-    optional("gid", Kind::Unsigned32, Stored::Dictionary),
-    optional("links", Kind::Int64, Stored::Dictionary),
-    optional("errno", Kind::Int32, Stored::Dictionary),
-    optional("allocated", Kind::Int64, Stored::Differences),
-    optional("atime_ns", Kind::Int64, Stored::Differences),
-    optional("error", Kind::Text, Stored::Dictionary),
-    optional("sha256", Kind::Bytes, Stored::Plain),
+    required("root", Kind::Int32, Encoding::RLE_DICTIONARY),
+    required("parent", Kind::Bytes, Encoding::RLE_DICTIONARY),
+    required("name", Kind::Bytes, Encoding::DELTA_LENGTH_BYTE_ARRAY),
+    required("path", Kind::Text, Encoding::DELTA_BYTE_ARRAY),
+    required("type", Kind::Text, Encoding::RLE_DICTIONARY),
+    optional("size", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("mtime_ns", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("ctime_ns", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("btime_ns", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("inode", Kind::Unsigned64, Encoding::DELTA_BINARY_PACKED),
+    optional("inode_high", Kind::Unsigned64, Encoding::RLE_DICTIONARY),
+    optional("device", Kind::Int64, Encoding::RLE_DICTIONARY),
+    optional("mode", Kind::Int32, Encoding::RLE_DICTIONARY),
+    optional("uid", Kind::Unsigned32, Encoding::RLE_DICTIONARY),
+    optional("gid", Kind::Unsigned32, Encoding::RLE_DICTIONARY),
+    optional("links", Kind::Int64, Encoding::RLE_DICTIONARY),
+    optional("errno", Kind::Int32, Encoding::RLE_DICTIONARY),
+    optional("allocated", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("atime_ns", Kind::Int64, Encoding::DELTA_BINARY_PACKED),
+    optional("error", Kind::Text, Encoding::RLE_DICTIONARY),
+    optional("sha256", Kind::Bytes, Encoding::PLAIN),
 ];
 
 pub(super) const ROOT: usize = 0;

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use megadir::FileType;
+use parquet::file::metadata::ParquetMetaDataReader;
 
 use super::{Inventory, WriteOptions, Writer};
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 use crate::row::{Facts, OwnedRow};
-use crate::rows::{Blocks, Rows, Sink};
+use crate::rows::{Blocks, Building, Rows, Sink};
 
 pub(crate) fn root(path: &[u8]) -> Root {
     Root { path: path.to_vec(), file_system: "ext4".into(), granule_ns: Some(1), newest_ns: None }
@@ -202,6 +203,46 @@ fn a_flipped_bit_of_the_metadata_is_damage_and_a_file_without_their_checksum_is_
     std::fs::write(&path, older).unwrap();
     assert_eq!(read(&path), Ok(13));
     assert!(!Inventory::open(&path).unwrap().has_footer_checksum());
+}
+
+/// Flips a bit in the first column of a row group.
+fn damage(path: &Path, group: usize) {
+    let footer = ParquetMetaDataReader::new().parse_and_finish(&std::fs::File::open(path).unwrap()).unwrap();
+    let column = footer.row_group(group).column(0);
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[start as usize] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn an_inventory_ends_after_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, parts) = (folder.path().join("inventory"), folder.path().join("parts"));
+    std::fs::create_dir(&parts).unwrap();
+    write(&file, &honest(), 5);
+    damage(&file, 1);
+    std::fs::copy(&file, parts.join("1.parquet")).unwrap();
+    write(&parts.join("2.parquet"), &honest()[..1], 5);
+    for path in [&file, &parts] {
+        let mut inventory = Inventory::open(path).unwrap();
+        for _ in 0..5 {
+            assert!(inventory.next_row().unwrap().is_some());
+        }
+        let error = inventory.next_row().unwrap_err().to_string();
+        assert!(error.contains("do not match their checksums"), "{error}");
+        assert!(inventory.next_row().unwrap().is_none() && inventory.next_row().unwrap().is_none());
+        let (mut inventory, mut building) = (Inventory::open(path).unwrap(), Building::default());
+        let error = loop {
+            match inventory.build(&mut building) {
+                Ok(more) => assert!(more),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("do not match their checksums"), "{error}");
+        assert!(!inventory.build(&mut building).unwrap() && !inventory.build(&mut building).unwrap());
+        assert!(inventory.next_row().unwrap().is_none());
+    }
 }
 
 /// So deep that full paths would take quadratic space.

@@ -14,7 +14,7 @@ use parquet::file::writer::SerializedFileWriter;
 use super::encode::{Encoder, Group};
 use super::gathered::Gathered;
 use super::schema::{properties, schema};
-use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
+use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum, value};
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
 use crate::recognize::{FileKind, METADATA_KEY};
@@ -69,15 +69,14 @@ pub struct Writer {
     roots: usize,
     gathered: Gathered,
     order: Ascending,
-    encoders: Encoders,
+    /// `None` if there are threads; one of the two is always there.
+    encoder: Option<Box<Encoder>>,
+    threads: Vec<Thread>,
+    sent: usize,
+    taken: usize,
     group_rows: usize,
     checksums: String,
     spare: Vec<Gathered>,
-}
-
-enum Encoders {
-    Inline(Box<Encoder>),
-    Threads { threads: Vec<Thread>, sent: usize, taken: usize },
 }
 
 type Encoded = parquet::errors::Result<Group>;
@@ -95,16 +94,12 @@ impl Writer {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
         let encoder = || Encoder::new(options.level, Arc::clone(&roots)).map_err(level);
-        let encoders = match options.threads {
-            0 => Encoders::Inline(Box::new(encoder()?)),
-            threads => {
-                let threads = (0..threads).map(|_| {
-                    let encoder = encoder()?;
-                    Thread::start(encoder).map_err(|error| Error::io("start a thread to write", path, error))
-                });
-                Encoders::Threads { threads: threads.collect::<Result<_>>()?, sent: 0, taken: 0 }
-            }
-        };
+        let inline = (options.threads == 0).then(|| encoder().map(Box::new)).transpose()?;
+        let threads = (0..options.threads).map(|_| {
+            let encoder = encoder()?;
+            Thread::start(encoder).map_err(|error| Error::io("start a thread to write", path, error))
+        });
+        let threads = threads.collect::<Result<_>>()?;
         let replacement = Replacement::create(path, FileKind::Inventory)?;
         let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties()));
         Ok(Self {
@@ -113,7 +108,10 @@ impl Writer {
             roots: roots.len(),
             gathered: Gathered::default(),
             order: Ascending::default(),
-            encoders,
+            encoder: inline,
+            threads,
+            sent: 0,
+            taken: 0,
             group_rows: options.group_rows.min(GROUP_ROWS_MAX),
             checksums: String::new(),
             spare: Vec::new(),
@@ -152,33 +150,26 @@ impl Writer {
     fn group(&mut self) -> Result<()> {
         let spare = self.spare.pop().unwrap_or_default();
         let task = std::mem::replace(&mut self.gathered, spare);
-        match &mut self.encoders {
-            Encoders::Inline(encoder) => {
-                let encoded = encoder.encode(task);
-                self.append(encoded)
-            }
-            Encoders::Threads { threads, sent, taken } => {
-                let thread = *sent % threads.len();
-                if *sent - *taken == threads.len() {
-                    self.take()?;
-                }
-                if let Encoders::Threads { threads, sent, .. } = &mut self.encoders {
-                    threads[thread].send(task);
-                    *sent += 1;
-                }
-                Ok(())
-            }
+        if let Some(encoder) = &mut self.encoder {
+            let encoded = encoder.encode(task);
+            return self.append(encoded);
         }
+        if self.sent - self.taken == self.threads.len() {
+            self.take()?;
+        }
+        let thread = self.sent % self.threads.len();
+        self.threads[thread].send(task);
+        self.sent += 1;
+        Ok(())
     }
 
     fn take(&mut self) -> Result<bool> {
-        let Encoders::Threads { threads, sent, taken } = &mut self.encoders else { return Ok(false) };
-        if taken == sent {
+        if self.taken == self.sent {
             return Ok(false);
         }
-        let thread = *taken % threads.len();
-        let encoded = threads[thread].receive();
-        *taken += 1;
+        let thread = self.taken % self.threads.len();
+        let encoded = self.threads[thread].receive();
+        self.taken += 1;
         self.append(encoded)?;
         Ok(true)
     }
@@ -308,7 +299,5 @@ pub fn note(path: &Path, key: &str) -> Result<Option<String>> {
     let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
     let read = ParquetMetaDataReader::new().parse_and_finish(&file);
     let metadata = read.map_err(|error| Error::new("read", path, ErrorKind::Malformed, error.to_string()))?;
-    let values = metadata.file_metadata().key_value_metadata();
-    let found = values.into_iter().flatten().find(|value| value.key == key);
-    Ok(found.and_then(|found| found.value.clone()))
+    Ok(value(&metadata, key).map(str::to_owned))
 }

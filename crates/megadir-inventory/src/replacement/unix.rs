@@ -38,8 +38,7 @@ pub(super) fn may_replace(_path: &Path, _status: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// A user who may not give the file away keeps the group if possible; with another group, the new file grants
-/// its group nothing.
+/// A user who may not give the file away keeps the group if possible; with another group, the new file grants its group nothing.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let (file, status) = (new.0, old.0);

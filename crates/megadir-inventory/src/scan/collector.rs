@@ -56,10 +56,6 @@ impl<'o> Collector<'o> {
         Self { shared, cursor: Cursor::default(), key: ItemKey::default(), item: Vec::new() }
     }
 
-    pub(crate) fn beside(&self) -> Self {
-        Self::new(self.shared)
-    }
-
     /// Items of one directory must not overlap.
     pub(crate) fn rows(&mut self, root: u32, path: &TreePath, of: &mut DirRows) -> io::Result<()> {
         let DirRows { rows, names, places, alike, failed } = of;
@@ -88,11 +84,7 @@ impl<'o> Collector<'o> {
         self.key.enter(root, path, ROWS);
         for place in &of.places {
             let name = &of.names[place.name as usize..place.name_end as usize];
-            self.key.set_name(name);
-            self.item.clear();
-            self.item.extend_from_slice(&head(1, failed_flag(of.failed > 0), name.len()));
-            pack(&mut self.item, &of.rows[place.row as usize], name);
-            self.add()?;
+            self.one(name, &of.rows[place.row as usize], failed_flag(of.failed > 0), None)?;
         }
         of.clear();
         Ok(())
@@ -100,12 +92,22 @@ impl<'o> Collector<'o> {
 
     pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> io::Result<()> {
         self.key.enter(root, path, ROWS);
-        self.key.set_name(name);
         let flags = failed_flag(facts.errno.is_some()) | if facts.sha256.is_some() { HASHED } else { 0 };
+        self.one(name, &Numbers::new(facts), flags, facts.sha256.as_ref())
+    }
+
+    fn one(
+        &mut self,
+        name: &[u8],
+        row: &Numbers,
+        flags: u32,
+        hash: Option<&[u8; HASH_BYTES]>,
+    ) -> io::Result<()> {
+        self.key.set_name(name);
         self.item.clear();
         self.item.extend_from_slice(&head(1, flags, name.len()));
-        self.item.extend(facts.sha256.iter().flatten());
-        pack(&mut self.item, &Numbers::new(facts), name);
+        self.item.extend(hash.into_iter().flatten());
+        pack(&mut self.item, row, name);
         self.add()
     }
 

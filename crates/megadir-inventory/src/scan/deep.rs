@@ -12,6 +12,7 @@ use crate::sorter::{RunWriter, Sorter};
 
 const NONE: u32 = u32::MAX;
 
+#[derive(Default)]
 pub(super) struct Deep {
     memory_bytes_max: usize,
     nodes: Vec<Node>,
@@ -48,16 +49,7 @@ pub(super) struct Cursor {
 
 impl Deep {
     pub(super) fn new(memory_bytes_max: usize) -> Self {
-        Self {
-            memory_bytes_max,
-            nodes: Vec::new(),
-            names: Vec::new(),
-            by_hash: HashMap::new(),
-            hasher: RandomState::new(),
-            items: Vec::new(),
-            bytes: Vec::new(),
-            generation: 1,
-        }
+        Self { memory_bytes_max, generation: 1, ..Self::default() }
     }
 
     pub(super) fn add(

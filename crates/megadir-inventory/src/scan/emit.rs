@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use megadir::{Result, TreeEvent, reason_of};
 
@@ -19,17 +18,17 @@ const ROWS_PER_LOOK: u64 = 4096;
 
 pub(crate) fn emit(
     sorter: Sorter,
-    spill: &Path,
     watch: &mut ScanWatch<'_>,
     sink: &mut dyn Sink,
     metadata: Metadata,
 ) -> Result<Option<Metadata>> {
     let mut emitter =
         Emitter { errors: VecDeque::new(), parent: Vec::new(), root: 0, last_alone: None, sink, metadata };
+    let spill_directory = sorter.directory.clone();
     let mut told = ControlFlow::Continue(());
     let mut looked = 0;
     sorter.finish(
-        |error| spill_error(spill, error),
+        |error| spill_error(&spill_directory, error),
         |key, item| {
             emitter.item(key, item)?;
             if emitter.metadata.rows >= looked + ROWS_PER_LOOK {
@@ -162,7 +161,7 @@ mod tests {
         gather.end(directory).unwrap();
         let mut watch = |_: megadir::TreeEvent<'_>| ControlFlow::Continue(());
         let sorter = run.shared.into_inner().unwrap().into_sorter().unwrap();
-        emit(sorter, &std::env::temp_dir(), &mut watch, sink, metadata(Vec::new())).unwrap().unwrap()
+        emit(sorter, &mut watch, sink, metadata(Vec::new())).unwrap().unwrap()
     }
 
     /// So much may be held that rows are sorted at once, and so little that they go one by one as in a large directory.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,14 +20,12 @@ use crate::volumes::Devices;
 const BLOCK_BYTES_MAX: usize = 4 << 20;
 
 pub(super) struct Gather<'o> {
+    pub(super) run: &'o Run<'o>,
     collector: Collector<'o>,
-    rowless: &'o Rowless,
     pub(super) newest_ns: Option<i64>,
     pub(super) devices: Devices,
     root: u32,
-    prefix: Vec<u8>,
-    exclude: &'o [Excluded],
-    conditions: Option<&'o Conditions>,
+    path: PathBuf,
     blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
     held_bytes: usize,
@@ -58,35 +56,27 @@ fn has_row(
 }
 
 impl<'o> Gather<'o> {
-    pub(super) fn new(run: &'o Run<'_>, root: u32, path: &Path, device: Option<u64>) -> Self {
-        let options = run.options;
+    pub(super) fn new(run: &'o Run<'o>, root: u32, path: &Path, device: Option<u64>) -> Self {
         Self {
+            run,
             collector: Collector::new(&run.shared),
-            rowless: &run.rowless,
             newest_ns: None,
             devices: Devices::new(device),
             root,
-            prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
-            exclude: &options.exclude,
-            conditions: options.conditions.as_deref(),
+            path: path.to_owned(),
             blocks: BTreeMap::new(),
             spare: Vec::new(),
             held_bytes: 0,
-            held_bytes_max: Shared::thread_bytes(options.memory_bytes, options.threads_max),
+            held_bytes_max: Shared::thread_bytes(run.options.memory_bytes, run.options.threads_max),
             one_by_one: false,
         }
     }
 
     pub(super) fn beside(&self) -> Self {
         Self {
-            collector: self.collector.beside(),
-            devices: self.devices.beside(),
-            prefix: self.prefix.clone(),
-            newest_ns: None,
-            blocks: BTreeMap::new(),
-            spare: Vec::new(),
-            held_bytes: 0,
-            ..*self
+            one_by_one: self.one_by_one,
+            held_bytes_max: self.held_bytes_max,
+            ..Self::new(self.run, self.root, &self.path, self.devices.root)
         }
     }
 
@@ -101,7 +91,8 @@ impl<'o> Gather<'o> {
         attributes: &[Attributes],
     ) -> io::Result<u64> {
         let path = directory.below();
-        if self.rowless.has(path) {
+        let Run { options, rowless, .. } = self.run;
+        if rowless.has(path) {
             return Ok(0);
         }
         let mut block = match self.blocks.remove(path) {
@@ -110,21 +101,22 @@ impl<'o> Gather<'o> {
         };
         block.large |= self.one_by_one;
         let (before, mut added) = (block.rows.bytes(), 0);
-        let place = self.conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
+        let conditions = options.conditions.as_deref();
+        let place = conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (entry, attributes) in batch.entries().zip(attributes) {
             if attributes.has_vanished() {
                 if entry.kind == FileType::Directory {
-                    self.rowless.add(path, entry.name);
+                    rowless.add(path, entry.name);
                 }
                 continue;
             }
-            if self.conditions.is_some_and(|conditions| !has_row(conditions, &place, &entry, attributes)) {
+            if conditions.is_some_and(|conditions| !has_row(conditions, &place, &entry, attributes)) {
                 continue;
             }
             let is_excluded = |excluded: &Excluded| {
                 excluded.name == entry.name && excluded.is(entry.name, &Facts::new(entry.kind, attributes))
             };
-            if self.exclude.iter().any(is_excluded) {
+            if options.exclude.iter().any(is_excluded) {
                 continue;
             }
             if attributes.error != 0 {
@@ -136,7 +128,7 @@ impl<'o> Gather<'o> {
             }
             let row = Numbers::told(entry.kind, attributes);
             if entry.kind == FileType::Directory && row.kind != FileType::Directory as u8 {
-                self.rowless.add(path, entry.name);
+                rowless.add(path, entry.name);
             }
             self.newest_ns = self.newest_ns.max(row.newest_ns());
             block.rows.add(&row, entry.name);
@@ -160,7 +152,7 @@ impl<'o> Gather<'o> {
 
     pub(super) fn error(&mut self, path: &Path, error: &str) -> io::Result<()> {
         let path = megadir::names::from_os(path.as_os_str());
-        let relative = relative(path, &self.prefix).into_owned();
+        let relative = relative(path, megadir::names::from_os(self.path.as_os_str()));
         let (parent, name) = split_bytes(&relative);
         self.collector.error(self.root, &parent.into(), name, error)
     }

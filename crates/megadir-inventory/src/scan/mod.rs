@@ -62,8 +62,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// Usual settings, as those of [`WalkOptions::new`]; what exceeds `memory_bytes` is sorted in temporary
-    /// files in `spill_directory`.
+    /// Usual settings, as those of [`WalkOptions::new`]; what exceeds `memory_bytes` is sorted in temporary files in `spill_directory`.
     #[must_use]
     pub fn new(threads: usize, memory_bytes: usize, spill_directory: PathBuf) -> Self {
         let walk = WalkOptions::new(threads);
@@ -217,14 +216,13 @@ impl<'o> Run<'o> {
     }
 
     fn emit(self, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> Result<Option<Metadata>> {
-        let Self { options, shared, mut metadata, volumes, .. } = self;
+        let Self { shared, mut metadata, volumes, .. } = self;
         metadata.ended_ns = now_ns();
         let mut volumes: Vec<_> = volumes.into_iter().map(|(fsid, device)| Volume { device, fsid }).collect();
         volumes.sort_unstable_by_key(|volume| volume.device);
         metadata.volumes = Some(volumes);
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
-        emit(sorter, &options.spill_directory, watch, sink, metadata)
+        emit(shared.into_sorter()?, watch, sink, metadata)
     }
 
     fn spill(&self, error: io::Error) -> Error {

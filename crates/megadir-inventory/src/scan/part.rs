@@ -1,7 +1,7 @@
 //! Rows of some directories of trees, for a part of an inventory: other parts have the others.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use megadir::{Attributes, Dir, Error, FileType, Result, StatMask, TreePath, WalkItem};
 
@@ -26,7 +26,6 @@ pub struct PartTree<'s> {
     /// Number of the root's device here, and in the inventory, if it is another.
     devices: Option<[(u32, u32); 2]>,
     renumbered: Vec<Attributes>,
-    options: &'s ScanOptions,
     ended: TreeEnd,
 }
 
@@ -68,7 +67,7 @@ impl<'o> PartScan<'o> {
         let mut gather = Gather::new(&self.run, root, &path, device);
         gather.one_by_one = is_range;
         let ended = TreeEnd { root, path, ..TreeEnd::default() };
-        Ok(PartTree { gather, devices, renumbered: Vec::new(), options: self.run.options, ended })
+        Ok(PartTree { gather, devices, renumbered: Vec::new(), ended })
     }
 
     /// Takes the figures of directories that have ended.
@@ -93,8 +92,7 @@ impl PartTree<'_> {
     /// Adds the row of the root. Errors: of temporary files.
     pub fn root(&mut self, attributes: &Attributes) -> Result<()> {
         let facts = Facts::new(FileType::Directory, &renumbered(attributes, self.devices));
-        let added = self.gather.root(&facts);
-        added.map_err(|error| self.spill(error))
+        self.gather.root(&facts).map_err(|error| self.spill(error))
     }
 
     /// Adds an item of a walk; returns the number of rows. Errors: of temporary files.
@@ -124,20 +122,18 @@ impl PartTree<'_> {
     /// Records that a directory could not be read. Errors: of temporary files.
     pub fn failed(&mut self, path: &TreePath, error: &Error) -> Result<()> {
         self.ended.unread_directories += 1;
-        let added = self.gather.failed(path, &words(error));
-        added.map_err(|error| self.spill(error))
+        self.gather.failed(path, &words(error)).map_err(|error| self.spill(error))
     }
 
     /// Ends the directories. Errors: of temporary files.
     pub fn end(mut self) -> Result<TreeEnd> {
-        let ended = self.gather.end_all();
-        ended.map_err(|error| self.spill(error))?;
+        self.gather.end_all().map_err(|error| self.spill(error))?;
         let Self { gather, ended, .. } = self;
         Ok(TreeEnd { newest_ns: gather.newest_ns, volumes: gather.devices.first, ..ended })
     }
 
     fn spill(&self, error: std::io::Error) -> Error {
-        super::spill_error(Path::new(&self.options.spill_directory), error)
+        self.gather.run.spill(error)
     }
 }
 
@@ -145,17 +141,5 @@ fn renumbered(attributes: &Attributes, devices: Option<[(u32, u32); 2]>) -> Attr
     match devices {
         Some([here, there]) if attributes.device == here => Attributes { device: there, ..*attributes },
         _ => *attributes,
-    }
-}
-
-impl std::fmt::Debug for PartScan<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PartScan").field("rows", &self.run.metadata.rows).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for PartTree<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PartTree").field("ended", &self.ended).finish_non_exhaustive()
     }
 }

@@ -3,7 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use megadir::Result;
+
 use super::deep::{Cursor, Deep};
+use super::spill_error;
 use crate::path::TreePath;
 use crate::sorter::Sorter;
 
@@ -69,16 +72,17 @@ impl Shared {
             return sorter.add(&key.bytes, item);
         }
         let deep = deep.get_or_insert_with(|| {
-            sorter.set_memory(*memory_bytes / 2);
+            sorter.memory_bytes_max = *memory_bytes / 2;
             Deep::new(*memory_bytes / 2)
         });
         deep.add(cursor, (key.root, &key.path), &key.bytes, item, sorter)
     }
 
-    pub(crate) fn into_sorter(mut self) -> io::Result<Sorter> {
-        if let Some(mut deep) = self.deep {
-            deep.write_run(&mut self.sorter)?;
+    pub(crate) fn into_sorter(self) -> Result<Sorter> {
+        let Self { mut sorter, deep, .. } = self;
+        if let Some(mut deep) = deep {
+            deep.write_run(&mut sorter).map_err(|error| spill_error(&sorter.directory, error))?;
         }
-        Ok(self.sorter)
+        Ok(sorter)
     }
 }

@@ -9,9 +9,25 @@ use std::time::Duration;
 
 use megadir::{Dir, FileType};
 use megadir_inventory::changes::{CompareOptions, Keep, Watch, compare};
-use megadir_inventory::{Metadata, OwnedRow, ScanOptions, SliceRows, scan};
+use megadir_inventory::{Metadata, OwnedRow, Row, Rows, ScanOptions, scan};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
+
+/// Sorted rows in memory.
+struct SliceRows<'a> {
+    metadata: &'a Metadata,
+    rows: std::slice::Iter<'a, OwnedRow>,
+}
+
+impl Rows for SliceRows<'_> {
+    fn metadata(&self) -> &Metadata {
+        self.metadata
+    }
+
+    fn next_row(&mut self) -> megadir::Result<Option<Row<'_>>> {
+        Ok(self.rows.next().map(OwnedRow::row))
+    }
+}
 
 fn scanned(roots: &[PathBuf]) -> (Metadata, Vec<OwnedRow>) {
     let options = ScanOptions {
@@ -60,7 +76,8 @@ fn kept(
     };
     let path = |path: &[u8]| PathBuf::from(&*megadir::names::to_os(path).unwrap());
     let roots = metadata.roots.iter().map(|root| Dir::open(path(&root.path))).collect();
-    let mut compared = compare(SliceRows::new(metadata, rows), roots, &options, &Watch::default()).unwrap();
+    let rows = SliceRows { metadata, rows: rows.iter() };
+    let mut compared = compare(rows, roots, &options, &Watch::default()).unwrap();
     let (now, mut rows) = (compared.now.take().unwrap(), Vec::new());
     let written = now.write(&mut |_| ControlFlow::Continue(()), &mut rows).unwrap().unwrap();
     assert_eq!(written.rows, rows.len() as u64);
@@ -167,7 +184,9 @@ fn what_cannot_be_read_keeps_its_rows_with_an_error_and_suspects_stay_suspects()
         fresh: false,
     };
     let roots = vec![Dir::open(scratch.path())];
-    let compared = compare(SliceRows::new(&metadata, &rows), roots, &options, &Watch::default()).unwrap();
+    let compared =
+        compare(SliceRows { metadata: &metadata, rows: rows.iter() }, roots, &options, &Watch::default())
+            .unwrap();
     let suspects: Vec<_> = compared.changes.iter().filter(|change| change.suspect).collect();
     assert_eq!(suspects.len(), 1, "{:?}", compared.changes);
     assert!(suspects[0].path == b"closed/suspect"[..]);

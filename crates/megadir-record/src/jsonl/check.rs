@@ -3,7 +3,7 @@
 use super::{Header, Line};
 use crate::data::DataId;
 use crate::machine::FsId;
-use crate::plan::{ArmId, Plan, Rules, Stop};
+use crate::plan::{ArmId, Plan, Rules};
 use crate::sample::Sample;
 
 /// For times in nanoseconds, published figures and widths.
@@ -38,11 +38,7 @@ fn rules(rules: &Rules) -> Result<(), String> {
     if rules.rounds == 0 || rules.epochs == 0 {
         return Err("the plan has 0 rounds or epochs".into());
     }
-    let width = match rules.stop {
-        Stop::Rounds => 1.0,
-        Stop::Ratio { half_width, .. } => half_width,
-        Stop::Difference { half_width_ns, .. } => half_width_ns,
-    };
+    let width = rules.stop.half_width().unwrap_or(1.0);
     let within = [
         ("equivalence_band", rules.equivalence_band, f64::MIN_POSITIVE..=0.999_999, "between 0 and 1"),
         ("confidence", rules.confidence, 0.5..=0.999_999, "between 0.5 and 1"),

@@ -386,14 +386,10 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
+pub fn grouped(number: impl Into<u128>) -> String {
+    let number = number.into();
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{} {:03}", grouped(thousands), number % 1000),
     }
-    text
 }

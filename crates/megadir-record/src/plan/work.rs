@@ -186,8 +186,7 @@ crate::named! {
 pub enum Keys {
     Fixed,
     Random,
-    /// The k-th most popular name has probability proportional to 1 / k; popularity is independent of
-    /// creation order.
+    /// The k-th most popular name has probability proportional to 1 / k; popularity is independent of creation order.
     Zipf,
 }
 

@@ -3,7 +3,8 @@
 use megadir_record::{FileSystem, Machine, Ranks, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::between::{Run, Which};
+use crate::between::Run;
+use crate::between::matched::Side;
 use crate::warning::{Advisory, DISTURBING, Warning, told};
 use crate::{Report, text};
 
@@ -34,14 +35,10 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
         let (old, new) = (of(before), of(after));
         if !old.is_empty() && !new.is_empty() {
             let lacking = |one: &[String], other: &[String]| {
-                let lines = one.iter().filter(|line| !other.contains(line)).cloned();
-                Some(lines.collect::<Vec<_>>().join(", ")).filter(|lines| !lines.is_empty())
+                let lines: Vec<String> = one.iter().filter(|line| !other.contains(line)).cloned().collect();
+                Some(lines.join(", ")).filter(|lines| !lines.is_empty()).or(Some("none of these".to_owned()))
             };
-            let (old, new) = (lacking(&old, &new), lacking(&new, &old));
-            let name = |lines: Option<String>| lines.or_else(|| Some("none of these".to_owned()));
-            if old != new {
-                differ(what, name(old), name(new));
-            }
+            differ(what, lacking(&old, &new), lacking(&new, &old));
         }
     }
     let made = |record: &Record| {
@@ -58,9 +55,9 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
-pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
+pub(super) fn of_all(old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
     let others = old.iter().skip(1).chain(new);
-    let found = others.flat_map(|run| differences(&first.report.record, &run.report.record));
+    let found = others.flat_map(|run| differences(&old[0].report.record, &run.report.record));
     let versions = [("old", old), ("new", new)].into_iter().filter_map(|(which, runs)| {
         let program = |run: &Run<'_>| {
             let Machine { version, commit, .. } = &run.report.record.header.machine;
@@ -122,17 +119,13 @@ pub struct Doubt {
     pub text: String,
 }
 
-pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
-    runs.iter().flat_map(|run| doubts_of(run.report, &which.name(run, runs.len()))).collect()
+pub(super) fn doubts(side: &Side<'_>) -> Vec<Doubt> {
+    side.runs.iter().flat_map(|run| doubts_of(run.report, &side.name_of(run))).collect()
 }
 
 pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
     let warned: Vec<Advisory> = report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
-    let of_kind = |kind: String| {
-        let of_kind: Vec<Advisory> =
-            warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
-        told(&of_kind).into_iter().map(move |told| (kind.clone(), told.text))
-    };
+    let warned = told(&warned).into_iter().map(|told| (told.kind, told.text));
     let before = report.summary.machine.pressure.cpu_some_10s_percent;
     let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
         let text = format!(
@@ -142,8 +135,7 @@ pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
         ("pressure".to_owned(), text)
     });
     let doubt = |(kind, text)| Doubt { run: name.to_owned(), kind, text };
-    let kinds = text::distinct(warned.iter().map(|one| one.warning.kind())).into_iter();
-    kinds.flat_map(of_kind).chain(waited).map(doubt).collect()
+    warned.chain(waited).map(doubt).collect()
 }
 
 /// Warnings about single arms are handled by arm.
@@ -157,12 +149,12 @@ fn speaks_against(advisory: &Advisory) -> bool {
 }
 
 /// Other work on the machine that one side's runs noted: the ratios include it.
-pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
+pub(super) fn disturbances(side: &Side<'_>) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
-    for run in runs {
-        let name = text::capital(&which.name(run, runs.len()));
+    for run in side.runs {
+        let name = text::capital(&side.name_of(run));
         for note in run.report.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
-            match found.iter_mut().find(|(kind, ..)| *kind == note.kind && runs.len() > 1) {
+            match found.iter_mut().find(|(kind, ..)| *kind == note.kind && side.runs.len() > 1) {
                 Some((.., more)) => *more += 1,
                 None => found.push((&note.kind, format!("{name}: {}", note.text), 0)),
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Between, Row};
+use super::Between;
 use crate::between::comparability::doubts_of;
 use crate::summary::{Ending, GroupReading, Outcome, Verdict};
 use crate::warning::ARM_LEFT_OUT;
@@ -133,10 +133,11 @@ impl Gate {
 
     fn judge(arms: Vec<Judged<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
         let (slower, others): (Vec<Judged<'_>>, Vec<Judged<'_>>) =
-            arms.into_iter().partition(|(_, outcome)| is_slower(outcome, by));
+            arms.into_iter().partition(|(_, outcome)| outcome.is_slower(by));
         let limit = 1.0 + by.unwrap_or(band);
+        let upper_end = |(_, outcome): &Judged<'_>| Some(outcome.adjusted()?.interval?.high);
         let reaching = |beyond: f64| {
-            let reaches = |(_, outcome): &&Judged<'_>| upper_end(outcome).is_some_and(|high| high > beyond);
+            let reaches = |arm: &&Judged<'_>| upper_end(arm).is_some_and(|high| high > beyond);
             others.iter().filter(reaches).copied().collect::<Vec<_>>()
         };
         let names = |arms: &[Judged<'_>]| arms.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
@@ -157,7 +158,7 @@ impl Gate {
             says,
             slower: names(&slower),
             open: names(&open),
-            open_up_to: open.iter().filter_map(|(_, outcome)| upper_end(outcome)).reduce(f64::max),
+            open_up_to: open.iter().filter_map(upper_end).reduce(f64::max),
             because,
         }
     }
@@ -207,25 +208,14 @@ impl Gate {
     }
 }
 
-impl Row {
+impl Outcome {
     /// Beyond the equivalence band, or by more than the given fraction.
     pub fn is_slower(&self, by: Option<f64>) -> bool {
-        is_slower(&self.outcome, by)
-    }
-}
-
-fn is_slower(outcome: &Outcome, by: Option<f64>) -> bool {
-    match (outcome, by) {
-        (Outcome::Judged { verdict: Verdict::Slower { negligible }, .. }, None) => !negligible,
-        (Outcome::Judged { ratio, verdict: Verdict::Slower { .. }, .. }, Some(by)) => ratio.value > 1.0 + by,
-        _ => false,
-    }
-}
-
-fn upper_end(outcome: &Outcome) -> Option<f64> {
-    match outcome {
-        Outcome::Judged { adjusted, .. } => adjusted.map(|range| range.high),
-        _ => None,
+        match (self, by) {
+            (Self::Judged { verdict: Verdict::Slower { negligible }, .. }, None) => !negligible,
+            (Self::Judged { ratio, verdict: Verdict::Slower { .. }, .. }, Some(by)) => ratio.value > 1.0 + by,
+            _ => false,
+        }
     }
 }
 

@@ -247,7 +247,7 @@ impl Machines {
             let field = |outcome: &Option<Outcome>| match outcome {
                 Some(outcome) => {
                     let (with_interval, _, tone) = paint::outcome(outcome);
-                    let alone = super::ratio(outcome).map(|ratio| text::ratio(ratio, None));
+                    let alone = outcome.ratio_value().map(|ratio| text::ratio(ratio, None));
                     let text = alone.filter(|_| !intervals).unwrap_or(with_interval);
                     Text { text, tone }
                 }
@@ -295,9 +295,7 @@ const TIMES: &str = "Times do not";
 fn screen(machines: &Machines, view: &View) -> String {
     let mut page = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
     page.sentences(&machines.answer(), "", Tone::Heading, 2);
-    if let Some(line) = machines.missing_line() {
-        page.sentences(&line, "! ", Tone::Alarm, 2);
-    }
+    page.each_within(machines.missing_line(), "! ", Tone::Alarm, 2);
     let mut below = Page::new(view.width.min(SCREEN_WIDTH_MAX), view.style);
     push_table(&mut below, Some(TIMES.to_owned()), machines.time_grid(), SCREEN_LINES_MAX / 2);
     let room = SCREEN_LINES_MAX.saturating_sub(page.lines() + below.lines() + 2);

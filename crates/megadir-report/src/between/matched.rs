@@ -4,17 +4,23 @@ use std::collections::{BTreeSet, HashMap};
 
 use megadir_record::{Arm, Data, DataSource, Record, Role, Work};
 
-use super::Run;
+use super::{NEW, OLD, Run};
 use crate::summary::Rounds;
 
+/// Runs of one side of the comparison.
 pub(super) struct Side<'a> {
+    name: &'static str,
     pub(super) runs: &'a [Run<'a>],
     pub(super) rounds: Vec<Rounds<'a>>,
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn of(runs: &'a [Run<'a>]) -> Self {
-        Self { runs, rounds: runs.iter().map(|run| run.report.rounds()).collect() }
+    pub(super) fn new(name: &'static str, runs: &'a [Run<'a>]) -> Self {
+        Self { name, runs, rounds: runs.iter().map(|run| run.report.rounds()).collect() }
+    }
+
+    pub(super) fn name_of(&self, run: &Run<'_>) -> String {
+        if self.runs.len() == 1 { self.name.into() } else { format!("{} '{}'", self.name, run.name) }
     }
 
     pub(super) fn times(&self, planned_arms: &[Option<&Arm>]) -> Vec<Vec<f64>> {
@@ -26,67 +32,62 @@ impl<'a> Side<'a> {
 pub(super) struct Matched<'a> {
     pub(super) planned: &'a Arm,
     of: &'a Record,
-    pub(super) old: Vec<Option<&'a Arm>>,
-    pub(super) new: Vec<Option<&'a Arm>>,
+    /// One for each run of the old and the new side.
+    pub(super) arms: [Vec<Option<&'a Arm>>; 2],
 }
 
-impl Matched<'_> {
-    pub(super) fn is_on_both_sides(&self) -> bool {
-        self.is_old() && self.is_new()
+impl<'a> Matched<'a> {
+    pub(super) fn is_in(&self, side: usize) -> bool {
+        self.arms[side].iter().any(Option::is_some)
     }
 
-    pub(super) fn is_old(&self) -> bool {
-        self.old.iter().any(Option::is_some)
-    }
-
-    pub(super) fn is_new(&self) -> bool {
-        self.new.iter().any(Option::is_some)
+    /// Runs that have the arm, with their rounds.
+    pub(super) fn runs<'s>(
+        &'s self,
+        sides: &'s [Side<'a>; 2],
+    ) -> impl Iterator<Item = (&'s Run<'a>, &'s Rounds<'a>, &'a Arm)> {
+        let all = sides.iter().zip(&self.arms);
+        let all = all.flat_map(|(side, arms)| side.runs.iter().zip(&side.rounds).zip(arms));
+        all.filter_map(|((run, rounds), planned)| Some((run, rounds, (*planned)?)))
     }
 }
 
 /// New runs first, in their order; without baselines against themselves, which describe a run, not a version.
-pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a>> {
+pub(super) fn arms<'a>(sides: &[Side<'a>; 2]) -> Vec<Matched<'a>> {
     let mut arms: Vec<Matched<'a>> = Vec::new();
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
-    let all = (0..new.len()).map(|at| (false, at)).chain((0..old.len()).map(|at| (true, at)));
-    for (is_old, at) in all {
-        let record = if is_old { &old[at].report.record } else { &new[at].report.record };
+    let of_side = |side: usize| sides[side].runs.iter().enumerate().map(move |(at, run)| (side, at, run));
+    for (side, at, run) in of_side(NEW).chain(of_side(OLD)) {
+        let record = &run.report.record;
         for planned in record.header.plan.arms.iter().filter(|planned| planned.role != Role::AgainstItself) {
             let places = named.entry(planned.name.as_str()).or_default();
-            let is_free =
-                |arm: &Matched<'_>| if is_old { arm.old[at].is_none() } else { arm.new[at].is_none() };
             let fits = |place: &usize| {
-                is_free(&arms[*place]) && same((arms[*place].of, arms[*place].planned), (record, planned))
+                let known = &arms[*place];
+                known.arms[side][at].is_none() && same((known.of, known.planned), (record, planned))
             };
             let place = places.iter().copied().find(fits).unwrap_or_else(|| {
-                let (old, new) = (vec![None; old.len()], vec![None; new.len()]);
-                arms.push(Matched { planned, of: record, old, new });
+                let none = [OLD, NEW].map(|side| vec![None; sides[side].runs.len()]);
+                arms.push(Matched { planned, of: record, arms: none });
                 places.push(arms.len() - 1);
                 arms.len() - 1
             });
-            let arm = &mut arms[place];
-            *if is_old { &mut arm.old[at] } else { &mut arm.new[at] } = Some(planned);
+            arms[place].arms[side][at] = Some(planned);
         }
     }
     arms
 }
 
-/// The same number of entries, and the same names if the directory existed before: the summary checks each run
-/// against its own plan only.
-pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) -> bool {
+/// The same number of entries, and the same names if the directory existed before: the summary checks each run against its own plan only.
+pub(super) fn saw_the_same<'a>(arm: &Matched<'a>, sides: &[Side<'a>; 2]) -> bool {
     if matches!(arm.planned.work, Work::FillUntilRefused { .. }) {
         return true;
     }
-    let in_runs = || {
-        let sides = [(old, &arm.old), (new, &arm.new)].into_iter();
-        sides.flat_map(|(side, planned_arms)| side.runs.iter().zip(&side.rounds).zip(planned_arms))
-    };
-    let entries = in_runs().filter_map(|((_, rounds), planned)| {
-        let seen = rounds.samples((*planned)?.id).map(|sample| sample.counted.entries);
+    let entries = arm.runs(sides).filter_map(|(_, rounds, planned)| {
+        let seen = rounds.samples(planned.id).map(|sample| sample.counted.entries);
         Some(seen.collect::<BTreeSet<u64>>()).filter(|seen| !seen.is_empty())
     });
-    let names = in_runs().filter_map(|((run, _), planned)| {
-        let data = run.report.record.header.plan.data_set((*planned)?.data)?;
+    let names = arm.runs(sides).filter_map(|(run, _, planned)| {
+        let data = run.report.record.header.plan.data_set(planned.data)?;
         data.hash.filter(|_| matches!(data.source, DataSource::Existing { .. }))
     });
     all_equal(entries) && all_equal(names)

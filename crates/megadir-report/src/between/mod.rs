@@ -1,8 +1,7 @@
-//! Comparison of new runs with old runs of the same arms, in the manner of benchstat.
-//! Rounds of two runs are not paired. With [`RUNS_MIN`] runs or more a side, each run is one observation of
-//! an arm (the median of its rounds), and intervals are Welch's. A single run a side is compared by its
-//! rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these two runs, with
-//! everything else that differed between them. Both are adjusted over all rows (Holm).
+//! Comparison of new runs with old runs of the same arms, in the manner of benchstat. Rounds of two runs are not paired. With
+//! [`RUNS_MIN`] runs or more a side, each run is one observation of an arm (the median of its rounds), and intervals are Welch's.
+//! A single run a side is compared by its rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these two
+//! runs, with everything else that differed between them. Both are adjusted over all rows (Holm).
 
 mod comparability;
 mod gate;
@@ -17,6 +16,7 @@ pub use machines::{MachineRuns, Machines, Travels, machines, render_machines};
 pub use render::{FORMATS, Format, csv, format_named, html, markdown, screen, table};
 pub use unjudged::is_same;
 
+use megadir_record::Arm;
 use megadir_stats::{Judging, RUNS_MIN, judge_family_of_runs, judge_unpaired_family, median};
 use serde::{Deserialize, Serialize};
 
@@ -92,37 +92,31 @@ pub struct Run<'a> {
     pub report: &'a Report,
 }
 
-#[derive(Clone, Copy)]
-enum Which {
-    Old,
-    New,
-}
-
-impl Which {
-    fn name(self, run: &Run<'_>, of: usize) -> String {
-        let side = match self {
-            Self::Old => "the old run",
-            Self::New => "the new run",
-        };
-        if of == 1 { side.into() } else { format!("{side} '{}'", run.name) }
+impl Run<'_> {
+    fn did_equal_work(&self, planned: &Arm) -> bool {
+        self.report.summary.arm(planned.id).is_some_and(|arm| arm.work.is_equal())
     }
 }
 
+/// Indices into every `[Side; 2]` and into [`Matched::arms`]: both hold the old side, then the new one.
+const OLD: usize = 0;
+const NEW: usize = 1;
+
 pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
-    let (first_old, first_new) = (old_runs.first()?, new_runs.first()?);
-    let (old, new) = (Side::of(old_runs), Side::of(new_runs));
-    let arms = matched::arms(old_runs, new_runs);
-    let all = || old_runs.iter().chain(new_runs);
+    let (_, first_new) = (old_runs.first()?, new_runs.first()?);
+    let sides = [Side::new("the old run", old_runs), Side::new("the new run", new_runs)];
+    let arms = matched::arms(&sides);
+    let all = old_runs.iter().chain(new_runs);
     let basis = match (old_runs.len(), new_runs.len()) {
         (1, 1) => Basis::Rounds,
         (old, new) if old.min(new) >= RUNS_MIN => Basis::Runs,
         _ => Basis::TooFewRuns,
     };
-    let band = all().map(|run| run.report.summary.rules.equivalence_band).fold(f64::INFINITY, f64::min);
-    let rows = rows(&arms, (&old, &new), basis, band);
-    let logs: Vec<f64> = rows.iter().filter_map(|row| ratio(&row.outcome)).map(f64::ln).collect();
-    let names = |wanted: fn(&&Matched<'_>) -> bool| -> Vec<String> {
-        arms.iter().filter(wanted).map(|arm| arm.planned.name.clone()).collect()
+    let band = all.map(|run| run.report.summary.rules.equivalence_band).fold(f64::INFINITY, f64::min);
+    let rows = rows(&arms, &sides, basis, band);
+    let logs: Vec<f64> = rows.iter().filter_map(|row| row.outcome.ratio_value()).map(f64::ln).collect();
+    let missing_in = |side: usize| -> Vec<String> {
+        arms.iter().filter(|arm| !arm.is_in(side)).map(|arm| arm.planned.name.clone()).collect()
     };
     let resolution =
         |runs: &[Run<'_>]| runs.iter().flat_map(|run| run.report.summary.resolution.clone()).collect();
@@ -133,41 +127,32 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
         basis,
         old_runs: called(old_runs),
         new_runs: called(new_runs),
-        differences: comparability::of_all(first_old, old_runs, new_runs),
-        disturbances: of_both(comparability::disturbances, old_runs, new_runs),
-        doubts: of_both(comparability::doubts, old_runs, new_runs),
+        differences: comparability::of_all(old_runs, new_runs),
+        disturbances: sides.iter().flat_map(comparability::disturbances).collect(),
+        doubts: sides.iter().flat_map(comparability::doubts).collect(),
         geometric_mean: megadir_stats::mean(&logs).map(f64::exp),
         ratios: logs.len(),
         rows,
-        only_old: names(|arm| !arm.is_new()),
-        only_new: names(|arm| !arm.is_old()),
+        only_old: missing_in(NEW),
+        only_new: missing_in(OLD),
         resolution_old: resolution(old_runs),
         resolution_new: resolution(new_runs),
         band,
         unjudged: Vec::new(),
         gate: None,
     };
-    compared.unjudged = unjudged::reasons(&compared, &old, &new, &arms);
+    compared.unjudged = unjudged::reasons(&compared, &sides, &arms);
     Some(compared)
 }
 
-fn of_both<T>(of: fn(Which, &[Run<'_>]) -> Vec<T>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<T> {
-    of(Which::Old, old).into_iter().chain(of(Which::New, new)).collect()
-}
-
-fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, band: f64) -> Vec<Row> {
+fn rows<'a>(arms: &[Matched<'a>], sides: &[Side<'a>; 2], basis: Basis, band: f64) -> Vec<Row> {
     let (mut rows, mut times) = (Vec::new(), Vec::new());
-    for arm in arms.iter().filter(|arm| arm.is_on_both_sides()) {
-        let (before, after) = (old.times(&arm.old), new.times(&arm.new));
-        let worked = |side: &Side<'_>, planned_arms: &[Option<&megadir_record::Arm>]| {
-            side.runs.iter().zip(planned_arms).all(|(run, planned)| {
-                let arm = |planned: &megadir_record::Arm| run.report.summary.arm(planned.id);
-                planned.is_none_or(|planned| arm(planned).is_some_and(|arm| arm.work.is_equal()))
-            })
-        };
-        let equal = worked(old, &arm.old) && worked(new, &arm.new) && matched::saw_the_same(arm, old, new);
+    for arm in arms.iter().filter(|arm| arm.is_in(OLD) && arm.is_in(NEW)) {
+        let [before, after] = [OLD, NEW].map(|side| sides[side].times(&arm.arms[side]));
+        let worked = arm.runs(sides).all(|(run, _, planned)| run.did_equal_work(planned));
+        let equal = worked && matched::saw_the_same(arm, sides);
         let several = |series: &[Vec<f64>]| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
-        let confidence = new.runs[0].report.summary.rules.confidence;
+        let confidence = sides[NEW].runs[0].report.summary.rules.confidence;
         rows.push(Row {
             arm: arm.planned.name.clone(),
             cache: arm.planned.cache.name().to_owned(),
@@ -219,8 +204,4 @@ fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f
             (None, None) => Outcome::NotMeasured,
         };
     }
-}
-
-fn ratio(outcome: &Outcome) -> Option<f64> {
-    outcome.adjusted().map(|ratio| ratio.value)
 }

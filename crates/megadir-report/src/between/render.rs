@@ -1,50 +1,39 @@
 //! Formats of a comparison of runs: its sentences and its grid.
 
-use crate::between::{Basis, Between, GateSays, Row, ratio};
+use crate::between::{Basis, Between, Doubt, GateSays, Row};
 use crate::formats::View;
 use crate::page::{FAINT, LOUD, Page, document, push_grid};
 use crate::render::grid::{Grid, Legends, Text, headings};
 use crate::render::paint::{self, Tone};
-use crate::render::{SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, markdown as md, pretty, push_table};
+use crate::render::{
+    SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, markdown as md, pretty, push_table, quoted, rounded,
+};
 use crate::summary::{Resolution, Says};
 use crate::{chart, render, text};
 
-pub(crate) struct Lines {
-    pub(crate) heading: String,
-    pub(crate) alarms: Vec<String>,
-    pub(crate) caution: Option<String>,
-    pub(crate) gate: Vec<String>,
-    pub(crate) notes: Vec<String>,
-}
-
-impl Lines {
-    pub(crate) fn of(between: &Between) -> Self {
-        let differences = between.differences.iter().map(|difference| format!("Not the same {difference}."));
-        let doubts =
-            between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text));
-        Self {
-            heading: format!("Study {}: {}", between.study, sides(between)),
-            alarms: differences.chain(between.disturbances.iter().cloned()).chain(doubts).collect(),
-            caution: caution(between),
-            gate: gate(between),
-            notes: notes(between),
-        }
-    }
-
-    fn leading(&self, between: &Between) -> Vec<String> {
-        if self.gate.is_empty() { vec![answer(between)] } else { self.gate.clone() }
-    }
-}
-
-fn sides(between: &Between) -> String {
-    match between.basis {
+fn heading(between: &Between) -> String {
+    let counted = |runs: &[String], noun| text::counted(runs.len() as u64, noun);
+    let sides = match between.basis {
         Basis::Rounds => "a new run against an old one".into(),
         Basis::Runs | Basis::TooFewRuns => format!(
             "{} against {}",
-            text::counted(between.new_runs.len() as u64, "new run"),
-            text::counted(between.old_runs.len() as u64, "old run")
+            counted(&between.new_runs, "new run"),
+            counted(&between.old_runs, "old run")
         ),
-    }
+    };
+    format!("Study {}: {sides}", between.study)
+}
+
+fn alarms(between: &Between) -> Vec<String> {
+    let differences = between.differences.iter().map(|difference| format!("Not the same {difference}."));
+    let doubts = between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text));
+    differences.chain(between.disturbances.iter().cloned()).chain(doubts).collect()
+}
+
+/// Lines of the gate, or the answer if none was asked for.
+fn leading(between: &Between) -> Vec<String> {
+    let lines = gate(between);
+    if lines.is_empty() { vec![answer(between)] } else { lines }
 }
 
 fn caution(between: &Between) -> Option<String> {
@@ -85,11 +74,8 @@ fn notes(between: &Between) -> Vec<String> {
         let note = |percent| format!("The {which} run's own resolution: {}.", text::percent(percent));
         notes.extend(of_run.map(note));
     }
-    let (old, new) = match between.basis {
-        Basis::Rounds => ("run", "run"),
-        Basis::Runs | Basis::TooFewRuns => ("runs", "runs"),
-    };
-    for (which, runs, arms) in [("old", old, &between.only_old), ("new", new, &between.only_new)] {
+    let runs = if between.basis == Basis::Rounds { "run" } else { "runs" };
+    for (which, arms) in [("old", &between.only_old), ("new", &between.only_new)] {
         if !arms.is_empty() {
             notes.push(format!("Only in the {which} {runs}: {}.", arms.join("; ")));
         }
@@ -127,16 +113,15 @@ pub(crate) fn grid(between: &Between) -> Grid {
 }
 
 pub fn table(between: &Between, width: usize, style: Style) -> String {
-    let text = Lines::of(between);
     let mut page = render::Page::new(width, style);
-    page.paragraph(&text.heading, "", Tone::Heading);
-    text.alarms.iter().for_each(|alarm| page.paragraph(&format!("! {alarm}"), "", Tone::Alarm));
-    text.caution.iter().for_each(|caution| page.paragraph(caution, "", Tone::Plain));
+    page.paragraph(&heading(between), "", Tone::Heading);
+    page.paragraphs(alarms(between).iter().map(|alarm| format!("! {alarm}")), "", Tone::Alarm);
+    page.paragraphs(caution(between), "", Tone::Plain);
     page.gap();
     page.grid(&grid(between));
-    text.notes.iter().for_each(|note| page.paragraph(note, "", Tone::Faint));
+    page.paragraphs(notes(between), "", Tone::Faint);
     // Standard error has the reasons.
-    text.gate.iter().take(1).for_each(|line| page.paragraph(line, "", tone(between)));
+    page.paragraphs(gate(between).iter().take(1), "", tone(between));
     page.text
 }
 
@@ -148,32 +133,29 @@ fn tone(between: &Between) -> Tone {
 }
 
 pub fn html(between: &Between) -> String {
-    let text = Lines::of(between);
+    let (title, alarms) = (heading(between), alarms(between));
     let mut page = Page::default();
     page.push("<main>\n");
-    page.element("h1", &text.heading);
-    let (first, others) = text.alarms.split_at(text.alarms.len().min(WARNINGS_MAX));
-    page.elements("p class=\"answer\"", text.leading(between));
+    page.element("h1", &title);
+    let (first, others) = alarms.split_at(alarms.len().min(WARNINGS_MAX));
+    page.elements("p class=\"answer\"", leading(between));
     page.elements(LOUD, first);
-    page.elements("p", &text.caution);
+    page.elements("p", caution(between));
     push_grid(&mut page, &grid(between), false);
     page.elements(LOUD, others);
-    page.elements(FAINT, &text.notes);
+    page.elements(FAINT, notes(between));
     page.push("</main>\n</body>\n</html>\n");
     let mark = format!("<meta name=\"megadir-comparison\" content=\"{}\">", chart::escape(&between.study));
-    document(&mark, &text.heading, &page)
+    document(&mark, &title, &page)
 }
 
 pub fn markdown(between: &Between) -> String {
-    let text = Lines::of(between);
-    let mut page = format!("## {}\n\n", md::clean(&text.heading));
-    let gate = text.leading(between);
-    let gate = gate.iter().map(|line| format!("**{}**", md::clean(line)));
-    let alarms = text.alarms.iter().map(|alarm| format!("**Warning:** {}", md::clean(alarm)));
-    let caution = text.caution.iter().map(|caution| md::clean(caution));
-    gate.chain(alarms).chain(caution).for_each(|line| page.push_str(&format!("{line}\n\n")));
+    let mut page = format!("## {}\n\n", md::clean(&heading(between)));
+    leading(between).iter().for_each(|line| page.push_str(&format!("**{}**\n\n", md::clean(line))));
+    alarms(between).iter().for_each(|line| page.push_str(&format!("**Warning:** {}\n\n", md::clean(line))));
+    caution(between).iter().for_each(|line| md::paragraph(&mut page, line));
     md::push_grid(&mut page, &mut Legends::default(), &grid(between));
-    text.notes.iter().for_each(|note| page.push_str(&format!("{}\n\n", md::clean(note))));
+    notes(between).iter().for_each(|line| md::paragraph(&mut page, line));
     page.truncate(page.trim_end().len());
     page + "\n"
 }
@@ -182,43 +164,35 @@ const HEADINGS: &str = "row,arm,cache,old_runs,new_runs,old_rounds,new_rounds,ol
                         adjusted_high,text\n";
 
 pub fn csv(between: &Between) -> String {
-    let mut text = HEADINGS.to_owned();
-    let mut push = |fields: [String; 15]| {
-        text.push_str(&fields.map(quoted).join(","));
-        text.push('\n');
-    };
-    between.rows.iter().for_each(|row| push(of_arm(between, row)));
+    let mut rows: Vec<[String; 15]> = between.rows.iter().map(|row| of_arm(between, row)).collect();
     if let Some(mean) = between.geometric_mean {
-        let mut fields = said("geometric-mean", String::new(), String::new());
-        fields[9] = number(mean);
-        push(fields);
+        let mut fields = said("geometric-mean", "", "");
+        fields[9] = rounded(mean).to_string();
+        rows.push(fields);
     }
-    let arms = [("only-old", &between.only_old), ("only-new", &between.only_new)];
-    arms.into_iter().for_each(|(kind, arms)| {
-        arms.iter().for_each(|arm| push(said(kind, arm.clone(), String::new())));
-    });
-    let texts = [("difference", &between.differences), ("disturbance", &between.disturbances)];
-    texts.into_iter().for_each(|(kind, lines)| {
-        lines.iter().for_each(|line| push(said(kind, String::new(), line.clone())));
-    });
-    for doubt in &between.doubts {
-        push(said("warning", String::new(), format!("{}: {}", doubt.run, doubt.text)));
-    }
+    rows.extend(between.only_old.iter().map(|arm| said("only-old", arm, "")));
+    rows.extend(between.only_new.iter().map(|arm| said("only-new", arm, "")));
+    rows.extend(between.differences.iter().map(|line| said("difference", "", line)));
+    rows.extend(between.disturbances.iter().map(|line| said("disturbance", "", line)));
+    let warning = |doubt: &Doubt| said("warning", "", &format!("{}: {}", doubt.run, doubt.text));
+    rows.extend(between.doubts.iter().map(warning));
     for reason in &between.unjudged {
-        push(said("unjudged", reason.arms.join("; "), format!("{}: {}", reason.kind.name(), reason.text)));
+        let text = format!("{}: {}", reason.kind.name(), reason.text);
+        rows.push(said("unjudged", &reason.arms.join("; "), &text));
     }
-    let gate = between.gate.iter();
-    for line in gate.flat_map(|gate| std::iter::once(gate.says.name().to_owned()).chain(gate.lines())) {
-        push(said("gate", String::new(), line));
+    if let Some(gate) = &between.gate {
+        rows.push(said("gate", "", gate.says.name()));
+        rows.extend(gate.lines().iter().map(|line| said("gate", "", line)));
     }
-    text
+    let line = |fields: [String; 15]| fields.each_ref().map(|field| quoted(field)).join(",") + "\n";
+    std::iter::once(HEADINGS.to_owned()).chain(rows.into_iter().map(line)).collect()
 }
 
 fn of_arm(between: &Between, row: &Row) -> [String; 15] {
     let (_, verdict, _) = paint::outcome(&row.outcome);
     let adjusted = row.outcome.adjusted().and_then(|ratio| ratio.interval);
     let own = row.outcome.ratio().and_then(|ratio| ratio.interval);
-    let field = |value: Option<f64>| value.map(number).unwrap_or_default();
+    let field = |value: Option<f64>| value.map(|value| rounded(value).to_string()).unwrap_or_default();
     [
         "arm".into(),
         row.arm.clone(),
@@ -229,7 +203,7 @@ fn of_arm(between: &Between, row: &Row) -> [String; 15] {
         row.new_rounds.to_string(),
         field(row.old_ns.map(|figure| figure.value)),
         field(row.new_ns.map(|figure| figure.value)),
-        field(ratio(&row.outcome)),
+        field(row.outcome.ratio_value()),
         field(own.map(|range| range.low)),
         field(own.map(|range| range.high)),
         field(adjusted.map(|range| range.low)),
@@ -238,20 +212,12 @@ fn of_arm(between: &Between, row: &Row) -> [String; 15] {
     ]
 }
 
-fn said(kind: &str, arm: String, text: String) -> [String; 15] {
+fn said(kind: &str, arm: &str, text: &str) -> [String; 15] {
     let mut fields = [const { String::new() }; 15];
     fields[0] = kind.into();
-    fields[1] = arm;
-    fields[14] = text;
+    fields[1] = arm.into();
+    fields[14] = text.into();
     fields
-}
-
-fn number(value: f64) -> String {
-    format!("{value:.8e}").parse::<f64>().map_or_else(|_| value.to_string(), |rounded| rounded.to_string())
-}
-
-fn quoted(field: String) -> String {
-    if field.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -286,25 +252,19 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
 const WARNINGS_MAX: usize = 3;
 
 pub fn screen(between: &Between, width: usize, style: Style) -> String {
-    let lines = Lines::of(between);
+    let alarms = alarms(between);
     let mut page = render::Page::new(width.min(SCREEN_WIDTH_MAX), style);
-    page.sentences(&lines.heading, "", Tone::Heading, 2);
-    for alarm in lines.alarms.iter().take(WARNINGS_MAX) {
-        page.sentences(alarm, "! ", Tone::Alarm, 2);
-    }
-    if let Some(line) = lines.leading(between).first() {
-        page.sentences(line, "", tone(between), 2);
-    }
-    if let Some(caution) = &lines.caution {
-        page.sentences(caution, "", Tone::Plain, 2);
-    }
-    let more = lines.alarms.len().saturating_sub(WARNINGS_MAX) as u64;
+    page.sentences(&heading(between), "", Tone::Heading, 2);
+    page.each_within(alarms.iter().take(WARNINGS_MAX), "! ", Tone::Alarm, 2);
+    page.each_within(leading(between).first(), "", tone(between), 2);
+    page.each_within(caution(between), "", Tone::Plain, 2);
+    let more = alarms.len().saturating_sub(WARNINGS_MAX) as u64;
     let more = if more > 0 { format!("{} and ", text::counted(more, "more warning")) } else { String::new() };
     let mut shown = between.clone();
-    let distance = |row: &Row| ratio(&row.outcome).map_or(0.0, |ratio| ratio.ln().abs());
+    let distance = |row: &Row| row.outcome.ratio_value().map_or(0.0, |ratio| ratio.ln().abs());
     shown.rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(distance(b).total_cmp(&distance(a))));
     let mut table = grid(&shown);
-    table.legend = lines.notes;
+    table.legend = notes(between);
     let room = SCREEN_LINES_MAX.saturating_sub(page.lines() + 2);
     push_table(&mut page, None, table, room);
     page.gap();

@@ -5,30 +5,26 @@ use megadir_stats::RUNS_MIN;
 
 use super::gate::{Unjudged, UnjudgedKind};
 use super::matched::{Matched, Side, saw_the_same};
-use super::{Basis, Between, Run, Which};
-use crate::summary::{Ending, Outcome};
+use super::{Basis, Between, NEW, OLD, Run};
+use crate::summary::{Ending, Outcome, Rounds};
 use crate::text;
 
-pub(super) fn reasons(
-    between: &Between,
-    old: &Side<'_>,
-    new: &Side<'_>,
-    arms: &[Matched<'_>],
-) -> Vec<Unjudged> {
+pub(super) fn reasons<'a>(between: &Between, sides: &[Side<'a>; 2], arms: &[Matched<'a>]) -> Vec<Unjudged> {
+    let [old, new] = sides;
     let mut reasons = Vec::new();
     reasons.extend(runs_a_side(between.basis, old.runs.len(), new.runs.len()));
-    reasons.extend(same_runs(old.runs, new.runs));
+    reasons.extend(same_runs(old, new));
     let warned = between.doubts.iter().map(|doubt| format!("{}: {}", doubt.run, doubt.text));
     reasons.extend(warned.map(|text| Unjudged::whole(UnjudgedKind::Warned, &text)));
-    for (which, side) in [(Which::Old, old), (Which::New, new)] {
-        reasons.extend(side.runs.iter().filter_map(|run| incomplete(which, run, side.runs.len())));
+    for side in sides {
+        reasons.extend(side.runs.iter().filter_map(|run| incomplete(side, run)));
     }
     let mut of_arms = Vec::new();
     let mut outcomes = between.rows.iter().map(|row| &row.outcome);
     for arm in arms {
-        let outcome = if arm.is_on_both_sides() { outcomes.next() } else { None };
-        if arm.is_old() {
-            let reason = of_arm(arm, outcome, old, new, between.basis);
+        let outcome = if arm.is_in(OLD) && arm.is_in(NEW) { outcomes.next() } else { None };
+        if arm.is_in(OLD) {
+            let reason = of_arm(arm, outcome, sides, between.basis);
             of_arms.extend(reason.map(|reason| (reason, arm.planned.name.clone())));
         }
     }
@@ -57,15 +53,12 @@ fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
     }
 }
 
-fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
-    let twice = old.iter().find_map(|one| {
-        Some((one, new.iter().find(|other| is_same(&one.report.record, &other.report.record))?))
-    });
-    twice.map(|(one, other)| {
-        let (old_name, new_name) = (Which::Old.name(one, old.len()), Which::New.name(other, new.len()));
-        let text = format!("{new_name} is {old_name} once more; measure the new version");
-        Unjudged::whole(UnjudgedKind::SameRun, &text)
-    })
+fn same_runs(old: &Side<'_>, new: &Side<'_>) -> Option<Unjudged> {
+    let (one, other) = old.runs.iter().find_map(|one| {
+        Some((one, new.runs.iter().find(|other| is_same(&one.report.record, &other.report.record))?))
+    })?;
+    let text = format!("{} is {} once more; measure the new version", new.name_of(other), old.name_of(one));
+    Some(Unjudged::whole(UnjudgedKind::SameRun, &text))
 }
 
 /// Records of the same run; one may be longer.
@@ -79,7 +72,7 @@ pub fn is_same(one: &Record, other: &Record) -> bool {
         && both.all(|(one, other)| taken(one) == taken(other))
 }
 
-fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
+fn incomplete(side: &Side<'_>, run: &Run<'_>) -> Option<Unjudged> {
     let progress = &run.report.summary.progress;
     let why = match &progress.ending {
         Ending::Complete => return None,
@@ -88,7 +81,7 @@ fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
     };
     let text = format!(
         "{} has {} of {} rounds ({}); finish it with bench run --resume",
-        which.name(run, of),
+        side.name_of(run),
         progress.rounds_used,
         progress.rounds_planned,
         why.trim_end_matches('.')
@@ -96,33 +89,31 @@ fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
     Some(Unjudged::whole(UnjudgedKind::Incomplete, &text))
 }
 
-fn of_arm(
-    arm: &Matched<'_>,
+fn of_arm<'a>(
+    arm: &Matched<'a>,
     outcome: Option<&Outcome>,
-    old: &Side<'_>,
-    new: &Side<'_>,
+    sides: &[Side<'a>; 2],
     basis: Basis,
 ) -> Option<(UnjudgedKind, String)> {
-    if !arm.is_new() {
-        let runs = if old.runs.len() > 1 { "runs" } else { "run" };
+    if !arm.is_in(NEW) {
+        let runs = if sides[OLD].runs.len() > 1 { "runs" } else { "run" };
         return Some((UnjudgedKind::Missing, format!("only in the old {runs}")));
     }
-    let sides = [(Which::Old, old, &arm.old), (Which::New, new, &arm.new)];
-    for (which, side, planned_arms) in sides {
-        for ((run, planned), place) in side.runs.iter().zip(planned_arms).zip(0..) {
-            let name = which.name(run, side.runs.len());
+    for (side, planned_arms) in sides.iter().zip(&arm.arms) {
+        for ((run, planned), rounds) in side.runs.iter().zip(planned_arms).zip(&side.rounds) {
+            let name = side.name_of(run);
             let Some(planned) = *planned else {
                 return Some((UnjudgedKind::Missing, format!("not in {name}")));
             };
-            if !run.report.summary.arm(planned.id).is_some_and(|arm| arm.work.is_equal()) {
+            if !run.did_equal_work(planned) {
                 return Some((UnjudgedKind::UnequalWork, format!("{name} did other work than it should")));
             }
-            if let Some(missing) = missing_rounds(side, place, planned) {
+            if let Some(missing) = missing_rounds(run, rounds, planned) {
                 return Some((UnjudgedKind::PartlyMeasured, format!("{name} {missing}")));
             }
         }
     }
-    if !saw_the_same(arm, old, new) {
+    if !saw_the_same(arm, sides) {
         return Some((UnjudgedKind::UnequalWork, "the old and new arms did different work".into()));
     }
     let judged = matches!(outcome, Some(Outcome::Judged { adjusted: Some(_), .. }));
@@ -134,15 +125,11 @@ fn of_arm(
     (!judged).then(|| (UnjudgedKind::NoInterval, lacking.into()))
 }
 
-fn missing_rounds(side: &Side<'_>, place: usize, planned: &Arm) -> Option<String> {
-    let (run, rounds) = (&side.runs[place], &side.rounds[place]);
+fn missing_rounds(run: &Run<'_>, rounds: &Rounds<'_>, planned: &Arm) -> Option<String> {
     let measured = rounds.samples(planned.id).count();
     let rules = &run.report.record.header.plan.rules;
-    let all = match rules.stop {
-        Stop::Rounds => rules.rounds as usize,
-        // A stopping rule ends a run early: all arms have the same number of rounds.
-        Stop::Ratio { .. } | Stop::Difference { .. } => rounds.keys().len(),
-    };
+    // A stopping rule ends a run early: all arms have the same number of rounds.
+    let all = if rules.stop == Stop::Rounds { rules.rounds as usize } else { rounds.keys().len() };
     let of_arm = || run.report.record.samples.iter().filter(|sample| sample.arm == planned.id);
     let refused = of_arm().any(|sample| sample.refused.is_some());
     let why = match refused {

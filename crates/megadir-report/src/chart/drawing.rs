@@ -1,6 +1,5 @@
-//! SVG writer that tracks the position of every text.
-//! Text widths are estimated from a table for a wide sans-serif font, never measured: every machine draws the
-//! same chart, and texts that do not overlap here do not overlap in a browser.
+//! SVG writer that tracks the position of every text. Text widths are estimated from a table for a wide sans-serif font, never
+//! measured: every machine draws the same chart, and texts that do not overlap here do not overlap in a browser.
 
 use super::{FONT_PX, LINE_PX};
 use crate::render::paint::{fill, is_control, words};
@@ -102,9 +101,9 @@ impl Drawing {
         let place = Place { text: text.into(), left, top: y - 11.0, right: left + width, bottom: y + 3.0 };
         self.reach(place.bottom + 2.0);
         self.texts.push(place);
-        let classes =
-            [class, name].into_iter().filter(|class| !class.is_empty()).collect::<Vec<_>>().join(" ");
-        let class = if classes.is_empty() { classes } else { format!(" class=\"{classes}\"") };
+        let classes = [class, name].join(" ");
+        let classes = classes.trim();
+        let class = if classes.is_empty() { String::new() } else { format!(" class=\"{classes}\"") };
         let element = format!("<text{class} x=\"{}\" y=\"{}\">{}</text>\n", px(x), px(y), escape(text));
         self.body.push_str(&element);
     }

@@ -77,7 +77,7 @@ pub(super) fn durability(report: &Report, group: &GroupSummary, width: Width) ->
         let (mut marks, mut told) = (Vec::new(), Vec::new());
         for (place, arm) in sides(row, &names) {
             let Some(figure) = summary.timing(arm).map(|timing| timing.time_ns) else { continue };
-            marks.extend(figure.interval.map(|range| Mark::interval(range, "even")));
+            marks.extend(figure.interval.map(|range| Mark::Range { range, class: "even" }));
             marks.push(Mark::Dot { at: figure.value, shape: Shape::of(place), class: format!("s{place}") });
             values.extend(figure.ends());
             told.push(text::time(figure.value));

@@ -74,7 +74,7 @@ pub(super) fn ratios(
 }
 
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
-    outcome.adjusted().map(|ratio| ratio.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+    outcome.ratio_value().filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
 pub(super) fn words(outcome: &Outcome) -> String {
@@ -87,28 +87,18 @@ pub(super) fn words(outcome: &Outcome) -> String {
     }
 }
 
-fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
-    match outcome.says() {
-        Some(Says::Faster) => ("good", "good"),
-        Some(Says::Slower) => ("bad", "bad"),
-        Some(Says::Open) => ("open", "faint"),
-        Some(Says::Same) | None => ("even", ""),
-    }
-}
-
 fn row(label: &str, outcome: &Outcome) -> Row {
-    let (class, text_class) = tone(outcome);
+    let (class, tone, shape) = match outcome.says() {
+        Some(Says::Faster) => ("good", "good", Shape::Triangle),
+        Some(Says::Slower) => ("bad", "bad", Shape::Square),
+        Some(Says::Open) => ("open", "faint", Shape::Circle),
+        Some(Says::Same) | None => ("even", "", Shape::Diamond),
+    };
     let stroke = if class == "open" { "even" } else { class };
     let mut marks = Vec::new();
     if let Outcome::Judged { adjusted: Some(range), .. } = outcome {
-        marks.push(Mark::interval(*range, stroke));
+        marks.push(Mark::Range { range: *range, class: stroke });
     }
-    let shape = match class {
-        "good" => Shape::Triangle,
-        "bad" => Shape::Square,
-        "even" => Shape::Diamond,
-        _ => Shape::Circle,
-    };
     marks.extend(ratio(outcome).map(|at| Mark::Dot { at, shape, class: class.into() }));
-    Row { tone: text_class, ..Row::new(label, words(outcome), marks) }
+    Row { tone, ..Row::new(label, words(outcome), marks) }
 }

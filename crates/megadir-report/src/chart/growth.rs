@@ -19,7 +19,7 @@ pub(super) fn growth_lines(report: &Report, group: &GroupSummary, width: Width) 
     let an_entry = series.iter().all(|series| series.points.iter().all(|point| point.entry_ns.is_some()));
     let point = |point: &crate::summary::Point| {
         let figure = point.entry_ns.filter(|_| an_entry).unwrap_or(point.time_ns);
-        Point::new(point.entries as f64, figure)
+        Point { x: point.entries as f64, y: figure }
     };
     let line = |series: &&Series| {
         let power = series.exponent.as_ref().map(|of| format!(": power {}", text::exponent(of)));
@@ -90,7 +90,7 @@ pub(super) fn filling(report: &Report, group: &GroupSummary, width: Width) -> Op
 }
 
 fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> Line {
-    let point = |bucket: &Bucket| Some(Point::new(bucket.from.midpoint(bucket.to) as f64, figure(bucket)?));
+    let point = |of: &Bucket| Some(Point { x: of.from.midpoint(of.to) as f64, y: figure(of)? });
     Line::new(name, fill.buckets.iter().filter_map(point).collect())
 }
 
@@ -135,7 +135,7 @@ pub(super) fn break_even_curves(_: &Report, group: &GroupSummary, width: Width) 
         format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series))
     };
     let line = |series: &BreakEvenSeries| {
-        let points = series.asks.iter().map(|ask| Point::new(ask.share, ask.ratio));
+        let points = series.asks.iter().map(|ask| Point { x: ask.share, y: ask.ratio });
         Line::new(name(series), points.collect())
     };
     let mut lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();

@@ -13,8 +13,7 @@ pub(super) struct Line {
 #[derive(Clone, Copy)]
 pub(super) struct Point {
     pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) interval: Option<Interval>,
+    pub(super) y: Figure,
 }
 
 pub(super) struct Frame {
@@ -37,15 +36,9 @@ impl Line {
     }
 
     pub(super) fn reference(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let point = |(x, y)| Point { x, y, interval: None };
+        let point = |(x, value)| Point { x, y: Figure { value, interval: None } };
         let points = points.into_iter().map(point).collect();
         Self { name: name.into(), points, marked: false, reference: true }
-    }
-}
-
-impl Point {
-    pub(super) fn new(x: f64, figure: Figure) -> Self {
-        Self { x, y: figure.value, interval: figure.interval }
     }
 }
 
@@ -78,8 +71,9 @@ pub(super) fn draw(frame: &Frame, lines: &[Line]) -> Drawing {
     for (place, line) in lines.iter().enumerate() {
         one(&mut drawing, &x, &y, line, place);
     }
-    let end = |line: &Line| line.points.last().map_or((right, bottom), |end| (x.at(end.x), y.at(end.y)));
-    let ends: Vec<(f64, f64)> = lines.iter().map(end).collect();
+    let at = |point: &Point| (x.at(point.x), y.at(point.y.value));
+    let ends: Vec<(f64, f64)> =
+        lines.iter().map(|line| line.points.last().map_or((right, bottom), at)).collect();
     if frame.width.is_narrow() {
         numbers(&mut drawing, &ends, (top, bottom), right + 14.0);
         key(&mut drawing, lines, below);
@@ -120,13 +114,14 @@ fn limits(drawing: &mut Drawing, frame: &Frame, x: &Axis, (top, bottom): (f64, f
 fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
     let class = if line.reference { "rule d1".into() } else { class(place) };
     let bounded: Option<Vec<(f64, Interval)>> =
-        line.points.iter().map(|point| Some((x.at(point.x), point.interval?))).collect();
+        line.points.iter().map(|point| Some((x.at(point.x), point.y.interval?))).collect();
     if let Some(ribbon) = bounded.filter(|ribbon| ribbon.len() > 1) {
         let above = ribbon.iter().map(|(x, range)| (*x, y.at(range.high)));
         let below = ribbon.iter().rev().map(|(x, range)| (*x, y.at(range.low)));
         drawing.path(&above.chain(below).collect::<Vec<_>>(), true, &format!("area s{}", place % SERIES));
     }
-    let points: Vec<(f64, f64)> = line.points.iter().map(|point| (x.at(point.x), y.at(point.y))).collect();
+    let points: Vec<(f64, f64)> =
+        line.points.iter().map(|point| (x.at(point.x), y.at(point.y.value))).collect();
     drawing.path(&points, false, &format!("{class} line"));
     if line.marked {
         let marked = &format!("s{}", place % SERIES);
@@ -180,10 +175,9 @@ pub(super) fn xs(lines: &[Line]) -> impl Iterator<Item = f64> {
 }
 
 pub(super) fn ys(lines: &[Line]) -> impl Iterator<Item = f64> {
-    lines.iter().flat_map(|line| &line.points).map(|point| point.y)
+    lines.iter().flat_map(|line| &line.points).map(|point| point.y.value)
 }
 
 pub(super) fn ys_with_ends(lines: &[Line]) -> impl Iterator<Item = f64> {
-    let ends = |point: &Point| Figure { value: point.y, interval: point.interval }.ends();
-    lines.iter().flat_map(|line| &line.points).flat_map(ends)
+    lines.iter().flat_map(|line| &line.points).flat_map(|point| point.y.ends())
 }

@@ -5,7 +5,7 @@ use super::{Axis, Picture, Shape, Unit, Width};
 use crate::report::Report;
 use crate::summary::{Figure, Interval, Summary};
 use crate::text;
-use megadir_record::{Arm, ArmId, Keys, Role, Work};
+use megadir_record::{Arm, ArmId, Keys, Role, Work, axes};
 
 type Levels = (ArmId, Vec<String>);
 
@@ -15,20 +15,19 @@ struct Design {
 }
 
 pub(super) fn main_effects(report: &Report, width: Width) -> Option<Picture> {
-    let design = design(&report.summary)?;
-    let rounds = report.rounds();
-    let arms: Vec<ArmId> = design.arms.iter().map(|(arm, _)| *arm).collect();
+    let Design { factors, arms } = design(&report.summary)?;
+    let ids: Vec<ArmId> = arms.iter().map(|(arm, _)| *arm).collect();
     let logs = |times: Vec<f64>| -> Vec<f64> { times.into_iter().map(libm::log).collect() };
-    let logs: Vec<Vec<f64>> = rounds.paired(&arms).into_iter().map(logs).collect();
+    let logs: Vec<Vec<f64>> = report.rounds().paired(&ids).into_iter().map(logs).collect();
     let (mut rows, mut values, mut told) = (Vec::new(), vec![1.0], Vec::new());
-    for (place, factor) in design.factors.iter().enumerate() {
-        rows.push(Row::heading(*factor));
-        for level in levels(&design.arms, place) {
+    for (place, factor) in factors.into_iter().enumerate() {
+        rows.push(Row::heading(factor));
+        for level in levels(&arms, place) {
             let has = |arm: &Levels| arm.1[place] == level;
-            let effect = effect(&design.arms, &logs, has, report.summary.rules.confidence)?;
-            let number = design.arms.iter().filter(|arm| has(arm)).count();
+            let effect = effect(&arms, &logs, has, report.summary.rules.confidence)?;
+            let number = arms.iter().filter(|arm| has(arm)).count();
             let dot = Mark::Dot { at: effect.value, shape: Shape::of(place), class: format!("s{place}") };
-            let interval = effect.interval.map(|range| Mark::interval(range, "even"));
+            let interval = effect.interval.map(|range| Mark::Range { range, class: "even" });
             let marks = interval.into_iter().chain([dot]).collect();
             values.extend(effect.ends());
             let ratio = text::ratio(effect.value, effect.interval);
@@ -76,11 +75,7 @@ fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String
     let cache = ("cache", planned.cache.name().to_owned());
     Some(match &planned.work {
         Work::Lookup { presence, keys, call } => {
-            let keys = match keys {
-                Keys::Fixed => "one and the same",
-                Keys::Random => "any name",
-                Keys::Zipf => "popular names",
-            };
+            let keys = if *keys == Keys::Fixed { "one and the same" } else { axes::keys_words(*keys) };
             let call = ("call", call.name().to_owned());
             vec![("names", presence.name().into()), ("asked for", keys.into()), call, entries, cache]
         }

@@ -9,19 +9,10 @@ use crate::text;
 
 pub(super) fn overview(report: &Report, width: Width) -> Vec<Picture> {
     let Some(table) = &report.summary.overview else { return Vec::new() };
-    sections(table).iter().map(|rows| picture(table, rows, width)).collect()
-}
-
-fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
-    let mut sections: Vec<Vec<&OverviewRow>> = Vec::new();
     let several = |row: &&OverviewRow| row.cells.iter().flatten().count() > 1;
-    for row in table.rows.iter().filter(several) {
-        match sections.last_mut().filter(|rows| !row.section.is_empty() && rows[0].section == row.section) {
-            Some(rows) => rows.push(row),
-            None => sections.push(vec![row]),
-        }
-    }
-    sections
+    let rows: Vec<&OverviewRow> = table.rows.iter().filter(several).collect();
+    let sections = rows.chunk_by(|a, b| !a.section.is_empty() && a.section == b.section);
+    sections.map(|rows| picture(table, rows, width)).collect()
 }
 
 fn bar(table: &Table, row: &OverviewRow, column: usize, arm: &OverviewCell) -> Row {

@@ -13,7 +13,7 @@ pub(super) struct Row {
 
 pub(super) enum Mark {
     Bar { from: f64, to: f64, class: String },
-    Interval { low: f64, high: f64, class: &'static str },
+    Range { range: Interval, class: &'static str },
     Dot { at: f64, shape: Shape, class: String },
     Span { from: f64, to: f64, class: &'static str },
 }
@@ -46,12 +46,6 @@ const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
 const MARKS_PX: f64 = 20.0;
 
-impl Mark {
-    pub(super) fn interval(range: Interval, class: &'static str) -> Self {
-        Self::Interval { low: range.low, high: range.high, class }
-    }
-}
-
 impl Row {
     pub(super) fn new(label: impl Into<String>, value: String, marks: Vec<Mark>) -> Self {
         Self { label: label.into(), value, tone: "", marks, heading: false }
@@ -59,7 +53,7 @@ impl Row {
 
     pub(super) fn bar(label: impl Into<String>, value: String, figure: Figure, class: &str) -> Self {
         let bar = Mark::Bar { from: 0.0, to: figure.value, class: class.into() };
-        let interval = figure.interval.map(|range| Mark::interval(range, "rule"));
+        let interval = figure.interval.map(|range| Mark::Range { range, class: "rule" });
         Self::new(label, value, [bar].into_iter().chain(interval).collect())
     }
 
@@ -192,8 +186,8 @@ fn draw_mark(drawing: &mut Drawing, axis: &Axis, y: f64, mark: &Mark) {
             let (left, right) = (axis.at(from.min(*to)), axis.at(from.max(*to)));
             drawing.rect((left, y - 6.0), (right - left, 12.0), class);
         }
-        Mark::Interval { low, high, class } => {
-            let (left, right) = (axis.at(*low), axis.at(*high));
+        Mark::Range { range, class } => {
+            let (left, right) = (axis.at(range.low), axis.at(range.high));
             let end = |x: f64| ((x, y - 4.0), (x, y + 4.0));
             drawing.lines(&[((left, y), (right, y)), end(left), end(right)], &format!("{class} line"));
         }

@@ -91,12 +91,12 @@ pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
             let times = rounds.paired(&[fewest.1, *arm]);
             let figure = match *arm == fewest.1 {
                 true => Figure { value: 1.0, interval: None },
-                false => Figure::ratio_of(times.first()?, times.get(1)?, confidence)?,
+                false => Figure::ratio_of(&times[0], &times[1], confidence)?,
             };
-            Some(Point::new(f64::from(*count), figure))
+            Some(Point { x: f64::from(*count), y: figure })
         };
         let points: Vec<Point> =
-            series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
+            series.arms.iter().filter_map(point).filter(|point| point.y.value.is_finite()).collect();
         let name = format!("{}{}", series.name, fitted(&points));
         (points.len() > 1).then(|| (series.group, Line::new(name, points)))
     });
@@ -129,7 +129,7 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
 
 fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
-    let ys: Vec<f64> = points.iter().map(|point| point.y).collect();
+    let ys: Vec<f64> = points.iter().map(|point| point.y.value).collect();
     match megadir_stats::power_law(&xs, &ys) {
         Some(exponent) if points.len() > 2 => format!(": power {exponent:.2}"),
         _ => String::new(),
@@ -137,6 +137,6 @@ fn fitted(points: &[Point]) -> String {
 }
 
 fn told(line: &Line) -> String {
-    let point = |point: &Point| format!("{} with {}", text::ratio(point.y, point.interval), point.x);
+    let point = |point: &Point| format!("{} with {}", text::ratio(point.y.value, point.y.interval), point.x);
     format!("{}: {}", line.name, line.points.iter().map(point).collect::<Vec<_>>().join(", "))
 }

@@ -7,7 +7,7 @@ use crate::chart::drawing::shortened;
 use crate::chart::lines::{Frame, Line, Point, draw, xs, ys};
 use crate::chart::{Anchor, Axis, Drawing, FONT_PX, LINE_PX, Picture, Unit, Width, bounds, text_width};
 use crate::report::Report;
-use crate::summary::{ArmSummary, OperationQuantiles, together};
+use crate::summary::{ArmSummary, Figure, OperationQuantiles, together};
 use crate::text;
 
 const STRIPS: usize = 8;
@@ -133,16 +133,26 @@ pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
     let times = Axis::log(Unit::Time, ys(&lines));
     let parts = lines.len().div_ceil(ARMS).max(1);
     let size = lines.len().div_ceil(parts).max(1);
-    let mut pictures = Vec::new();
-    for (part, lines) in lines.chunks(size).enumerate() {
+    let picture = |(part, lines): (usize, &[Line])| {
+        let arms = timed.iter().skip(part * size).take(size);
         let title = match parts {
             1 => "Times of single operations".to_owned(),
             _ => format!("Times of single operations, {} of {parts}", part + 1),
         };
-        let arms = &timed[part * size..][..lines.len()];
-        pictures.push(picture_nines(&title, arms, lines, times, width));
-    }
-    pictures
+        let shares = (Axis::from_zero(Unit::Nines, xs(lines)), "share of operations that took no longer, %");
+        let frame = Frame::new(width, shares, (times, "time of an operation"));
+        let told: Vec<String> = arms.map(|(arm, times)| quantiles(&arm.planned.name, times)).collect();
+        let described = format!("Times of single operations by share. {}.", told.join("; "));
+        Picture::new("nines", None, &title, draw(&frame, lines), described)
+    };
+    lines.chunks(size).enumerate().map(picture).collect()
+}
+
+fn quantiles(name: &str, times: &Histogram) -> String {
+    let at = |p| times.quantile(p).map(|ns| text::time(ns as f64)).unwrap_or_default();
+    let [p50, p99, p999, longest] = [0.5, 0.99, 0.999, 1.0].map(at);
+    let all = text::count(times.count());
+    format!("{name}: p50 {p50}, p99 {p99}, p99.9 {p999}, longest {longest}, of {all} operations")
 }
 
 pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {
@@ -158,34 +168,7 @@ fn line(name: &str, times: &Histogram) -> Line {
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS)).take_while(|nines| *nines <= last);
     let point = |nines: f64| {
         let ns = times.quantile(1.0 - libm::exp10(-nines))?;
-        Some(Point { x: nines, y: (ns as f64).max(1.0), interval: None })
+        Some(Point { x: nines, y: Figure { value: (ns as f64).max(1.0), interval: None } })
     };
     Line { marked: false, ..Line::new(name, steps.filter_map(point).collect()) }
-}
-
-fn picture_nines(
-    title: &str,
-    arms: &[(&ArmSummary, Histogram)],
-    lines: &[Line],
-    times: Axis,
-    width: Width,
-) -> Picture {
-    let shares = Axis::from_zero(Unit::Nines, xs(lines));
-    let shares_title = "share of operations that took no longer, %";
-    let frame = Frame::new(width, (shares, shares_title), (times, "time of an operation"));
-    let told = |(arm, times): &(&ArmSummary, Histogram)| {
-        let at = |p| times.quantile(p).map(|ns| text::time(ns as f64)).unwrap_or_default();
-        format!(
-            "{}: p50 {}, p99 {}, p99.9 {}, longest {}, of {} operations",
-            arm.planned.name,
-            at(0.5),
-            at(0.99),
-            at(0.999),
-            at(1.0),
-            text::count(times.count())
-        )
-    };
-    let told: Vec<String> = arms.iter().map(told).collect();
-    let described = format!("Times of single operations by share. {}.", told.join("; "));
-    Picture::new("nines", None, title, draw(&frame, lines), described)
 }

@@ -8,7 +8,9 @@ pub(super) const LINE_PX: f64 = 17.0;
 pub(super) const SERIES: usize = 7;
 
 /// Name, value in light mode, value in dark mode.
-pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
+type Colour = (&'static str, &'static str, &'static str);
+
+pub(crate) const PAGE_COLOURS: &[Colour] = &[
     ("paper", "#ffffff", "#15181c"),
     ("ink", "#1b1f24", "#e6e8ea"),
     ("faint", "#59636e", "#a0a8b1"),
@@ -42,15 +44,12 @@ pub(crate) fn page_css() -> String {
 /// With values in place of variables, which some viewers lack.
 pub(super) fn svg_css() -> String {
     let rules = page_css();
-    let with = |value: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {
-        let named = |css: String, colour| css.replace(&format!("var(--{})", name(colour)), value(colour));
+    let with = |value: fn(&Colour) -> &'static str| {
+        let named =
+            |css: String, colour: &Colour| css.replace(&format!("var(--{})", colour.0), value(colour));
         PAGE_COLOURS.iter().fold(rules.clone(), named)
     };
     format!("{}@media (prefers-color-scheme:dark){{{}}}", with(|colour| colour.1), with(|colour| colour.2))
-}
-
-fn name(colour: &(&'static str, &'static str, &'static str)) -> &'static str {
-    colour.0
 }
 
 #[cfg(test)]

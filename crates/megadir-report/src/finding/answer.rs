@@ -71,22 +71,16 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     result.collect()
 }
 
-fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
-    outcome.adjusted().map(|ratio| (ratio.value, outcome.ratio_text()))
-}
-
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
-    let (mut slower, mut faster, mut same, mut open) = (0, 0, 0, 0);
-    for outcome in outcomes {
-        match outcome.says() {
-            Some(Says::Slower) => slower += 1,
-            Some(Says::Faster) => faster += 1,
-            Some(Says::Open) => open += 1,
-            Some(Says::Same) | None => same += 1,
-        }
-    }
-    let all = text::count(slower + faster + same + open);
-    let parts = [(slower, "slower"), (faster, "faster"), (same, "the same"), (open, "not decided")];
+    let says: Vec<Says> = outcomes.map(|outcome| outcome.says().unwrap_or(Says::Same)).collect();
+    let all = text::count(says.len() as u64);
+    let words = [
+        (Says::Slower, "slower"),
+        (Says::Faster, "faster"),
+        (Says::Same, "the same"),
+        (Says::Open, "not decided"),
+    ];
+    let parts = words.map(|(of, word)| (says.iter().filter(|one| **one == of).count() as u64, word));
     let parts: Vec<(u64, &str)> = parts.into_iter().filter(|(number, _)| *number > 0).collect();
     match parts[..] {
         [(1, word)] => word.into(),
@@ -104,7 +98,6 @@ fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
 struct Judged<'a> {
     row: &'a PairRow,
     ratio: f64,
-    words: String,
 }
 
 struct Compared<'a> {
@@ -115,8 +108,8 @@ struct Compared<'a> {
 }
 
 fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
-    let ratios = pairs.rows.iter().filter_map(|row| Some((row, ratio(&row.outcome)?)));
-    let rows: Vec<Judged<'_>> = ratios.map(|(row, (ratio, words))| Judged { row, ratio, words }).collect();
+    let judged = pairs.rows.iter().filter_map(|row| Some(Judged { row, ratio: row.outcome.ratio_value()? }));
+    let rows: Vec<Judged<'_>> = judged.collect();
     let first = &rows.first()?.row.pair;
     if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
         return None;
@@ -144,8 +137,8 @@ impl Compared<'_> {
 
     fn one_by_one(&self) -> String {
         let one = |at: &&str| {
-            let of = self.rows.iter().filter(|judged| judged.row.pair.at == **at);
-            let result = of.map(|judged| format!("{} {}", judged.row.pair.what, judged.words));
+            let of = self.rows.iter().map(|judged| judged.row).filter(|row| row.pair.at == **at);
+            let result = of.map(|row| format!("{} {}", row.pair.what, row.outcome.ratio_text()));
             let (than, per) = (self.than, self.per());
             let time = self.time(at).map(|ns| format!("{than} takes {} {per}; of that ", text::time(ns)));
             format!("{at}: {}{}", time.unwrap_or_default(), text::list(result))
@@ -156,8 +149,8 @@ impl Compared<'_> {
     fn range(&self) -> Option<String> {
         let (than, per) = (self.than, self.per());
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);
-        let least = self.rows.iter().min_by(by_ratio)?;
-        let most = self.rows.iter().max_by(by_ratio)?;
+        let least = self.rows.iter().min_by(by_ratio)?.row;
+        let most = self.rows.iter().max_by(by_ratio)?.row;
         let times: Vec<(String, f64)> =
             self.places.iter().filter_map(|at| Some(((*at).to_owned(), self.time(at)?))).collect();
         let by_time = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
@@ -172,9 +165,9 @@ impl Compared<'_> {
                 longest.0
             ),
         };
-        let alike = self.rows.iter().all(|judged| judged.row.pair.what == least.row.pair.what);
-        let label = |judged: &Judged<'_>| {
-            let Pair { what, at, .. } = &judged.row.pair;
+        let alike = self.rows.iter().all(|judged| judged.row.pair.what == least.pair.what);
+        let label = |row: &PairRow| {
+            let Pair { what, at, .. } = &row.pair;
             match (alike, self.places.len()) {
                 (true, _) => at.clone(),
                 (false, 1) => what.clone(),
@@ -183,37 +176,44 @@ impl Compared<'_> {
         };
         Some(format!(
             "{reference}; {} from {} ({}) to {} of that ({})",
-            if alike { &least.row.pair.what } else { "the others" },
-            least.words,
+            if alike { &least.pair.what } else { "the others" },
+            least.outcome.ratio_text(),
             label(least),
-            most.words,
+            most.outcome.ratio_text(),
             label(most)
         ))
     }
 }
 
+struct JudgedSeries<'a> {
+    series: &'a Series,
+    ends: &'a Outcome,
+    ratio: f64,
+}
+
 fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
     let judged = growth.series.iter().filter_map(|series| {
-        let (value, words) = ratio(series.ends.as_ref()?)?;
-        Some((series, value, words))
+        let ends = series.ends.as_ref()?;
+        Some(JudgedSeries { series, ends, ratio: ends.ratio_value()? })
     });
-    let mut series: Vec<(&Series, f64, String)> = judged.collect();
-    series.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let ((least, _, least_words), (most, _, most_words)) = (series.first()?, series.last()?);
-    let on = summary.place(most.points.first()?.arm);
+    let mut rows: Vec<JudgedSeries<'_>> = judged.collect();
+    rows.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    let (least, most) = (rows.first()?, rows.last()?);
+    let (least_words, most_words) = (least.ends.ratio_text(), most.ends.ratio_text());
+    let on = summary.place(most.series.points.first()?.arm);
     let sizes = |series: &Series| match (series.points.first(), series.points.last()) {
         (Some(first), Some(last)) => {
             format!("{}, {} against {}", series.name, text::entries(last.entries), text::count(first.entries))
         }
         _ => series.name.clone(),
     };
-    let tally = tally(series.iter().filter_map(|(series, ..)| series.ends.as_ref()));
-    let range = match series.len() {
-        1 => format!("{most_words} of the time of the smallest ({}): {tally}", sizes(most)),
+    let tally = tally(rows.iter().map(|judged| judged.ends));
+    let range = match rows.len() {
+        1 => format!("{most_words} of the time of the smallest ({}): {tally}", sizes(most.series)),
         _ => format!(
             "from {least_words} ({}) to {most_words} ({}) of the time of the smallest: {tally}",
-            sizes(least),
-            sizes(most)
+            sizes(least.series),
+            sizes(most.series)
         ),
     };
     Some(format!("On {on}, the largest directory takes {range}{}.", shapes(summary, growth)))

@@ -42,39 +42,28 @@ impl Listed<'_> {
             let all = names.iter().map(|method| (method.clone(), judged(summary, method)));
             all.filter(|(_, judged)| !judged.is_empty()).collect()
         };
-        let own: Vec<String> =
-            of(methods).iter().map(|(method, judged)| self.told_own(method, judged)).collect();
-        match (own.is_empty(), of(in_kind).first()) {
-            (false, _) => format!("{}: {}.", self.words(), own.join("; ")),
-            (true, Some((method, judged))) => self.told_in_kind(method, judged),
-            (true, None) => format!(
-                "{} is undecided here: its calls exist on Windows only, and similar calls of Linux ({}, for root) were \
-                 unavailable.",
-                self.words(),
-                text::list(in_kind)
-            ),
-        }
-    }
-
-    fn words(&self) -> String {
-        format!(
+        let begin = format!(
             "The claim of {} that attributes delivered with the listing come many times faster than asking for each file ({} to {} times \
              when cached)",
             self.who, self.claim.least, self.claim.most
-        )
-    }
-
-    fn told_own(&self, method: &str, judged: &[Judged]) -> String {
-        format!("by {method} it {} ({})", self.verdict(judged, "here"), figures(judged))
-    }
-
-    fn told_in_kind(&self, method: &str, judged: &[Judged]) -> String {
-        format!(
-            "{}, tested on {method}, for its calls exist on Windows only: {}; time against asking for each by path: {}.",
-            self.words(),
-            self.verdict(judged, "here in kind"),
-            figures(judged)
-        )
+        );
+        let by = |(method, judged): &(String, Vec<Judged>)| {
+            format!("by {method} it {} ({})", self.verdict(judged, "here"), figures(judged))
+        };
+        let own: Vec<String> = of(methods).iter().map(by).collect();
+        match (own.is_empty(), of(in_kind).first()) {
+            (false, _) => format!("{begin}: {}.", own.join("; ")),
+            (true, Some((method, judged))) => format!(
+                "{begin}, tested on {method}, for its calls exist on Windows only: {}; time against asking for each by path: {}.",
+                self.verdict(judged, "here in kind"),
+                figures(judged)
+            ),
+            (true, None) => format!(
+                "{begin} is undecided here: its calls exist on Windows only, and similar calls of Linux ({}, for root) were \
+                 unavailable.",
+                text::list(in_kind)
+            ),
+        }
     }
 
     fn verdict(&self, judged: &[Judged], here: &str) -> String {

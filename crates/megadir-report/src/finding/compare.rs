@@ -42,7 +42,7 @@ pub(super) fn tell(summary: &Summary, group: &GroupSummary) -> Option<String> {
 }
 
 fn judged<'a>(summary: &Summary, comparison: &Comparison, row: &'a Contrast) -> Option<Judged<'a>> {
-    let ratio = row.outcome.adjusted().filter(|_| !summary.is_against_itself(row.arm))?.value;
+    let ratio = row.outcome.ratio_value().filter(|_| !summary.is_against_itself(row.arm))?;
     Some(Judged { name: summary.arm_name_in(comparison, row.arm), ratio, outcome: &row.outcome })
 }
 
@@ -57,7 +57,8 @@ fn faster(arm: &Judged<'_>) -> bool {
 fn outcome(arm: &Judged<'_>) -> String {
     let says = match arm.outcome.verdict() {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
-            format!("{}{}", text::speed(arm.ratio), if negligible { ", which is negligible" } else { "" })
+            let so = if negligible { ", which is negligible" } else { "" };
+            format!("{}{so}", text::speed(arm.ratio))
         }
         Some(Verdict::Equivalent) => "equivalent".into(),
         Some(Verdict::Inconclusive { rounds_to_decide: Some(rounds) }) => {

@@ -106,7 +106,7 @@ fn fill_words(verdict: Verdict) -> &'static str {
 
 fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     let slower = buckets.iter().filter(|bucket| bucket.outcome.says() == Some(Says::Slower));
-    let ratio = |bucket: &Bucket| bucket.outcome.adjusted().map_or(0.0, |ratio| ratio.value);
+    let ratio = |bucket: &Bucket| bucket.outcome.ratio_value().unwrap_or(0.0);
     match slower.max_by(|a, b| ratio(a).total_cmp(&ratio(b))) {
         Some(most) if most.from != last.from => format!(
             "; most it takes among {} to {} ({})",

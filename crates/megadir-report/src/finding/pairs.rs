@@ -1,7 +1,6 @@
 //! Findings on pairs of arms: contrasts, aged directories, and the cost of making directories.
 
-use megadir_record::claims::SlowerPairs;
-use megadir_record::{AGED_GROUP, BuiltSet, Data, FileOperation, Spread, Work};
+use megadir_record::{AGED_GROUP, ArmId, BuiltSet, Data, FileOperation, Spread, Work};
 
 use crate::finding::{Finding, FindingKind, answer, published};
 use crate::summary::{
@@ -85,16 +84,13 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     }
 }
 
-fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
-    let Some(claimed) = &claimed.layout else { return true };
-    let made = summary.data_of(row.pair.arm).and_then(|data| data.source.made());
-    made.is_some_and(|made| matches!(&made.spread, Spread::Layout { layout } if layout == claimed))
-}
-
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
     let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
-    let rows: Vec<&PairRow> = rows.iter().filter(|row| is_claimed(summary, claimed, row)).collect();
+    let is_claimed = |row: &&PairRow| {
+        claimed.layout.is_none() || layout(summary, row.pair.arm) == claimed.layout.as_deref()
+    };
+    let rows: Vec<&PairRow> = rows.iter().filter(is_claimed).collect();
     let verdicts: Vec<Verdict> = rows.iter().filter_map(|row| row.outcome.verdict()).collect();
     let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
     let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
@@ -183,7 +179,7 @@ fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
     let writing = of_data.find_map(|other| median(other, FileOperation::Create));
     let share = writing.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
     let share = share.map(|share| format!(" ({} of writing)", text::percent(100.0 * share)));
-    let of = layout(summary, arm).map(|layout| format!(" for `{layout}`")).unwrap_or_default();
+    let of = layout(summary, arm.planned.id).map(|layout| format!(" for `{layout}`")).unwrap_or_default();
     Some(format!("{} a file more{}{of}", text::time(time_ns), share.unwrap_or_default()))
 }
 
@@ -192,8 +188,8 @@ fn median(arm: &ArmSummary, operation: FileOperation) -> Option<f64> {
     arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)
 }
 
-fn layout<'a>(summary: &'a Summary, arm: &ArmSummary) -> Option<&'a str> {
-    match &summary.data_set(arm.planned.data)?.source.made()?.spread {
+fn layout(summary: &Summary, arm: ArmId) -> Option<&str> {
+    match &summary.data_of(arm)?.source.made()?.spread {
         Spread::Layout { layout } => Some(layout),
         _ => None,
     }

@@ -179,7 +179,7 @@ fn compressed(report: &Report) -> Option<String> {
 pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
     let summary = &report.summary;
     let Some(table) = &summary.overview else { return };
-    page.element("h2", overview::title(summary));
+    page.element("h2", &overview::title(summary));
     while page.picture(|picture| picture.chart == "overview") {}
     if let Some(grid) = overview::each_against_each(table) {
         page.element("h3", "Each against each, over all kinds of work");
@@ -234,10 +234,9 @@ pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
                 continue;
             };
             let side = if grid.columns[place].align == Align::Right && !cards { "r" } else { "" };
-            let classes: Vec<&str> =
-                [side, class(field.tone)].into_iter().filter(|class| !class.is_empty()).collect();
-            let class =
-                if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
+            let classes = [side, class(field.tone)].join(" ");
+            let classes = classes.trim();
+            let class = if classes.is_empty() { String::new() } else { format!(" class=\"{classes}\"") };
             page.push(&format!("<td{class}>{}</td>", escape(&field.text)));
         }
         page.push("</tr>\n");

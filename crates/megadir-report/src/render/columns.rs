@@ -1,10 +1,13 @@
 //! Columns of samples, for CSV and Parquet, and samples as CSV.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 
 use megadir_record::{Arm, Latency, LookupCall, Plan, Sample, Work};
 use serde::Serialize;
+
+use Value::{Hash, Missing, Number, Text};
 
 use crate::report::Report;
 use crate::summary::{Times, together};
@@ -73,34 +76,32 @@ const fn text(name: &'static str, what: &'static str, value: Of) -> Column {
 }
 
 pub const COLUMNS: &[Column] = &[
-    number("epoch", "the epoch, from 0", |row| Value::Number(row.sample.epoch.into())),
+    number("epoch", "the epoch, from 0", |row| Number(row.sample.epoch.into())),
     number("round", "the round, from 0; warm-up rounds count on their own", |row| {
-        Value::Number(row.sample.round.into())
+        Number(row.sample.round.into())
     }),
-    number("attempt", "how often the round had been voided before", |row| {
-        Value::Number(row.sample.attempt.into())
-    }),
-    number("place", "the block's place in its round, from 0", |row| Value::Number(row.sample.place.into())),
-    text("phase", "warm-up or measure", |row| Value::Text(row.sample.phase.name())),
+    number("attempt", "how often the round had been voided before", |row| Number(row.sample.attempt.into())),
+    number("place", "the block's place in its round, from 0", |row| Number(row.sample.place.into())),
+    text("phase", "warm-up or measure", |row| Text(row.sample.phase.name())),
     text("voided", "why the round was voided: stolen-time or clock-jump; empty if it counts", |row| {
-        row.sample.voided.map_or(Value::Missing, |reason| Value::Text(reason.name()))
+        row.sample.voided.map_or(Missing, |reason| Text(reason.name()))
     }),
-    number("cell", "the arm's index", |row| Value::Number(row.sample.arm.0.into())),
-    text("arm", "the arm's name", |row| Value::Text(&row.arm.arm)),
-    text("role", "baseline, against-itself or arm", |row| Value::Text(&row.arm.role)),
+    number("cell", "the arm's index", |row| Number(row.sample.arm.0.into())),
+    text("arm", "the arm's name", |row| Text(&row.arm.arm)),
+    text("role", "baseline, against-itself or arm", |row| Text(&row.arm.role)),
     text("groups", "the arm's groups, separated by spaces", |row| word(&row.arm.groups)),
-    number("data", "the data set's index", |row| Value::Number(row.arm.data)),
+    number("data", "the data set's index", |row| Number(row.arm.data)),
     text(
         "file_system",
         "the file system made for the run, by its name; empty for an existing directory",
         |row| word(&row.arm.file_system),
     ),
-    text("cache", "the cache's state before the block", |row| Value::Text(&row.arm.cache)),
+    text("cache", "the cache's state before the block", |row| Text(&row.arm.cache)),
     text(
         "work",
         "list, lookup, attributes, ask N, fill-until-refused, remove, command, or what is done to files (make-directories, create, read, rewrite, \
          stat, unlink; threads are workers); the columns up to stages are of list, presence and keys of lookup",
-        |row| Value::Text(&row.arm.work),
+        |row| Text(&row.arm.work),
     ),
     text(
         "backend",
@@ -118,28 +119,24 @@ pub const COLUMNS: &[Column] = &[
         "operations that were to start a second; empty where one followed the other",
         |row| optional(row.arm.rate_per_s),
     ),
-    number("start_ns", "the block's start after the run's, nanoseconds", |row| {
-        Value::Number(row.sample.start_ns)
-    }),
-    number("operations", "operations in the block", |row| Value::Number(row.sample.operations)),
-    number("elapsed_ns", "wall time of the block, nanoseconds", |row| Value::Number(row.sample.elapsed_ns)),
-    number("user_ns", "user processor time of the block, nanoseconds", |row| {
-        Value::Number(row.sample.user_ns)
-    }),
+    number("start_ns", "the block's start after the run's, nanoseconds", |row| Number(row.sample.start_ns)),
+    number("operations", "operations in the block", |row| Number(row.sample.operations)),
+    number("elapsed_ns", "wall time of the block, nanoseconds", |row| Number(row.sample.elapsed_ns)),
+    number("user_ns", "user processor time of the block, nanoseconds", |row| Number(row.sample.user_ns)),
     number("system_ns", "system processor time of the block, nanoseconds", |row| {
-        Value::Number(row.sample.system_ns)
+        Number(row.sample.system_ns)
     }),
-    number("entries", "entries seen", |row| Value::Number(row.sample.counted.entries)),
+    number("entries", "entries seen", |row| Number(row.sample.counted.entries)),
     Column {
         name: "hash",
         what: "order-independent hash of the entries, 16 hexadecimal digits after 0x",
         kind: Kind::Hash,
-        value: |row| Value::Hash(row.sample.counted.hash),
+        value: |row| Hash(row.sample.counted.hash),
     },
     number("calls", "system calls of the measured kind; empty where the arm cannot see them", |row| {
         optional(row.sample.counted.calls)
     }),
-    number("written_bytes", "bytes of text written", |row| Value::Number(row.sample.counted.written_bytes)),
+    number("written_bytes", "bytes of text written", |row| Number(row.sample.counted.written_bytes)),
     number(
         "read_bytes",
         "bytes that the process had read from devices in the block; empty where that is not known",
@@ -181,11 +178,11 @@ pub const COLUMNS: &[Column] = &[
 ];
 
 fn word(text: &str) -> Value<'_> {
-    if text.is_empty() { Value::Missing } else { Value::Text(text) }
+    if text.is_empty() { Missing } else { Text(text) }
 }
 
 fn optional(number: Option<u64>) -> Value<'static> {
-    number.map_or(Value::Missing, Value::Number)
+    number.map_or(Missing, Number)
 }
 
 impl Row<'_> {
@@ -267,13 +264,6 @@ fn name(value: &impl Serialize) -> String {
 
 const GATHERED_BYTES: usize = 64 << 10;
 
-pub fn csv(report: &Report) -> String {
-    let mut bytes = Vec::new();
-    let written = write_csv(report, &mut bytes);
-    debug_assert!(written.is_ok(), "memory cannot refuse a write");
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
 pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> {
     let headings: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = headings.join(",");
@@ -296,16 +286,22 @@ pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> 
 
 fn push(text: &mut String, value: Value<'_>) {
     match value {
-        Value::Missing => {}
-        Value::Number(number) => {
+        Missing => {}
+        Number(number) => {
             let _ = write!(text, "{number}");
         }
-        Value::Hash(hash) => {
+        Hash(hash) => {
             let _ = write!(text, "{hash:#018x}");
         }
-        Value::Text(field) if field.contains(['"', ',', '\n', '\r']) => {
-            let _ = write!(text, "\"{}\"", field.replace('"', "\"\""));
-        }
-        Value::Text(field) => text.push_str(field),
+        Text(field) => text.push_str(&quoted(field)),
+    }
+}
+
+/// A field of CSV.
+pub(crate) fn quoted(field: &str) -> Cow<'_, str> {
+    if field.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\"")).into()
+    } else {
+        field.into()
     }
 }

@@ -202,6 +202,11 @@ pub fn pretty(data: &impl Serialize) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
+/// To nine significant digits.
+pub(crate) fn rounded(value: f64) -> f64 {
+    format!("{value:.8e}").parse().unwrap_or(value)
+}
+
 struct Rounded(PrettyFormatter<'static>);
 
 macro_rules! pretty {
@@ -214,8 +219,7 @@ macro_rules! pretty {
 
 impl Formatter for Rounded {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        let rounded: f64 = format!("{value:.8e}").parse().unwrap_or(value);
-        self.0.write_f64(writer, rounded)
+        self.0.write_f64(writer, rounded(value))
     }
 
     pretty! {

@@ -1,6 +1,5 @@
-//! Times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: a line per arm, its name the tag.
-//! Format: hdrhistogram.org, log version 1.3. An arm's interval is from its first valid block to its last and
-//! includes the turns of other arms.
+//! Times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: a line per arm, its name the tag. Format:
+//! hdrhistogram.org, log version 1.3. An arm's interval is from its first valid block to its last and includes the turns of other arms.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -65,12 +64,9 @@ fn histogram(each: &[&Times]) -> Option<Histogram<u64>> {
 
 /// The log's tags cannot contain commas and spaces.
 fn tag(name: &str) -> String {
-    let letter = |letter: char| {
-        if letter == ',' || letter.is_whitespace() || letter.is_control() { '_' } else { letter }
-    };
-    name.chars().map(letter).collect()
+    name.replace(|letter: char| letter == ',' || letter.is_whitespace() || letter.is_control(), "_")
 }
 
 fn one_line(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.replace(char::is_control, " ")
 }

@@ -119,7 +119,7 @@ fn titled(page: &mut String, legends: &mut Legends, title: &str, grid: Option<Gr
     }
 }
 
-fn paragraph(page: &mut String, text: &str) {
+pub(crate) fn paragraph(page: &mut String, text: &str) {
     page.push_str(&clean(text));
     page.push_str("\n\n");
 }
@@ -140,14 +140,5 @@ pub(crate) fn push_grid(page: &mut String, legends: &mut Legends, grid: &Grid) {
 
 /// Characters that would end a field or a line, or start markup.
 pub(crate) fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '|' => clean.push_str("\\|"),
-            '<' => clean.push_str("&lt;"),
-            c if is_control(c) => clean.push(' '),
-            c => clean.push(c),
-        }
-    }
-    clean
+    text.replace('|', "\\|").replace('<', "&lt;").replace(is_control, " ")
 }

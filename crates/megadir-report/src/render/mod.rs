@@ -16,12 +16,13 @@ pub(crate) mod published;
 mod screen;
 mod table;
 
+pub(crate) use columns::quoted;
 pub use columns::{
-    COLUMNS, Column as SampleColumn, Kind as SampleKind, Row as SampleRow, Value as SampleValue, csv,
+    COLUMNS, Column as SampleColumn, Kind as SampleKind, Row as SampleRow, Value as SampleValue,
     of_cells as sample_arms, rows as sample_rows, write_csv,
 };
-pub(crate) use data::use_lines;
 pub use data::{Document, json, pretty};
+pub(crate) use data::{rounded, use_lines};
 pub use hdr::hdr;
 pub use markdown::markdown;
 pub use paint::Style;

@@ -52,10 +52,8 @@ fn row(name: &str, single: &Operations) -> Vec<Text> {
             fields.push(text::time(quantiles.max_ns));
         }
         None => {
-            for _ in 0..4 {
-                fields.extend(["refused".to_owned(), String::new()]);
-            }
-            fields.push("refused".to_owned());
+            let refused = ["refused", "", "refused", "", "refused", "", "refused", "", "refused"];
+            fields.extend(refused.map(str::to_owned));
         }
     }
     fields.push(text::count(single.operations));

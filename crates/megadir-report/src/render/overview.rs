@@ -8,8 +8,6 @@ use crate::render::paint::{Tone, length};
 use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Says, Summary};
 use crate::text;
 
-const TITLE: &str = "How fast is each file system at each kind of work?";
-const TITLE_OF_VOLUMES: &str = "How fast is each volume at each kind of work?";
 pub(super) const BARS: &str = "The same as bars, each operation on its own scale, uncut:";
 const BAR_MAX: usize = 40;
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
@@ -92,8 +90,8 @@ fn sign(outcome: &Outcome) -> &'static str {
     }
 }
 
-pub(crate) fn title(summary: &Summary) -> &'static str {
-    if summary.compares_volumes() { TITLE_OF_VOLUMES } else { TITLE }
+pub(crate) fn title(summary: &Summary) -> String {
+    format!("How fast is each {} at each kind of work?", summary.place_word())
 }
 
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
@@ -169,7 +167,7 @@ pub(super) fn overall(overview: &Overview) -> Option<Grid> {
         vec![Text::plain(name(*column)), Text::plain(outcome.ratio_text())]
     };
     let first = vec![Text::plain(name(least)), Text::plain("1x")];
-    let lengths = others.iter().map(|(_, outcome)| outcome.adjusted().map(|figure| figure.value));
+    let lengths = others.iter().map(|(_, outcome)| outcome.ratio_value());
     let values = std::iter::once(Some(1.0)).chain(lengths).collect();
     let columns = vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)];
     let rows = std::iter::once(first).chain(others.iter().map(row)).collect();

@@ -75,10 +75,8 @@ pub(crate) fn fill(
 }
 
 pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
-    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
-    let whole = ends.filter(|end| starts_sentence(&text[*end..])).chain([text.len()]);
     let fits = |end: &usize| wrap(&text[..*end], width).len() <= lines;
-    if let Some(end) = whole.filter(fits).last() {
+    if let Some(end) = ends_of_sentences(text).filter(fits).last() {
         return wrap(&text[..end], width);
     }
     let mut cut = wrap(text, width);
@@ -96,19 +94,19 @@ pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
 }
 
 pub(super) fn sentences(text: &str) -> Vec<&str> {
-    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
-    let ends = ends.filter(|end| starts_sentence(&text[*end..])).chain([text.len()]);
     let mut start = 0;
     let one = |end: usize| {
         let sentence = text[start..end].trim();
         start = end;
         sentence
     };
-    ends.map(one).filter(|sentence| !sentence.is_empty()).collect()
+    ends_of_sentences(text).map(one).filter(|sentence| !sentence.is_empty()).collect()
 }
 
-fn starts_sentence(rest: &str) -> bool {
-    rest.trim_start().starts_with(|first: char| first.is_uppercase() || "`'([".contains(first))
+fn ends_of_sentences(text: &str) -> impl Iterator<Item = usize> {
+    let begins = |first: char| first.is_uppercase() || "`'([".contains(first);
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    ends.filter(move |end| text[*end..].trim_start().starts_with(begins)).chain([text.len()])
 }
 
 /// Not within `1 000 000`, `[ ]` or between a number and its unit.

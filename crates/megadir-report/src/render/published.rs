@@ -7,7 +7,7 @@ use megadir_record::{Arm, ArmId, CacheState, Keys, Published, Role, Work};
 use crate::render::grid::{Column, Grid, Text, headings};
 use crate::render::groups::{self, RAW_CALLS, tells_speed_ups};
 use crate::summary::{
-    Comparison, Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
+    Contrast, Figure, GroupReading, GroupSummary, Outcome, Summary, entries_nowhere, unlike,
 };
 use crate::text;
 
@@ -17,8 +17,7 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
     let figures = figures(summary, group);
     let columns = headings![left "published" 0, right "there" 0, right "here" 0, left "measured by" 1];
     let row = |figure: &&Published| {
-        let ours = group.and_then(|group| ours(summary, group, figure));
-        let (by, here) = match (unlike_ours(summary, figure, ours.as_ref()), ours) {
+        let (by, here) = match here(summary, group, figure) {
             // Without an arm the plan knows that the data differ; with one, its figure would mislead.
             (Some(why), _) => (format!("nothing: {why}"), String::new()),
             (None, Some(ours)) => (ours.name, ours.figure),
@@ -33,8 +32,7 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
 
 pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
     let one = |figure: &&Published| {
-        let ours = group.and_then(|group| ours(summary, group, figure));
-        let here = match (unlike_ours(summary, figure, ours.as_ref()), ours) {
+        let here = match here(summary, group, figure) {
             (Some(why), _) => format!(" (not comparable: {why})"),
             (None, Some(ours)) => format!(" (here {}, {})", ours.figure, ours.name),
             (None, None) => String::new(),
@@ -54,12 +52,18 @@ fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Pu
     summary.published.iter().filter(belongs).collect()
 }
 
-fn unlike_ours(summary: &Summary, figure: &Published, ours: Option<&Ours>) -> Option<String> {
-    let why = match ours {
+/// The reason why this run's figure does not compare, and the figure, if there is one.
+fn here(
+    summary: &Summary,
+    group: Option<&GroupSummary>,
+    figure: &Published,
+) -> (Option<String>, Option<Ours>) {
+    let ours = group.and_then(|group| ours(summary, group, figure));
+    let why = match &ours {
         Some(ours) => unlike(summary, figure, ours.arm),
         None => entries_nowhere(summary, figure),
     };
-    why.or(figure.unlike.clone())
+    (why.or(figure.unlike.clone()), ours)
 }
 
 fn value(figure: &Published) -> String {
@@ -131,30 +135,26 @@ fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r st
 pub(crate) const SOURCE_TABLE_TITLE: &str = "The source's table, measured here";
 
 pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
-    let comparisons = summary.groups.iter().filter_map(|group| match &group.reading {
-        GroupReading::Compare(comparison) => Some(comparison),
-        _ => None,
-    });
-    let comparisons: Vec<&Comparison> = comparisons.collect();
     match tells_speed_ups(summary) {
-        true => attributes(summary, &comparisons),
+        true => attributes(summary),
         false if summary.published.is_empty() => None,
-        false => lookups(summary, &comparisons),
+        false => lookups(summary),
     }
 }
 
-fn rows<'a>(
-    summary: &'a Summary,
-    comparison: &'a Comparison,
-) -> impl Iterator<Item = (&'a Arm, &'a Contrast)> {
-    let row = |row: &'a Contrast| Some((&summary.arm(row.arm)?.planned, row));
-    comparison.rows.iter().filter_map(row).filter(|(planned, _)| planned.role != Role::AgainstItself)
+/// All compared arms, with their contrasts.
+fn rows(summary: &Summary) -> impl Iterator<Item = (&Arm, &Contrast)> {
+    let all = summary.groups.iter().flat_map(|group| match &group.reading {
+        GroupReading::Compare(comparison) => &comparison.rows[..],
+        _ => &[],
+    });
+    let all = all.filter_map(move |row| Some((&summary.arm(row.arm)?.planned, row)));
+    all.filter(|(planned, _)| planned.role != Role::AgainstItself)
 }
 
-fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
+fn lookups(summary: &Summary) -> Option<Grid> {
     let fixed = |planned: &Arm| matches!(planned.work, Work::Lookup { keys: Keys::Fixed, .. });
-    let arms = comparisons.iter().flat_map(|comparison| rows(summary, comparison));
-    let rows: Vec<Vec<Text>> = arms
+    let rows: Vec<Vec<Text>> = rows(summary)
         .filter(|(planned, _)| fixed(planned))
         .map(|(planned, contrast)| {
             let timing = summary.timing(planned.id);
@@ -188,21 +188,19 @@ struct Way {
     state: CacheState,
 }
 
-fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
+fn attributes(summary: &Summary) -> Option<Grid> {
     let mut ways: Vec<Way> = Vec::new();
     let mut sizes = BTreeSet::new();
     let mut figures = Vec::new();
-    for comparison in comparisons {
-        for (planned, contrast) in rows(summary, comparison) {
-            let Some(method) = method(summary, planned) else { continue };
-            let entries = summary.data_set(planned.data)?.entries;
-            let way = Way { method, state: planned.cache };
-            sizes.insert(entries);
-            if !ways.contains(&way) {
-                ways.push(way.clone());
-            }
-            figures.push((way, entries, contrast));
+    for (planned, contrast) in rows(summary) {
+        let Some(method) = method(summary, planned) else { continue };
+        let entries = summary.data_set(planned.data)?.entries;
+        let way = Way { method, state: planned.cache };
+        sizes.insert(entries);
+        if !ways.contains(&way) {
+            ways.push(way.clone());
         }
+        figures.push((way, entries, contrast));
     }
     let methods: Vec<String> = ways.iter().map(|way| way.method.clone()).collect();
     let first = |way: &Way| methods.iter().position(|method| *method == way.method);

@@ -24,9 +24,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
     let mut top = Page::new(width, style);
     let warnings = told(&report.warnings);
-    if let Some(line) = incomplete_line(&report.warnings) {
-        top.sentences(&line, "! ", Tone::Alarm, 1);
-    }
+    top.each_within(incomplete_line(&report.warnings), "! ", Tone::Alarm, 1);
     let alarms = alarms(&mut top, report, &warnings);
     top.paragraph(&report.question(), "", Tone::Heading);
     let mut left = ANSWER_MAX;
@@ -38,19 +36,13 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     }
 
     let quiet: Vec<&Told> = warnings.iter().filter(|told| !told.loud && !told.is_incomplete).collect();
-    if let Some(line) = overview::differences_line(&report.summary) {
-        top.sentences(&line, "", Tone::Plain, SMALL_PRINT_MAX);
-    }
-    for line in overview::omitted_lines(&report.summary) {
-        top.sentences(&line, "", Tone::Plain, 1);
-    }
+    top.each_within(overview::differences_line(&report.summary), "", Tone::Plain, SMALL_PRINT_MAX);
+    top.each_within(overview::omitted_lines(&report.summary), "", Tone::Plain, 1);
     let notes = &quiet[..quiet.len().min(WARNINGS_MAX - alarms)];
     let bottom = |lines_each: usize| {
         let mut page = Page::new(width, style);
         page.gap();
-        for told in notes {
-            page.sentences(&told.text, "Note: ", Tone::Plain, lines_each);
-        }
+        page.each_within(notes.iter().map(|told| &told.text), "Note: ", Tone::Plain, lines_each);
         page.paragraph(&rest(report, quiet.len() - notes.len()), "", Tone::Faint);
         page
     };
@@ -68,16 +60,13 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
 
 /// Warnings that make the numbers unusable, the cause first if it is known; returns their number.
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
-    for line in stand_in_lines(&report.summary) {
-        page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
-    }
+    page.each_within(stand_in_lines(&report.summary), "! ", Tone::Alarm, SMALL_PRINT_MAX);
     let false_one = |one: &Advisory| one.loud && matches!(one.warning, Warning::DiffersFromItself { .. });
     if disturbance(&report.warnings).is_some() && report.warnings.iter().any(false_one) {
         page.sentences(DISTURBED, "! ", Tone::Alarm, 1);
     }
-    for finding in report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX) {
-        page.sentences(&finding.text, "! ", Tone::Alarm, SMALL_PRINT_MAX);
-    }
+    let findings = report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX);
+    page.each_within(findings.map(|finding| &finding.text), "! ", Tone::Alarm, SMALL_PRINT_MAX);
     let loud = warnings.iter().filter(|told| told.loud).take(WARNINGS_MAX);
     loud.map(|told| page.sentences(&told.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
 }
@@ -95,7 +84,7 @@ fn main_table(report: &Report) -> Option<(String, Grid)> {
     if let Some(over) = &summary.overview {
         let grid =
             overview::overall(over).or_else(|| overview::tables(over, WIDTH_MAX).into_iter().next())?;
-        return Some((overview::title(summary).to_owned(), grid));
+        return Some((overview::title(summary), grid));
     }
     let main = report.first_findings().into_iter().find_map(|finding| finding.group.clone());
     let group = |group: &&GroupSummary| main.as_ref().is_none_or(|name| *name == group.name);
@@ -124,9 +113,7 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     }
     room -= rows.len();
     page.gap();
-    if let Some(title) = title {
-        page.sentences(&title, "", Tone::Heading, 1);
-    }
+    page.each_within(title, "", Tone::Heading, 1);
     let dropped = all - rows.len();
     page.grid(&Grid { columns, rows, legend: Vec::new(), bars });
     if cut {

@@ -104,7 +104,7 @@ fn answer(page: &mut Page, report: &Report) {
 }
 
 fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
-    page.paragraph(overview::title(summary), "", Tone::Heading);
+    page.paragraph(&overview::title(summary), "", Tone::Heading);
     page.paragraphs(overview::legend(summary, overview), "  ", Tone::Faint);
     overview::tables(overview, page.width).iter().for_each(|grid| page.grid(grid));
     if let Some(bars) = overview::bars(overview, page.width, page.style) {
@@ -151,7 +151,20 @@ impl Page {
         mark: &str,
         tone: Tone,
     ) {
-        texts.into_iter().for_each(|text| self.paragraph(text.as_ref(), mark, tone));
+        self.each_within(texts, mark, tone, usize::MAX);
+    }
+
+    /// Each in at most `lines` lines.
+    pub(crate) fn each_within(
+        &mut self,
+        texts: impl IntoIterator<Item = impl AsRef<str>>,
+        mark: &str,
+        tone: Tone,
+        lines: usize,
+    ) {
+        for text in texts {
+            self.sentences(text.as_ref(), mark, tone, lines);
+        }
     }
 
     /// Only the first line starts with `mark`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{Arm, HostWork, Plan, Ranks, Sample};
+use megadir_record::{Arm, Header, HostWork, Plan, Ranks, Record, Sample};
 use serde::{Deserialize, Serialize};
 
 use super::operations::operations;
@@ -93,18 +93,14 @@ pub struct Quantiles {
     pub max_ns: f64,
 }
 
-pub(crate) fn arms(
-    plan: &Plan,
-    ranks: Option<&Ranks>,
-    rounds: &Rounds<'_>,
-    checks: Vec<WorkCheck>,
-) -> Vec<ArmSummary> {
+pub(crate) fn arms(record: &Record, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<ArmSummary> {
+    let Header { plan, ranks, .. } = &record.header;
     let arm = |(planned, work): (&Arm, WorkCheck)| ArmSummary {
         planned: planned.clone(),
         rounds: rounds.samples(planned.id).count(),
         work,
         timing: timing(plan, planned, rounds),
-        hosts: ranks.map_or_else(Vec::new, |ranks| hosts(plan, planned, ranks, rounds)),
+        hosts: ranks.as_ref().map_or_else(Vec::new, |ranks| hosts(plan, planned, ranks, rounds)),
     };
     plan.arms.iter().zip(checks).map(arm).collect()
 }

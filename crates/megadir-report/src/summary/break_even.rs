@@ -1,6 +1,5 @@
-//! The rule BreakEven: the share of a directory's files from which on listing all is faster than stat by name.
-//! In each round, the share is where the curve through the stat arms reaches the time of the listing; the
-//! interval is over rounds. Nothing is extrapolated.
+//! The rule BreakEven: the share of a directory's files from which on listing all is faster than stat by name. In each round, the share
+//! is where the curve through the stat arms reaches the time of the listing; the interval is over rounds. Nothing is extrapolated.
 
 use megadir_record::{ArmId, BreakEvenArms, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};

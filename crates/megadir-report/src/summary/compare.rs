@@ -1,6 +1,5 @@
-//! The rule Compare: every arm of a group against the group's baseline, round by round.
-//! A ratio is the time of the arm over the time of the baseline. The family of Holm's adjustment is the
-//! group; the baseline against itself is judged alone.
+//! The rule Compare: every arm of a group against the group's baseline, round by round. A ratio is the time of the arm over the
+//! time of the baseline. The family of Holm's adjustment is the group; the baseline against itself is judged alone.
 
 use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
@@ -109,6 +108,10 @@ impl Outcome {
             Self::TooFewRounds { ratio } => Some(Figure { value: ratio, interval: None }),
             Self::Baseline | Self::Unequal | Self::NotMeasured => None,
         }
+    }
+
+    pub(crate) fn ratio_value(&self) -> Option<f64> {
+        self.ratio().map(|ratio| ratio.value)
     }
 
     /// Ratio with its adjusted interval; `None` if nothing was compared.

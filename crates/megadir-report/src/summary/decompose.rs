@@ -84,6 +84,7 @@ pub enum Claim {
     CannotBeTold,
 }
 
+/// Each step has a name and its cumulative arm.
 pub(crate) struct Programs<'a> {
     pub(crate) slow_name: &'a str,
     pub(crate) slow: &'a [(String, ArmId)],
@@ -95,27 +96,32 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
     let arms: Vec<ArmId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
     let entries = common_entries(evidence, &arms)?;
     let times = evidence.rounds.paired(&arms);
-    let (slow, fast) = times.split_at(programs.slow.len());
-    let (Some(slow_whole), Some(fast_whole)) = (slow.last(), fast.last()) else {
+    let (slow_times, fast_times) = times.split_at(programs.slow.len());
+    let (Some(slow_whole), Some(fast_whole)) = (slow_times.last(), fast_times.last()) else {
         return Err("a program has no arms".into());
     };
-    let not_measured = || "no round has all arms of both programs".to_owned();
-    let whole = difference(slow_whole, fast_whole);
-    let judge = Judge { whole: &whole, entries: entries as f64, confidence: evidence.confidence() };
-    let difference_ns = judge.cost(&whole).ok_or_else(not_measured)?;
-    let steps = Steps { slow: steps(programs.slow, slow), fast: steps(programs.fast, fast) };
-    Ok(Decomposition {
-        slow_name: programs.slow_name.into(),
-        fast_name: programs.fast_name.into(),
-        rounds: whole.len(),
-        entries,
-        slow_ns: judge.cost(slow_whole).ok_or_else(not_measured)?,
-        fast_ns: judge.cost(fast_whole).ok_or_else(not_measured)?,
-        difference_ns,
-        ratio: Figure::ratio_of(slow_whole, fast_whole, evidence.confidence()).ok_or_else(not_measured)?,
-        factors: names(programs).iter().filter_map(|name| factor(&judge, &steps, programs, name)).collect(),
-        reading: reading(evidence, &judge, &steps, programs),
-    })
+    let judge = Judge {
+        slow: steps(programs.slow, slow_times),
+        fast: steps(programs.fast, fast_times),
+        whole: difference(slow_whole, fast_whole),
+        entries: entries as f64,
+        confidence: evidence.confidence(),
+    };
+    let read = || {
+        Some(Decomposition {
+            slow_name: programs.slow_name.into(),
+            fast_name: programs.fast_name.into(),
+            rounds: judge.whole.len(),
+            entries,
+            slow_ns: judge.cost(slow_whole)?,
+            fast_ns: judge.cost(fast_whole)?,
+            difference_ns: judge.cost(&judge.whole)?,
+            ratio: Figure::ratio_of(slow_whole, fast_whole, evidence.confidence())?,
+            factors: judge.names().into_iter().filter_map(|name| judge.factor(name)).collect(),
+            reading: judge.reading(evidence),
+        })
+    };
+    read().ok_or_else(|| "no round has all arms of both programs".into())
 }
 
 fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String> {
@@ -133,96 +139,95 @@ fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String
     entries.filter(|&entries| entries > 0).ok_or_else(|| "no entries were seen".into())
 }
 
+struct Step<'a> {
+    name: &'a str,
+    arm: ArmId,
+    /// By round, without the steps before.
+    times: Vec<f64>,
+}
+
 struct Judge<'a> {
-    whole: &'a [f64],
+    slow: Vec<Step<'a>>,
+    fast: Vec<Step<'a>>,
+    whole: Vec<f64>,
     entries: f64,
     confidence: f64,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
     fn cost(&self, series: &[f64]) -> Option<Figure> {
         Some(Figure::median_of(series, self.confidence)?.scaled(1.0 / self.entries))
     }
 
     /// `None` if the whole difference may be zero.
     fn share(&self, series: &[f64]) -> Option<Figure> {
-        let whole = Figure::median_of(self.whole, self.confidence)?;
+        let whole = Figure::median_of(&self.whole, self.confidence)?;
         if whole.interval.is_some_and(|interval| interval.contains(0.0)) {
             return None;
         }
-        let shares: Vec<f64> = series.iter().zip(self.whole).map(|(part, whole)| part / whole).collect();
+        let shares: Vec<f64> = series.iter().zip(&self.whole).map(|(part, whole)| part / whole).collect();
         Figure::median_of(&shares, self.confidence)
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &Step<'a>> {
+        self.slow.iter().chain(&self.fast)
+    }
+
+    fn names(&self) -> Vec<&'a str> {
+        distinct(self.steps().map(|step| step.name))
+    }
+
+    fn factor(&self, name: &str) -> Option<Factor> {
+        let named = |step: &Step<'_>| step.name == name;
+        let (slow, fast) = (sum_where(&self.slow, named), sum_where(&self.fast, named));
+        let nothing = vec![0.0; self.whole.len()];
+        let cost = difference(slow.as_ref().unwrap_or(&nothing), fast.as_ref().unwrap_or(&nothing));
+        Some(Factor {
+            name: name.into(),
+            common: self.is_common(name),
+            slow_ns: slow.and_then(|series| self.cost(&series)),
+            fast_ns: fast.and_then(|series| self.cost(&series)),
+            cost_ns: self.cost(&cost)?,
+            share: self.share(&cost),
+        })
+    }
+
+    fn is_common(&self, name: &str) -> bool {
+        let [slow, fast] =
+            [&self.slow, &self.fast].map(|steps| steps.first().map(|step| (step.name, step.arm)));
+        let same_first = slow == fast && slow.is_some_and(|(first, _)| first == name);
+        same_first && self.steps().filter(|step| step.name == name).count() == 2
+    }
+
+    /// Steps that only read, up to the last arm of each program without another stage.
+    fn reading(&self, evidence: &Evidence<'_>) -> Option<ReadingFactor> {
+        let reads = |step: &Step<'_>| match evidence.plan.arm(step.arm).map(|planned| &planned.work) {
+            Some(Work::List { stages, .. }) => stages.iter().all(|stage| *stage == Stage::Read),
+            _ => false,
+        };
+        let cost = difference(&sum_where(&self.slow, reads)?, &sum_where(&self.fast, reads)?);
+        let share = self.share(&cost);
+        let of_reading =
+            |name: &&str| !self.is_common(name) && self.steps().filter(|step| step.name == *name).all(reads);
+        let factors: Vec<String> = self.names().into_iter().filter(of_reading).map(String::from).collect();
+        let slower = self.cost(&self.whole)?.interval.is_some_and(|interval| interval.low > 0.0);
+        Some(ReadingFactor {
+            cost_ns: self.cost(&cost)?,
+            share,
+            claim: claim(share.filter(|_| slower)),
+            factors: (!factors.is_empty()).then_some(factors)?,
+        })
     }
 }
 
-struct Steps {
-    slow: Vec<Vec<f64>>,
-    fast: Vec<Vec<f64>>,
-}
-
-fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let step = |place: usize| match place.checked_sub(1) {
+fn steps<'a>(program: &'a [(String, ArmId)], times: &[Vec<f64>]) -> Vec<Step<'a>> {
+    let own = |place: usize| match place.checked_sub(1) {
         Some(before) => difference(&times[place], &times[before]),
         None => times[place].clone(),
     };
-    (0..program.len()).map(step).collect()
-}
-
-fn names<'a>(programs: &Programs<'a>) -> Vec<&'a str> {
-    distinct(programs.slow.iter().chain(programs.fast).map(|(name, _)| name.as_str()))
-}
-
-fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str) -> Option<Factor> {
-    let named = |step: &(String, ArmId)| step.0 == name;
-    let slow = sum_where(&steps.slow, programs.slow, named);
-    let fast = sum_where(&steps.fast, programs.fast, named);
-    let nothing = vec![0.0; judge.whole.len()];
-    let cost = difference(slow.as_ref().unwrap_or(&nothing), fast.as_ref().unwrap_or(&nothing));
-    Some(Factor {
-        name: name.into(),
-        common: is_common(programs, name),
-        slow_ns: slow.and_then(|series| judge.cost(&series)),
-        fast_ns: fast.and_then(|series| judge.cost(&series)),
-        cost_ns: judge.cost(&cost)?,
-        share: judge.share(&cost),
-    })
-}
-
-fn is_common(programs: &Programs<'_>, name: &str) -> bool {
-    let named = |step: &&(String, ArmId)| step.0 == name;
-    let same_first = programs.slow.first().filter(named) == programs.fast.first().filter(named);
-    let steps = programs.slow.iter().chain(programs.fast).filter(named).count();
-    same_first && programs.slow.first().is_some_and(|step| step.0 == name) && steps == 2
-}
-
-/// Steps that only read, up to the last arm of each program without another stage.
-fn reading(
-    evidence: &Evidence<'_>,
-    judge: &Judge<'_>,
-    steps: &Steps,
-    programs: &Programs<'_>,
-) -> Option<ReadingFactor> {
-    let reads = |step: &(String, ArmId)| match evidence.plan.arm(step.1).map(|planned| &planned.work) {
-        Some(Work::List { stages, .. }) => stages.iter().all(|stage| *stage == Stage::Read),
-        _ => false,
-    };
-    let slow = sum_where(&steps.slow, programs.slow, reads)?;
-    let fast = sum_where(&steps.fast, programs.fast, reads)?;
-    let cost = difference(&slow, &fast);
-    let share = judge.share(&cost);
-    let of_reading = |name: &&str| {
-        let mut steps = programs.slow.iter().chain(programs.fast).filter(|step| step.0 == *name);
-        !is_common(programs, name) && steps.all(reads)
-    };
-    let factors: Vec<String> = names(programs).into_iter().filter(of_reading).map(String::from).collect();
-    let whole = judge.cost(judge.whole)?;
-    let slower = whole.interval.is_some_and(|interval| interval.low > 0.0);
-    Some(ReadingFactor {
-        cost_ns: judge.cost(&cost)?,
-        share,
-        claim: claim(share.filter(|_| slower)),
-        factors: (!factors.is_empty()).then_some(factors)?,
-    })
+    let step =
+        |(place, (name, arm)): (usize, &'a (String, ArmId))| Step { name, arm: *arm, times: own(place) };
+    program.iter().enumerate().map(step).collect()
 }
 
 fn claim(share: Option<Figure>) -> Claim {
@@ -233,13 +238,8 @@ fn claim(share: Option<Figure>) -> Claim {
     }
 }
 
-fn sum_where(
-    series: &[Vec<f64>],
-    program: &[(String, ArmId)],
-    wanted: impl Fn(&(String, ArmId)) -> bool,
-) -> Option<Vec<f64>> {
-    let chosen =
-        series.iter().zip(program).filter(|(_, step)| wanted(step)).map(|(series, _)| series.clone());
+fn sum_where(steps: &[Step<'_>], wanted: impl Fn(&Step<'_>) -> bool) -> Option<Vec<f64>> {
+    let chosen = steps.iter().filter(|step| wanted(step)).map(|step| step.times.clone());
     chosen.reduce(|sum, series| sum.iter().zip(&series).map(|(a, b)| a + b).collect())
 }
 

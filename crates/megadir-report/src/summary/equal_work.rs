@@ -1,7 +1,6 @@
-//! Equal work: in every round, each arm must have seen the entries of its data set.
-//! The record has the expected entries, except in older records. There, the majority of a round is trusted: a
-//! faulty reader loses entries alone, while a changed directory changes for all arms. The planned number of
-//! entries decides a tie; if that fails too, no arm is trusted.
+//! Equal work: in every round, each arm must have seen the entries of its data set. The record has the expected entries, except
+//! in older records. There, the majority of a round is trusted: a faulty reader loses entries alone, while a changed directory
+//! changes for all arms. The planned number of entries decides a tie; if that fails too, no arm is trusted.
 
 use std::collections::BTreeMap;
 

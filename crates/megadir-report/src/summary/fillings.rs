@@ -81,8 +81,7 @@ pub struct Series {
     pub steps: Vec<Step>,
     /// Growth of the time, by the exponents.
     pub shape: Shape,
-    /// The largest size against the smallest, adjusted for all series of the group; `None` with fewer than
-    /// two sizes.
+    /// The largest size against the smallest, adjusted for all series of the group; `None` with fewer than two sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<Outcome>,
 }

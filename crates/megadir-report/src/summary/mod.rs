@@ -14,7 +14,7 @@ mod rounds;
 mod self_check;
 mod whole;
 
-use megadir_record::{ArmId, Plan, Record, Rules, Sample, Stop, Work};
+use megadir_record::{ArmId, Plan, Record, Rules, Sample, Work};
 use megadir_stats::{Judging, Looks};
 
 use rounds::{histogram, times_of};
@@ -81,12 +81,7 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
 }
 
 fn check_stop(rules: &Rules) -> Option<String> {
-    let width = match rules.stop {
-        Stop::Rounds => return None,
-        Stop::Ratio { half_width, .. } => half_width,
-        Stop::Difference { half_width_ns, .. } => half_width_ns,
-    };
-    let first = rules.stop.rounds_min().unwrap_or(0);
+    let (width, first) = (rules.stop.half_width()?, rules.stop.rounds_min()?);
     if Looks::new(first, rules.rounds).is_none() {
         return Some(format!("it looks first after {first} of {} rounds", rules.rounds));
     }

@@ -1,6 +1,5 @@
-//! Times of an arm's single operations, from all its histograms together.
-//! Quantiles over rounds (in [`super::Timing`]) show how blocks scatter, these how single operations do.
-//! Operations of one round are not independent, so intervals come from resampling rounds.
+//! Times of an arm's single operations, from all its histograms together. Quantiles over rounds (in [`super::Timing`]) show how blocks
+//! scatter, these how single operations do. Operations of one round are not independent, so intervals come from resampling rounds.
 
 use megadir_record::{Arm, ArmId, Plan, Sample, Since};
 use megadir_stats::histogram::Histogram;
@@ -64,9 +63,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option
     let all = together(&each);
     let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
     let figure = |place: usize| match &estimates {
-        Some(estimates) => {
-            Some(Figure { value: estimates[place].value, interval: estimates[place].interval.bounded() })
-        }
+        Some(estimates) => Some(Figure::from(estimates[place])),
         None => Some(Figure { value: all.quantile(QUANTILES[place])? as f64, interval: None }),
     };
     let quantiles = OperationQuantiles {

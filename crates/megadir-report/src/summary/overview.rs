@@ -55,8 +55,7 @@ pub struct OverviewRow {
     pub cells: Vec<Option<OverviewCell>>,
     /// Column that is shown to be faster than every comparable one, by more than the equivalence band.
     ///
-    /// Adjusted for all comparisons of the overview: each file system against each, in every row and over all
-    /// rows.
+    /// Adjusted for all comparisons of the overview: each file system against each, in every row and over all rows.
     #[serde(default)]
     pub fastest: Option<usize>,
 }
@@ -92,15 +91,6 @@ pub struct Overall {
     pub faster: Option<usize>,
 }
 
-impl OverviewRow {
-    pub fn best(&self) -> impl Iterator<Item = usize> {
-        let best = |(column, cell): (usize, &Option<OverviewCell>)| {
-            cell.as_ref().is_some_and(|cell| cell.best).then_some(column)
-        };
-        self.cells.iter().enumerate().filter_map(best)
-    }
-}
-
 impl Overview {
     pub fn comparable(&self) -> impl Iterator<Item = usize> {
         (0..self.columns.len()).filter(|column| self.columns[*column].comparable)
@@ -109,10 +99,7 @@ impl Overview {
     /// Least time over all kinds of work, even if the difference is not significant.
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
-        let to_first = |column: usize| match column == first {
-            true => Some(1.0),
-            false => self.ratio(column, first),
-        };
+        let to_first = |column: usize| if column == first { Some(1.0) } else { self.ratio(column, first) };
         let measured = self.comparable().filter_map(|column| Some((column, to_first(column)?)));
         let (nearest, _) = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
         // Ratios to a third file system are not quite the ratio of two to each other.
@@ -142,13 +129,13 @@ impl Overview {
     pub fn against(&self, of: usize, than: usize) -> Option<Outcome> {
         let outcome = |of: usize, than: usize| {
             let found = self.overall.iter().find(|overall| (overall.of, overall.than) == (of, than))?;
-            found.outcome.adjusted().map(|_| found.outcome.clone())
+            found.outcome.ratio().map(|_| found.outcome.clone())
         };
         outcome(of, than).or_else(|| Some(outcome(than, of)?.mirrored()))
     }
 
     fn ratio(&self, of: usize, than: usize) -> Option<f64> {
-        self.against(of, than)?.adjusted().map(|figure| figure.value)
+        self.against(of, than)?.ratio_value()
     }
 
     /// The one of least time, and the others against it, the fastest first; `None` if there are no others.

@@ -143,9 +143,8 @@ impl<'a> Rounds<'a> {
         let keys: Vec<&Key> =
             self.index.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
         let of_epoch = |keys: &[&Key]| -> Vec<f64> {
-            let pair = |key: Key| Some([self.sample(arm, key)?, self.sample(to, key)?].map(time_ns));
-            let [new, old]: [Vec<f64>; 2] =
-                [0, 1].map(|side| keys.iter().filter_map(|key| Some(pair(**key)?[side])).collect());
+            let pair = |key: &&Key| Some((self.time(arm, **key)?, self.time(to, **key)?));
+            let (new, old): (Vec<f64>, Vec<f64>) = keys.iter().filter_map(pair).unzip();
             megadir_stats::log_ratios(&new, &old).unwrap_or_default()
         };
         let epochs = keys.chunk_by(|a, b| a.0 == b.0).map(of_epoch);

@@ -1,9 +1,9 @@
 //! Judges a run's checks of its own measurement.
 
-use megadir_record::{Arm, Delay, FileOperation, SelfCheck, Work};
+use megadir_record::{Delay, FileOperation, SelfCheck, Work};
 use serde::{Deserialize, Serialize};
 
-use super::{ArmSummary, Figure, Timing};
+use super::{ArmSummary, Figure};
 
 /// Above this share of an arm's time, quantiles are withheld.
 pub(crate) const TIMER_COST_REFUSED: f64 = 0.1;
@@ -24,8 +24,7 @@ pub struct SelfChecked {
     pub timer_ns: f64,
     /// Empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: f64,
-    /// Median time of an untimed cached `fstatat` of the run's directory, nanoseconds; on Windows, a query of
-    /// its handle.
+    /// Median time of an untimed cached `fstatat` of the run's directory, nanoseconds; on Windows, a query of its handle.
     pub untimed_ns: f64,
     /// Cost of timing one operation, nanoseconds: Hodges-Lehmann estimate over paired blocks with Wilcoxon's interval.
     pub overhead_ns: Figure,
@@ -77,24 +76,22 @@ pub(super) fn withhold_quantiles(
     null_loop_ns: Option<f64>,
 ) {
     for arm in arms {
-        let Some(timing) = &mut arm.timing else { continue };
-        let cost = cost_of_timing(&arm.planned, timing, check, null_loop_ns);
-        if cost.is_some_and(|cost| cost > TIMER_COST_REFUSED) {
+        let is_refused =
+            cost_of_timing(arm, check, null_loop_ns).is_some_and(|cost| cost > TIMER_COST_REFUSED);
+        if let Some(timing) = arm.timing.as_mut().filter(|_| is_refused) {
             timing.quantiles = None;
-            if let Some(single) = &mut timing.single {
-                single.quantiles = None;
-            }
+            timing.single.iter_mut().for_each(|single| single.quantiles = None);
         }
     }
 }
 
 /// As a fraction of the arm's time: of timing each operation, or of one turn of the empty loop.
 pub(crate) fn cost_of_timing(
-    planned: &Arm,
-    timing: &Timing,
+    arm: &ArmSummary,
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
+    let (planned, timing) = (&arm.planned, arm.timing.as_ref()?);
     // Each timed file stands for many operations.
     if matches!(&planned.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
         return None;
@@ -104,11 +101,11 @@ pub(crate) fn cost_of_timing(
         Work::Files(work) if planned.rate_per_s.is_none() => f64::from(work.workers.count),
         _ => 1.0,
     };
-    match (&timing.single, check) {
-        (Some(_), Some(check)) => Some(check.overhead_ns.value / (timing.time_ns.value * at_a_time)),
-        (Some(_), None) => Some(null_loop_ns? / (timing.time_ns.value * at_a_time)),
-        (None, _) => Some(null_loop_ns? / (timing.time_ns.value * timing.operations as f64)),
-    }
+    Some(match (&timing.single, check) {
+        (Some(_), Some(check)) => check.overhead_ns.value / (timing.time_ns.value * at_a_time),
+        (Some(_), None) => null_loop_ns? / (timing.time_ns.value * at_a_time),
+        (None, _) => null_loop_ns? / (timing.time_ns.value * timing.operations as f64),
+    })
 }
 
 #[cfg(test)]

@@ -42,8 +42,7 @@ pub struct Summary {
     pub stopped: Vec<Stopped>,
     /// The data sets, and their changes during the run.
     pub data: Vec<DataCheck>,
-    /// File systems created for the run; `data[i].data.on` is an index. Empty if the run used a given
-    /// directory.
+    /// File systems created for the run; `data[i].data.on` is an index. Empty if the run used a given directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabFileSystem>,
     /// Properties of the file systems after mounting.
@@ -261,17 +260,13 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
     let evidence = Evidence { plan, rounds, checks: &checks };
     let groups = read_groups(&evidence);
     let (resolution, overview) = (resolutions(&evidence), overview(&evidence));
-    let self_check = record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence));
-    let null_loop_ns = record.end.as_ref().and_then(|end| end.null_loop_ns);
-    let mut arms = arms(plan, record.header.ranks.as_ref(), rounds, checks);
-    withhold_quantiles(&mut arms, self_check.as_ref(), null_loop_ns);
     let header = &record.header;
-    Ok(Summary {
+    let mut summary = Summary {
         progress: progress(record, rounds),
         overview,
         groups,
         resolution,
-        arms,
+        arms: arms(record, rounds, checks),
         stopped: stopped(record),
         data,
         file_systems: plan.file_systems.clone(),
@@ -286,13 +281,15 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
         rules: plan.rules.clone(),
         machine: header.machine.clone(),
         pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
-        null_loop_ns,
-        self_check,
+        null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
+        self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         built: record.built.clone(),
         used: record.used.clone(),
         started_unix_s: header.started_unix_s,
         command: header.command.clone(),
-    })
+    };
+    withhold_quantiles(&mut summary.arms, summary.self_check.as_ref(), summary.null_loop_ns);
+    Ok(summary)
 }
 
 fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {

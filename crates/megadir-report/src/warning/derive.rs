@@ -133,8 +133,7 @@ fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Opti
 }
 
 fn timer_cost(summary: &Summary) -> Option<Warning> {
-    let (check, null_loop_ns) = (summary.self_check.as_ref(), summary.null_loop_ns);
-    let cost = |arm: &ArmSummary| cost_of_timing(&arm.planned, arm.timing.as_ref()?, check, null_loop_ns);
+    let cost = |arm| cost_of_timing(arm, summary.self_check.as_ref(), summary.null_loop_ns);
     let costs = summary.arms.iter().filter_map(|arm| Some((cost(arm)?, arm)));
     let (cost, arm) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (cost > TIMER_COST_WARNED).then(|| Warning::TimerCost {

@@ -8,6 +8,7 @@ use crate::text;
 const NOTES_MAX: usize = 3;
 
 pub(crate) struct Told {
+    pub(crate) kind: String,
     pub(crate) loud: bool,
     pub(crate) text: String,
     /// Worst first; empty if the text covers them all.
@@ -57,8 +58,13 @@ fn same_kind(a: &Advisory, b: &Advisory) -> bool {
 fn one(mut kind: Vec<&Advisory>) -> Told {
     kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
     let Advisory { warning, loud, text, advice } = kind[0];
-    let is_incomplete = matches!(warning, Warning::Incomplete { .. });
-    let told = |text: &str, each| Told { loud: *loud, text: format!("{text} {advice}"), each, is_incomplete };
+    let told = |text: &str, each| Told {
+        kind: warning.kind(),
+        loud: *loud,
+        text: format!("{text} {advice}"),
+        each,
+        is_incomplete: matches!(warning, Warning::Incomplete { .. }),
+    };
     if kind.len() == 1 {
         return told(text, Vec::new());
     }

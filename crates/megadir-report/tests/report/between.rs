@@ -78,7 +78,7 @@ fn changes_are_found_and_what_stayed_is_not_called_changed() {
         (&["gone".to_owned()][..], &["come".to_owned()][..])
     );
     let slower = |by: Option<f64>| {
-        compared.rows.iter().filter(move |row| row.is_slower(by)).map(|row| row.arm.as_str())
+        compared.rows.iter().filter(move |row| row.outcome.is_slower(by)).map(|row| row.arm.as_str())
     };
     assert_eq!(slower(None).collect::<Vec<_>>(), ["b"]);
     assert_eq!(slower(Some(0.3)).count(), 0);
@@ -180,7 +180,7 @@ fn with_several_runs_a_side_what_differs_from_run_to_run_is_no_difference_of_ver
     }
     assert_eq!(ask(compared, STRICT).0, GateSays::Passed);
     let one_a_side = compare(&runs(1, &[0.96], &arms)[0], &runs(11, &[1.05], &arms)[0]);
-    assert!(one_a_side.rows.iter().all(|row| row.is_slower(None)), "{:?}", one_a_side.rows);
+    assert!(one_a_side.rows.iter().all(|row| row.outcome.is_slower(None)), "{:?}", one_a_side.rows);
     // A slow-down by a third is found.
     let slow = compare_all(&runs(1, &old, &arms), &runs(11, &new, &[("a", 0.5), ("b", 2.7)]));
     let (says, lines) = ask(slow.clone(), STRICT);

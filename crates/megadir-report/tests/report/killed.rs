@@ -132,7 +132,7 @@ fn records_that_contradict_themselves_are_refused() {
 fn csv_has_every_sample_and_quotes_what_needs_it() {
     let mut record = Synthetic { rounds: 2, ..Synthetic::ratios(&[("a \"b\", c", 0.5)]) }.record();
     record.samples[0].counted.calls = None;
-    let csv = render::csv(&report_on(&record).unwrap());
+    let csv = crate::csv(&report_on(&record).unwrap());
     assert_eq!(csv.lines().count(), 1 + record.samples.len());
     assert!(csv.contains(",\"a \"\"b\"\", c\",arm,"));
     let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();

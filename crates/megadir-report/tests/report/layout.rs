@@ -151,7 +151,7 @@ fn an_arm_whose_directory_was_full_is_told_and_not_judged() {
     assert!(report.summary.progress.rounds_used > 1, "rounds count without it");
     let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!() };
     assert!(pairs.rows.iter().all(|row| row.outcome == Outcome::NotMeasured), "{:?}", pairs.rows);
-    let csv = render::csv(&report_on(&record).unwrap());
+    let csv = crate::csv(&report_on(&record).unwrap());
     let rows = csv.lines().filter(|row| row.contains(",161000,"));
     assert_eq!(rows.count(), 1);
 }

@@ -37,9 +37,15 @@ mod windows;
 mod work;
 
 use megadir_record::Record;
-use megadir_report::{Report, SummaryError};
+use megadir_report::{Report, Style, SummaryError, View, format_named};
 
 /// Reports on a record that the test goes on to change.
 fn report_on(record: &Record) -> Result<Report, SummaryError> {
     Report::of(record.clone())
+}
+
+/// Samples of a report as CSV.
+fn csv(report: &Report) -> String {
+    let view = View { width: 80, style: Style { color: false, unicode: true } };
+    format_named("csv").expect("a format").render(report, &view)
 }

@@ -65,7 +65,7 @@ fn samples_are_in_the_page_as_they_are_in_the_csv() {
     let packed = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
     let mut csv = String::new();
     flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut csv).unwrap();
-    assert_eq!(csv, megadir_report::render::csv(&report_on(&record).unwrap()));
+    assert_eq!(csv, crate::csv(&report_on(&record).unwrap()));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_figure_of_larger_directories_is_not_comparable() {
 fn few_fillings_are_no_reason_not_to_use_them() {
     let report = report_on(&record(&[160_000; 3], 160_293, &[])).unwrap();
     assert!(report.warnings.iter().all(|warning| !warning.loud), "{:?}", report.warnings);
-    let csv = megadir_report::render::csv(&report);
+    let csv = crate::csv(&report);
     let lines: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
     assert!(lines.iter().all(|columns| *columns == lines[0]), "{csv}");
 }

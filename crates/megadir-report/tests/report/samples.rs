@@ -39,12 +39,12 @@ mod parquet_files {
     use std::sync::Arc;
 
     use megadir_record::{Record, VoidReason};
-    use megadir_report::render::{COLUMNS, csv};
+    use megadir_report::render::COLUMNS;
     use megadir_report::{Style, View, format_named};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 
-    use crate::report_on;
+    use crate::{csv, report_on};
 
     fn file(record: &Record) -> Vec<u8> {
         let report = report_on(record).expect("it can be summarised");

@@ -17,9 +17,8 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
 const NAME_UNITS_MAX: usize = 255;
 
-/// For a file or empty directory opened for [`super::open::Purpose::Remove`]. Without POSIX semantics the
-/// name goes with the last handle, and read-only files are refused. Support depends on the file system, so
-/// each file is tried: a failing call or two.
+/// For a file or empty directory opened for [`super::open::Purpose::Remove`]. Without POSIX semantics the name goes with the last
+/// handle, and read-only files are refused. Support depends on the file system, so each file is tried: a failing call or two.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     // The name goes when this handle is closed. Read-only files need Windows 10 1809 or later.
     let posix = FILE_DISPOSITION_FLAG_DELETE | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS;

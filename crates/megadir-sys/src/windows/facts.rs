@@ -71,8 +71,7 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut told = WIN32_FILE_ATTRIBUTE_DATA::default();
-    // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live
-    // until the call returns.
+    // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live until the call returns.
     succeeded(unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut told).cast()) })?;
     Ok(Facts {
         attributes: told.dwFileAttributes,
@@ -90,8 +89,7 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     let name = open::unicode_string(name)?;
     let attributes = open::named(directory, &name);
     let mut told = FILE_NETWORK_OPEN_INFORMATION::default();
-    // SAFETY: the name is only read within its length, and the system writes one such structure; all live until
-    // the call returns.
+    // SAFETY: the name is only read within its length, and the system writes one such structure; all live until the call returns.
     checked(unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut told) })?;
     Ok(Facts {
         attributes: told.FileAttributes,

@@ -1,6 +1,5 @@
-//! Drops the system's cache of files, names and attributes; for administrators. `SetSystemFileCacheSize` moves
-//! pages to the standby list; emptying that list takes an undocumented call (`SystemMemoryListInformation`, as
-//! in RAMMap), so callers must verify the effect.
+//! Drops the system's cache of files, names and attributes; for administrators. `SetSystemFileCacheSize` moves pages to the standby list;
+//! emptying that list takes an undocumented call (`SystemMemoryListInformation`, as in RAMMap), so callers must verify the effect.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};

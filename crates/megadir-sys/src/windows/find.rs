@@ -8,7 +8,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     FindFirstFileExW, FindNextFileW, WIN32_FIND_DATAW,
 };
 
-use super::facts::{REPARSE_POINT, time};
+use super::facts::{Facts, REPARSE_POINT, time};
 
 pub struct Search {
     handle: HANDLE,
@@ -19,15 +19,10 @@ pub struct Search {
 // SAFETY: a search handle belongs to the process, not to the thread that opened it, and one thread at a time uses it.
 unsafe impl Send for Search {}
 
-/// Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    pub attributes: u32,
-    /// Kind of reparse point; 0 if none.
-    pub reparse_tag: u32,
-    pub created: i64,
-    pub written: i64,
-    pub size_bytes: u64,
+    /// Without links and file ID, which are not listed, and times other than of creation and writing.
+    pub facts: Facts,
     /// May have unpaired surrogates.
     pub name: &'a [u16],
 }
@@ -67,14 +62,15 @@ impl Search {
         let data = &*self.data;
         let length = data.cFileName.iter().position(|unit| *unit == 0).unwrap_or(data.cFileName.len());
         let is_reparse_point = data.dwFileAttributes & REPARSE_POINT != 0;
-        Ok(Some(Found {
+        let facts = Facts {
             attributes: data.dwFileAttributes,
             reparse_tag: if is_reparse_point { data.dwReserved0 } else { 0 },
             created: time(data.ftCreationTime),
             written: time(data.ftLastWriteTime),
             size_bytes: super::wide(data.nFileSizeHigh, data.nFileSizeLow),
-            name: &data.cFileName[..length],
-        }))
+            ..Facts::default()
+        };
+        Ok(Some(Found { facts, name: &data.cFileName[..length] }))
     }
 }
 
@@ -82,11 +78,5 @@ impl Drop for Search {
     fn drop(&mut self) {
         // SAFETY: the search is open and has no other owner.
         unsafe { FindClose(self.handle) };
-    }
-}
-
-impl std::fmt::Debug for Search {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Search").finish_non_exhaustive()
     }
 }

@@ -19,9 +19,8 @@ const UNITS: usize = 32;
 /// Everyone: the owner on file systems that store none (FAT).
 const WORLD: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
-/// `true` if the owner is this process's user or the default owner of new files (for administrators possibly
-/// their group), and on file systems without owners. The file must be opened with the right to read its
-/// security, as by [`super::open::Purpose::Write`].
+/// `true` if the owner is this process's user or the default owner of new files (for administrators possibly their group), and on file
+/// systems without owners. The file must be opened with the right to read its security, as by [`super::open::Purpose::Write`].
 pub fn is_own(file: BorrowedHandle<'_>) -> io::Result<bool> {
     let owner = owner_of(file)?;
     if owner == WORLD {

@@ -19,8 +19,7 @@ use super::units;
 /// Version of Wine, such as `8.0`; measurements then say nothing about Windows.
 pub fn wine_version() -> Option<String> {
     let found = super::find_in_ntdll(c"wine_get_version")?;
-    // SAFETY: Wine exports it as a function without arguments that returns a pointer to a string; Windows has
-    // no export of that name.
+    // SAFETY: Wine exports it as a function without arguments that returns a pointer to a string; Windows has no export of that name.
     let version = unsafe {
         std::mem::transmute::<unsafe extern "system" fn() -> isize, extern "C" fn() -> *const core::ffi::c_char>(
             found,

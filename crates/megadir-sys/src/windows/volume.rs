@@ -88,8 +88,7 @@ pub struct Persistent {
     pub trusted: Option<bool>,
 }
 
-/// Queried one by one: systems before Windows 11 reject the query about Dev Drives, other file systems the one
-/// about short names.
+/// Queried one by one: systems before Windows 11 reject the query about Dev Drives, other file systems the one about short names.
 pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     Persistent {
         no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED),

@@ -11,13 +11,13 @@ use crate::attributes::StatMask;
 use crate::backend::Reader;
 use crate::batch::OwnedBatch;
 use crate::dir::Dir;
-use crate::error::{Error, Result};
-use crate::options::{join, started};
+use crate::error::{At, Error, Result};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
+use crate::threads::{join, lock, started};
 
 pub(crate) enum Supply {
     Listing(Box<dyn Reader>),
-    Windows(InInodeOrder),
+    Windows(Box<InInodeOrder>),
 }
 
 struct Source {
@@ -70,7 +70,7 @@ impl Chunks {
         };
         let all = stat_backend.start_threads(directory, want, threads)?;
         let threads = started(all.into_iter().enumerate().map(start))
-            .map_err(|error| Error::io("start a thread to examine", directory.path(), error))?;
+            .at("start a thread to examine", directory.dir_path())?;
         Ok(Self { source, filled, empty, current: None, threads })
     }
 }
@@ -82,7 +82,7 @@ impl AttributeReader for Chunks {
         }
         let Ok(next) = self.filled.recv() else {
             join(&mut self.threads);
-            let failed = self.source.lock().unwrap_or_else(PoisonError::into_inner).failed.take();
+            let failed = lock(&self.source).failed.take();
             return failed.map_or(Ok(None), Err);
         };
         let current = self.current.insert(next);
@@ -111,18 +111,26 @@ impl Worker {
     }
 
     fn fill(&mut self, examined: &mut OwnedBatch) -> bool {
-        let filled = self.take(examined).and_then(|taken| match taken {
-            true => self.examine(examined),
-            false => Ok(false),
-        });
-        filled.unwrap_or_else(|error| {
-            self.source.lock().unwrap_or_else(PoisonError::into_inner).fail(error);
+        self.try_fill(examined).unwrap_or_else(|error| {
+            let mut source = lock(&self.source);
+            source.supply = None;
+            source.failed.get_or_insert(error);
             false
         })
     }
 
+    fn try_fill(&mut self, examined: &mut OwnedBatch) -> Result<bool> {
+        if !self.take(examined)? {
+            return Ok(false);
+        }
+        let mut rows = std::mem::take(&mut examined.rows);
+        examine(&mut *self.examine, &self.directory, examined.batch(), &mut rows)?;
+        examined.rows = rows;
+        Ok(true)
+    }
+
     fn take(&self, examined: &mut OwnedBatch) -> Result<bool> {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut source = lock(&self.source);
         match &mut source.supply {
             None => return Ok(false),
             Some(Supply::Listing(reader)) => {
@@ -142,19 +150,5 @@ impl Worker {
         }
         source.supply = None;
         Ok(false)
-    }
-
-    fn examine(&mut self, examined: &mut OwnedBatch) -> Result<bool> {
-        let mut rows = std::mem::take(&mut examined.rows);
-        examine(&mut *self.examine, &self.directory, examined.batch(), &mut rows)?;
-        examined.rows = rows;
-        Ok(true)
-    }
-}
-
-impl Source {
-    fn fail(&mut self, error: Error) {
-        self.supply = None;
-        self.failed.get_or_insert(error);
     }
 }

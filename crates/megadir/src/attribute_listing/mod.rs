@@ -133,7 +133,7 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
             let reader = listing.backend.open(&directory, &listing.options)?;
             let windows = InInodeOrder::new(reader, entries, threads);
             if threads > 1 {
-                let supply = Supply::Windows(windows);
+                let supply = Supply::Windows(Box::new(windows));
                 return Ok(Box::new(Chunks::start(&directory, supply, threads, stat_backend, want)?));
             }
             let (reader, examine) = (Box::new(windows), stat_backend.start(&directory, want)?);

@@ -268,36 +268,27 @@ fn decide(
     threads: usize,
     in_inode_order: bool,
 ) -> AttributeChoice {
-    let choice =
-        |listing, strategy, reason| AttributeChoice { listing, strategy, stat_backend, want, reason };
-    if stat_backend.is_listed() {
-        return choice(listing, Strategy::AtOnce, "the listing returns the attributes");
-    }
-    if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
-        let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
-        return choice(listing, strategy, ON_A_DISK);
-    }
-    if threads.max(listing.options.threads_max) < 2 {
-        return choice(listing, Strategy::AtOnce, "only one thread is allowed");
-    }
-    if row.sharing == Sharing::Never {
-        return choice(listing, Strategy::AtOnce, row.reason);
-    }
-    if row.sharing == Sharing::Shares && listing.backend.name() == "split" {
-        return choice(listing, Strategy::Shares, row.reason);
-    }
-    if listing.directory_bytes < row.alone_below_bytes {
-        let reason = "the directory is too small for a second thread to help";
-        return choice(listing, Strategy::AtOnce, reason);
-    }
-    listing.options.buffer_bytes = row.chunk_bytes;
-    let reason = match row.sharing {
-        Sharing::Shares => {
-            "one thread lists this directory, but several can read attributes, which takes longer"
-        }
-        Sharing::Chunks | Sharing::Never => row.reason,
+    let is_large = listing.directory_bytes >= row.alone_below_bytes;
+    let (strategy, reason) = if stat_backend.is_listed() {
+        (Strategy::AtOnce, "the listing returns the attributes")
+    } else if in_inode_order && is_large {
+        (Strategy::Windows { entries: WINDOW_ENTRIES, threads }, ON_A_DISK)
+    } else if threads.max(listing.options.threads_max) < 2 {
+        (Strategy::AtOnce, "only one thread is allowed")
+    } else if row.sharing == Sharing::Never {
+        (Strategy::AtOnce, row.reason)
+    } else if row.sharing == Sharing::Shares && listing.backend.name() == "split" {
+        (Strategy::Shares, row.reason)
+    } else if !is_large {
+        (Strategy::AtOnce, "the directory is too small for a second thread to help")
+    } else {
+        listing.options.buffer_bytes = row.chunk_bytes;
+        let one_lists =
+            "one thread lists this directory, but several can read attributes, which takes longer";
+        let reason = if row.sharing == Sharing::Shares { one_lists } else { row.reason };
+        (Strategy::Chunks { threads }, reason)
     };
-    choice(listing, Strategy::Chunks { threads }, reason)
+    AttributeChoice { listing, strategy, stat_backend, want, reason }
 }
 
 impl std::fmt::Display for AttributeChoice {

@@ -145,10 +145,6 @@ impl Reader for InInodeOrder {
         window.copy(entries, &mut self.batch);
         Ok(Some(self.batch.batch()))
     }
-
-    fn calls(&self) -> Option<u64> {
-        None
-    }
 }
 
 #[cfg(test)]

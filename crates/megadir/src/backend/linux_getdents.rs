@@ -10,7 +10,7 @@ use super::{Backend, Reader, resolve};
 use crate::batch::Batch;
 use crate::decode::{self, Checked, Malformed};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::options::{RECORD_BYTES_MAX, ReadAhead, ReadOptions};
 use crate::read_ahead;
 
@@ -107,7 +107,7 @@ pub(crate) fn read(
     buffer: &mut [u8],
     path: &(impl AsRef<Path> + ?Sized),
 ) -> Result<usize> {
-    getdents64(directory, buffer).map_err(|error| Error::io("read", path.as_ref(), error))
+    getdents64(directory, buffer).at("read", path)
 }
 
 pub(crate) fn check(bytes: &[u8], path: &(impl AsRef<Path> + ?Sized)) -> Result<Checked> {

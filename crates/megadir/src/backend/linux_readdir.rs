@@ -9,7 +9,7 @@ use super::resolve::resolving;
 use super::{Backend, Reader};
 use crate::batch::{Batch, BatchBuilder};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::options::ReadOptions;
 
@@ -28,10 +28,10 @@ impl Backend for Readdir {
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_plain(self.name(), directory.dir_path())?;
-        let stream = DirStream::open(directory.reopen_for_reader()?);
+        let stream = DirStream::open(directory.reopen_for_reader()?).at("read", directory.dir_path())?;
         let reader = ReaddirReader {
             path: directory.path().to_owned(),
-            stream: stream.map_err(|error| Error::io("read", directory.path(), error))?,
+            stream,
             builder: BatchBuilder::new(BATCH_BYTES, true),
             ended: false,
             failed: None,
@@ -56,7 +56,7 @@ impl Reader for ReaddirReader {
                 Ok(Some(entry)) => entry,
                 ended => {
                     self.ended = true;
-                    self.failed = ended.err().map(|error| Error::io("read", &self.path, error));
+                    self.failed = ended.at("read", &self.path).err();
                     break;
                 }
             };

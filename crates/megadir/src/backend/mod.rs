@@ -104,9 +104,6 @@ pub static BACKENDS: &[&dyn Backend] = &[
 ///         }
 ///         Ok(if self.batch.is_empty() { None } else { Some(self.batch.batch()) })
 ///     }
-///     fn calls(&self) -> Option<u64> {
-///         None
-///     }
 /// }
 ///
 /// static FIXED: Fixed = Fixed(&["one", "two"]);
@@ -197,8 +194,10 @@ pub trait Reader: Send {
     /// [`ErrorKind::Malformed`], and errors of the system calls.
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>>;
 
-    /// Number of system calls made for entries, if known.
-    fn calls(&self) -> Option<u64>;
+    /// Number of system calls made for entries, if known. A reader that wraps another passes its number on.
+    fn calls(&self) -> Option<u64> {
+        None
+    }
 
     /// Returns the buffer for [`Backend::open_again`]; empty if there is none.
     fn into_buffer(self: Box<Self>) -> Vec<u8> {

@@ -1,5 +1,4 @@
-//! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by
-//! the types in the inodes.
+//! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by the types in the inodes.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -9,6 +8,8 @@ use crate::decode;
 #[cfg(target_os = "linux")]
 use crate::dir::Dir;
 use crate::dir::kind_of;
+#[cfg(target_os = "linux")]
+use crate::error::At;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 #[cfg(target_os = "linux")]
@@ -29,8 +30,7 @@ pub(super) fn resolving(
     if !options.resolve_types {
         return Ok(Box::new(reader));
     }
-    let cloned = directory.as_fd().try_clone_to_owned();
-    let descriptor = cloned.map_err(|error| Error::io("open", directory.path(), error))?;
+    let descriptor = directory.as_fd().try_clone_to_owned().at("open", directory.dir_path())?;
     Ok(Box::new(Resolving::new(reader, descriptor)))
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Backend, Reader};
 use crate::batch::{Batch, BatchBuilder};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
@@ -33,7 +33,7 @@ impl Backend for StdFs {
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_plain(self.name(), directory.dir_path())?;
         let path = directory.readable_path()?;
-        let entries = std::fs::read_dir(&path).map_err(|error| Error::io("read", directory.path(), error))?;
+        let entries = std::fs::read_dir(&path).at("read", directory.dir_path())?;
         Ok(Box::new(StdReader {
             path: directory.path().to_owned(),
             entries,
@@ -60,15 +60,11 @@ impl Reader for StdReader {
                 Ok(Some(entry)) => self.push(&entry)?,
                 ended => {
                     self.ended = true;
-                    self.failed = ended.err().map(|error| Error::io("read", &self.path, error));
+                    self.failed = ended.at("read", &self.path).err();
                 }
             }
         }
         self.builder.finish(&mut self.failed)
-    }
-
-    fn calls(&self) -> Option<u64> {
-        None
     }
 }
 

@@ -212,8 +212,7 @@ impl Conditions {
             && self.user.is_none_or(|user| row.user == user)
     }
 
-    /// `true` if the entry `name` of the directory at `place` meets all conditions. `listed` is its type if
-    /// the attributes have none.
+    /// `true` if the entry `name` of the directory at `place` meets all conditions. `listed` is its type if the attributes have none.
     #[inline]
     pub fn accepts(&self, place: &Place, name: &[u8], listed: FileType, row: &Attributes) -> bool {
         let kind = if row.have.contains(StatMask::TYPE) { row.kind } else { listed };

@@ -11,7 +11,7 @@ use megadir_sys::windows::{facts, system};
 use super::{Dir, DirId};
 use crate::dir_path::DirPath;
 use crate::directory_information::Found;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
@@ -31,18 +31,16 @@ impl Dir {
     /// a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let io = |error| Error::io("open", path, error);
         let mut options = std::fs::OpenOptions::new();
         options.access_mode(ACCESS).share_mode(SHARE_ALL).custom_flags(BACKUP_SEMANTICS);
-        let file = options.open(path).map_err(io)?;
-        if !file.metadata().map_err(io)?.is_dir() {
+        let file = options.open(path).at("open", path)?;
+        if !file.metadata().at("open", path)?.is_dir() {
             return Err(not_a_directory(path));
         }
         Ok(Self { path: path.into(), handle: file.into() })
     }
 
-    /// Opens a directory below this one by name. A symbolic link or junction is refused, not followed.
-    /// Errors: as [`Dir::open`].
+    /// Opens a directory below this one by name. A symbolic link or junction is refused, not followed. Errors: as [`Dir::open`].
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         self.check_component(name)?;
         let os_name = names::to_os(name)?;
@@ -104,7 +102,7 @@ impl Dir {
 
     /// Opens this directory again, with its own position. Errors: permission denied.
     pub fn reopen(&self) -> Result<OwnedHandle> {
-        below(self.as_handle(), &[], Purpose::List).map_err(|error| Error::io("open", &self.path, error))
+        below(self.as_handle(), &[], Purpose::List).at("open", &self.path)
     }
 
     /// Wraps an open directory. `path` is for messages only.
@@ -144,8 +142,7 @@ impl Dir {
 
     /// Size of the directory itself, bytes; 0 for small directories of NTFS. Errors: as `GetFileInformationByHandleEx`.
     pub fn size_bytes(&self) -> Result<u64> {
-        let facts = facts::of_open(self.as_handle());
-        facts.map(|facts| facts.size_bytes).map_err(|error| Error::io("stat", &self.path, error))
+        facts::of_open(self.as_handle()).map(|facts| facts.size_bytes).at("stat", &self.path)
     }
 
     /// Reads an entry's type by opening it; [`FileType::Unknown`] if the entry no longer exists. Errors: permission
@@ -161,7 +158,7 @@ impl Dir {
 
     /// Identity of the directory, to detect loops. Errors: as `GetFileInformationByHandle`.
     pub fn id(&self) -> Result<DirId> {
-        identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))
+        identity(self.as_handle()).at("stat", &self.path)
     }
 }
 

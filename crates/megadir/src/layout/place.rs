@@ -92,8 +92,7 @@ impl Placer {
         self.depth
     }
 
-    /// Writes the path of a name into a buffer. A name is accepted at all depths or at none. Errors: the
-    /// layout refuses the name.
+    /// Writes the path of a name into a buffer. A name is accepted at all depths or at none. Errors: the layout refuses the name.
     pub fn place<'a>(&self, name: &[u8], buffer: &'a mut PathBuffer) -> Result<Placed<'a>, Refused> {
         check_name(name)?;
         let mut path = Path { bytes: &mut buffer.bytes, length: 0, depth: self.depth };
@@ -221,8 +220,7 @@ impl Placer {
         (0..self.layout.levels().len()).try_for_each(|depth| self.check_at(file, depth))
     }
 
-    /// A name must be possible at the depth, and impossible for a directory next to the file. Ignores case,
-    /// as some file systems do.
+    /// A name must be possible at the depth, and impossible for a directory next to the file. Ignores case, as some file systems do.
     fn check_at(&self, file: &[u8], depth: usize) -> Result<(), Refused> {
         if self.layout.growth.is_none_or(|growth| depth < growth.from_levels) {
             return Ok(());

@@ -9,15 +9,14 @@ use super::basis::Known;
 use super::facts::{Facts, Space};
 use super::sample::{Sample, counted, facts};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::{At, Result};
 
 const COUNTED_MAX: u64 = 10_000;
 const NAME_UNITS_MAX: u64 = 255;
 
 pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
-    let failed = |error| Error::io("stat", directory.path(), error);
-    let status = sys::of_open(directory.as_handle()).map_err(failed)?;
-    let space = space(volume::size(directory.as_handle()).map_err(failed)?);
+    let status = sys::of_open(directory.as_handle()).at("stat", directory.dir_path())?;
+    let space = space(volume::size(directory.as_handle()).at("stat", directory.dir_path())?);
     let entries = counted(directory, if asked.count { u64::MAX } else { COUNTED_MAX })?;
     let sample = match asked.like {
         Some(like) => Sample::of(like, Known::Given, &space)?,

@@ -14,8 +14,7 @@ const SAMPLE_BYTES: usize = 64 << 10;
 /// Sample of a larger directory: uncached, each entry may cost a disk read, 128 KiB on ext4. The inodes of a
 /// small directory lie close together.
 const EXAMINED_MAX: usize = 32;
-/// For file systems that do not count inodes: Agrawal et al., "A Five-Year Study of File-System Metadata",
-/// FAST 2007 (the mean of 2004).
+/// For file systems that do not count inodes: Agrawal et al., "A Five-Year Study of File-System Metadata", FAST 2007 (the mean of 2004).
 const TYPICAL_BYTES: f64 = 189e3;
 const NAME_BYTES_ASSUMED: u16 = 32;
 

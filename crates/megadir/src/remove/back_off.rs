@@ -1,7 +1,9 @@
 //! Pauses once removing calls take longer than at first: a server then answers others more slowly too.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::threads::lock;
 
 const REFERENCE: Duration = Duration::from_secs(60);
 const WINDOW: Duration = Duration::from_secs(1);
@@ -20,7 +22,7 @@ pub(super) struct BackOff {
 impl BackOff {
     pub(super) fn pause(&self, started: Instant) -> Duration {
         let call = started.elapsed();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let (began, state) = state.get_or_insert((started, State::NEW));
         state.pause(began.elapsed(), call)
     }

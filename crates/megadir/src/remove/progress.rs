@@ -1,11 +1,12 @@
 //! Counts of a running removal for another thread to read, and the flag that cancels it.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 #[cfg(any(target_os = "linux", windows))]
 use crate::pace::Slots;
+use crate::threads::lock;
 
 /// Counts of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,10 +106,6 @@ impl<'a> Call<'a> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::Progress;
@@ -135,8 +132,7 @@ pub(super) mod tests {
     }
 }
 
-/// Keeps the first failures and drops the rest ([`Counts::failures`](super::Counts) counts all). Messages
-/// have paths of at most 16 KiB.
+/// Keeps the first failures and drops the rest ([`Counts::failures`](super::Counts) counts all). Messages have paths of at most 16 KiB.
 #[derive(Debug)]
 pub struct Failures {
     kept_max: usize,

@@ -17,6 +17,8 @@ pub(crate) use self::windows_each::of_open;
 use crate::attributes::{Attributes, StatMask};
 use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
+#[cfg(not(windows))]
+use crate::error::At;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nearest::choices;
 
@@ -36,7 +38,7 @@ pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     #[cfg(target_os = "linux")]
     &bulk::EXT4_DEVICE,
     #[cfg(windows)]
-    &listed::LISTED,
+    &windows_each::LISTED,
     #[cfg(windows)]
     &windows_each::ATTRIBUTES_EACH,
     #[cfg(windows)]
@@ -80,8 +82,7 @@ pub trait StatBackend: Sync {
     /// Prepares one thread for a directory. Errors: as [`StatBackend::probe`], and errors of the system calls.
     fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
-    /// Prepares `threads` threads for a directory or a tree, and does what is needed once per listing.
-    /// Errors: as [`StatBackend::start`].
+    /// Prepares `threads` threads for a directory or a tree, and does what is needed once per listing. Errors: as [`StatBackend::start`].
     fn start_threads(
         &self,
         directory: &Dir,
@@ -233,42 +234,6 @@ impl Dir {
         #[cfg(not(windows))]
         std::fs::metadata(self.readable_path()?)
             .map(|metadata| std_metadata::attributes(&metadata, want))
-            .map_err(|error| Error::io("stat", self.path(), error))
-    }
-}
-
-#[cfg(windows)]
-mod listed {
-    //! StatBackend `listed`: attributes from the listing. Entries of other batches, such as names of an
-    //! inventory, are opened one by one.
-
-    use crate::attributes::{Attributes, StatMask};
-    use crate::batch::Batch;
-    use crate::dir::Dir;
-    use crate::error::Result;
-    use crate::stat::windows_each::Opening;
-    use crate::stat::{Examine, Plain};
-
-    pub(super) static LISTED: Plain = Plain {
-        name: "listed",
-        about: "attributes from the listing: types, sizes, times, file IDs; no links",
-        lacks: StatMask::NOTHING,
-        is_listed: true,
-        start: |want| Box::new(Copying { otherwise: Opening { want: want.without(StatMask::LINKS) } }),
-    };
-
-    struct Copying {
-        otherwise: Opening,
-    }
-
-    impl Examine for Copying {
-        fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
-            let Some(brought) = batch.attributes() else {
-                return self.otherwise.examine(directory, batch, rows);
-            };
-            rows.clear();
-            rows.extend_from_slice(brought);
-            Ok(())
-        }
+            .at("stat", self.dir_path())
     }
 }

@@ -9,7 +9,7 @@ use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::stat::{Examine, StatBackend};
 
 pub(crate) struct Statx {
@@ -119,7 +119,7 @@ impl StatxRequest {
     pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
         statx(directory, "", FLAGS | self.sync | AtFlags::EMPTY_PATH, self.mask)
             .map(|status| self.attributes(&status))
-            .map_err(|error| Error::io("stat", directory.path(), error.into()))
+            .at("stat", directory.dir_path())
     }
 
     #[inline]

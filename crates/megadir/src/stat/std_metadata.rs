@@ -42,17 +42,16 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: StatMask) -> Attrib
     // Windows returns 0 (1601) for times that the file system does not keep.
     let is_kept =
         |time: &std::time::SystemTime| !cfg!(windows) || Time::from_system(*time) != Time::from_windows(0);
-    if let Some(modified) = metadata.modified().ok().filter(is_kept) {
-        row.modified = Time::from_system(modified);
-        have = have | StatMask::MODIFIED;
-    }
-    if let Some(accessed) = metadata.accessed().ok().filter(is_kept) {
-        row.accessed = Time::from_system(accessed);
-        have = have | StatMask::ACCESSED;
-    }
-    if let Some(born) = metadata.created().ok().filter(is_kept) {
-        row.born = Time::from_system(born);
-        have = have | StatMask::BORN;
+    let times = [
+        (metadata.modified(), &mut row.modified, StatMask::MODIFIED),
+        (metadata.accessed(), &mut row.accessed, StatMask::ACCESSED),
+        (metadata.created(), &mut row.born, StatMask::BORN),
+    ];
+    for (told, time, field) in times {
+        if let Some(told) = told.ok().filter(is_kept) {
+            *time = Time::from_system(told);
+            have = have | field;
+        }
     }
     #[cfg(unix)]
     {

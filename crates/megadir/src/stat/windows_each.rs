@@ -1,4 +1,5 @@
-//! Stat backends `attributes-each` and `open-each`: a system call per entry, to compare with the listing's attributes.
+//! Stat backend `listed`: attributes from the listing. Stat backends `attributes-each` and `open-each`: a system call per entry, to
+//! compare with them.
 
 use std::os::windows::io::AsHandle;
 
@@ -9,7 +10,7 @@ use crate::attributes::{Attributes, StatMask};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::directory_information::Found;
-use crate::error::{Error, Result};
+use crate::error::{At, Result};
 use crate::file_type::FileType;
 use crate::names;
 use crate::stat::{Examine, Plain};
@@ -20,6 +21,30 @@ const OF_PATH: StatMask = StatMask::TYPE
     .union(StatMask::ACCESSED)
     .union(StatMask::BORN);
 const OF_OPEN: StatMask = OF_PATH.union(StatMask::CHANGED).union(StatMask::INODE).union(StatMask::LINKS);
+
+pub(super) static LISTED: Plain = Plain {
+    name: "listed",
+    about: "attributes from the listing: types, sizes, times, file IDs; no links",
+    lacks: StatMask::NOTHING,
+    is_listed: true,
+    start: |want| Box::new(Copying { otherwise: Opening { want: want.without(StatMask::LINKS) } }),
+};
+
+/// Entries of other batches, such as names of an inventory, are opened one by one.
+struct Copying {
+    otherwise: Opening,
+}
+
+impl Examine for Copying {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        let Some(brought) = batch.attributes() else {
+            return self.otherwise.examine(directory, batch, rows);
+        };
+        rows.clear();
+        rows.extend_from_slice(brought);
+        Ok(())
+    }
+}
 
 pub(super) static ATTRIBUTES_EACH: Plain = Plain {
     name: "attributes-each",
@@ -44,7 +69,7 @@ impl Examine for ByPath {
             path.extend(names::to_wide(entry.name).unwrap_or_default());
             rows.push(match facts::of_path(&path) {
                 Ok(facts) => {
-                    let mut row = found(&facts).attributes(self.want, OF_PATH);
+                    let mut row = Found::from(&facts).attributes(self.want, OF_PATH);
                     // The call does not return the reparse tag.
                     if row.have.contains(StatMask::TYPE) && facts.attributes & REPARSE_POINT != 0 {
                         row.kind = directory.kind_of(entry.name).unwrap_or(FileType::Unknown);
@@ -71,8 +96,8 @@ pub(super) static OPEN_EACH: Plain = Plain {
     start: |want| Box::new(Opening { want }),
 };
 
-pub(super) struct Opening {
-    pub(super) want: StatMask,
+struct Opening {
+    want: StatMask,
 }
 
 impl Examine for Opening {
@@ -93,8 +118,7 @@ impl Examine for Opening {
 }
 
 pub(super) fn of_directory(directory: &Dir, want: StatMask) -> Result<Attributes> {
-    let facts = facts::of_open(directory.as_handle());
-    let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;
+    let facts = facts::of_open(directory.as_handle()).at("stat", directory.dir_path())?;
     let mut row = of_open(&facts, want);
     row.device = (0, facts.volume);
     row.have = row.have | (want & StatMask::DEVICE);
@@ -102,21 +126,7 @@ pub(super) fn of_directory(directory: &Dir, want: StatMask) -> Result<Attributes
 }
 
 pub(crate) fn of_open(facts: &Facts, want: StatMask) -> Attributes {
-    let mut row = found(facts).attributes(want, OF_OPEN);
+    let mut row = Found::from(facts).attributes(want, OF_OPEN);
     row.links = facts.links.into();
     row
-}
-
-fn found(facts: &Facts) -> Found {
-    Found {
-        attributes: facts.attributes,
-        reparse_tag: facts.reparse_tag,
-        created: facts.created,
-        accessed: facts.accessed,
-        written: facts.written,
-        changed: facts.changed,
-        size_bytes: facts.size_bytes,
-        file_id: facts.index,
-        ..Found::default()
-    }
 }

@@ -40,10 +40,6 @@ impl<T: Copy> AgeBucket<T> {
 }
 
 impl Ages {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
     #[inline]
     pub(super) fn add(&mut self, age_s: i64, size_bytes: u64) {
         self.buckets[bucket_of(age_s)].add(size_bytes);
@@ -84,7 +80,7 @@ mod tests {
     use super::*;
 
     fn ages(all: &[i64]) -> Ages {
-        let mut ages = Ages::new();
+        let mut ages = Ages::default();
         all.iter().for_each(|age_s| ages.add(*age_s, 10));
         ages
     }

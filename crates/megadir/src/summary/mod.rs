@@ -104,7 +104,7 @@ impl Summary {
             linked: 0,
             unexamined: 0,
             sizes: Sizes::new(),
-            ages: Ages::new(),
+            ages: Ages::default(),
             largest: Top::new(top),
             newest: Top::new(top),
             oldest: Top::new(top),

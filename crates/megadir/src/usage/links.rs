@@ -18,7 +18,7 @@ pub(super) struct Links {
 pub(super) struct Linked {
     pub(super) root: u32,
     pub(super) directory: TreePath,
-    name: Box<[u8]>,
+    pub(super) name: Box<[u8]>,
     pub(super) allocated: u64,
     pub(super) apparent: u64,
 }
@@ -31,10 +31,6 @@ impl Linked {
         (allocated, apparent): (u64, u64),
     ) -> Self {
         Self { root, directory: directory.clone(), name: name.into(), allocated, apparent }
-    }
-
-    pub(super) fn name(&self) -> &[u8] {
-        &self.name
     }
 
     fn key(&self) -> (u32, &TreePath, &[u8]) {
@@ -81,7 +77,7 @@ mod tests {
             let file = Linked::new(0, &TreePath::from(directory.as_bytes()), name.as_bytes(), (1, 2));
             assert_eq!(links.see((1, (2, 3)), file), at == 0);
         }
-        let first = links.files().next().map(|file| (file.directory.to_vec(), file.name().to_vec()));
+        let first = links.files().next().map(|file| (file.directory.to_vec(), file.name.to_vec()));
         assert_eq!(first, Some((b"a".to_vec(), b"y".to_vec())));
         assert_eq!(links.further_names(), 4);
         // With its name and its share of the table's free places about 150 bytes.

@@ -16,11 +16,12 @@ mod top;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Entry;
 use crate::file_type::FileType;
+use crate::threads::lock;
 use crate::tree_path::TreePath;
 
 use self::links::Links;
@@ -255,7 +256,7 @@ impl Usage {
         }
         let mut path = Vec::new();
         for file in links.files() {
-            self.tables.extension(file.name()).add_bytes(file.allocated, file.apparent);
+            self.tables.extension(&file.name).add_bytes(file.allocated, file.apparent);
             roots[file.root as usize].amount.add_bytes(file.allocated, file.apparent);
             path.clear();
             file.directory.push_to(&mut path);
@@ -331,10 +332,6 @@ impl Tally {
     pub fn end_empty(&mut self, count: u64) {
         self.tables.empty_directories(count);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tree of a report.

@@ -12,7 +12,7 @@ use crate::attributes::{Attributes, StatMask};
 use crate::batch::Entry;
 use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::tree_path::TreePath;
@@ -156,8 +156,8 @@ fn walk(
     let conditions = options.conditions.as_deref();
     let parts = Walk::parts_with(root, subtree, options)?;
     let begin = || Counting { tally: usage.tally(), conditions, failed: HashSet::new() };
-    let collected = collect(parts, begin, progress, false, watch);
-    let (flow, tallies) = collected.map_err(|error| Error::io("start a thread to read", &path, error))?;
+    let (flow, tallies) =
+        collect(parts, begin, progress, false, watch).at("start a thread to read", &path)?;
     tallies.iter().for_each(|tally| usage.merge(tally));
     Ok(flow)
 }

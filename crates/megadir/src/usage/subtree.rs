@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Shared, Sum, lock};
+use super::{Shared, Sum};
+use crate::threads::lock;
 use crate::tree_path::TreePath;
 use crate::walk::WalkContext;
 

@@ -240,11 +240,9 @@ impl Report {
 }
 
 fn count_rows(buckets: &[(u64, u64)]) -> Vec<CountRow> {
-    let row = |(bucket, (directories, files))| {
-        let power = |bucket: usize| 10_u64.checked_pow(bucket as u32);
-        let from = bucket_start(bucket);
-        let to = if bucket == 0 { 0 } else { power(bucket).map_or(u64::MAX, |next| next - 1) };
-        CountRow { from, to, directories, files }
+    let row = |(bucket, (directories, files)): (usize, (u64, u64))| {
+        let to = 10_u64.checked_pow(bucket as u32).map_or(u64::MAX, |next| next - 1);
+        CountRow { from: bucket_start(bucket), to, directories, files }
     };
     filled(buckets, |row| row.0).map(row).collect()
 }

@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use super::parts::WalkPart;
 use super::{TreeEvent, WalkContext, WalkItem};
 use crate::error::Error;
-use crate::options::started;
+use crate::threads::started;
 
 const LOOK: Duration = Duration::from_millis(20);
 

@@ -11,7 +11,7 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -23,9 +23,10 @@ use crate::batch::{Batch, OwnedBatch};
 use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
-use crate::error::{Error, Result};
-use crate::options::{OnPanic, ReadAhead, join, started};
+use crate::error::{At, Error, Result};
+use crate::options::ReadAhead;
 use crate::stat::StatBackend;
+use crate::threads::{OnPanic, join, lock, started};
 
 pub use self::early::{PartialLimits, Unvisited};
 pub use self::parts::{PartialWalk, WalkPart};
@@ -37,9 +38,8 @@ pub struct WalkOptions {
     pub buffer_bytes: usize,
     /// Threads that read; with 1, and no more in [`threads_max`](Self::threads_max), the caller's thread reads.
     pub threads: usize,
-    /// Most threads that read while their calls wait for a device, at least `threads`. Those beyond `threads` start when
-    /// calls wait, and sleep while none does; [`WalkPart::another`] returns their parts. Only Linux counts the device reads
-    /// of a thread.
+    /// Most threads that read while their calls wait for a device, at least `threads`. Those beyond `threads` start when calls wait, and
+    /// sleep while none does; [`WalkPart::another`] returns their parts. Only Linux counts the device reads of a thread.
     pub threads_max: usize,
     /// Most directories waiting to be read; each may keep its parent open.
     pub queue_directories_max: usize,
@@ -180,7 +180,7 @@ impl Walk {
             let _ = empty.try_send(gathered);
         }
         let Ok(next) = filled.recv() else {
-            join(&mut threads.0.handles());
+            join(&mut lock(&threads.0.handles));
             return None;
         };
         item(&mut self.current, next).map(|(item, _)| item)
@@ -228,7 +228,7 @@ impl Team {
         filled: Sender<Output<()>>,
         empty: Receiver<OwnedBatch>,
     ) -> Result<()> {
-        let mut handles = self.handles();
+        let mut handles = lock(&self.handles);
         let (name, team) = (format!("megadir-walk-{}", handles.len()), Arc::clone(self));
         let run = move || {
             // Other workers would wait for its directories forever.
@@ -236,7 +236,7 @@ impl Team {
             team.run(worker, &filled, &empty);
         };
         let thread = std::thread::Builder::new().name(name).spawn(run);
-        handles.push(thread.map_err(|error| Error::io("start a thread to walk", &self.root, error))?);
+        handles.push(thread.at("start a thread to walk", &self.root)?);
         Ok(())
     }
 
@@ -260,10 +260,6 @@ impl Team {
             }
         }
     }
-
-    fn handles(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// After the channels of the walk, whose closing ends each thread at its next item.
@@ -272,7 +268,7 @@ impl Drop for Threads {
         self.0.stop.store(true, Ordering::Relaxed);
         self.0.queue.close();
         // A joined thread may have started others.
-        while let Some(thread) = { self.0.handles().pop() } {
+        while let Some(thread) = { lock(&self.0.handles).pop() } {
             let _ = thread.join();
         }
     }

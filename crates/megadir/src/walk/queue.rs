@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
 use crate::stat::Examine;
+use crate::threads::lock;
 
 #[derive(Debug)]
 pub(super) enum Pending<C> {
@@ -82,7 +83,7 @@ impl<C> Queue<C> {
     /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long.
     /// `true` if one of those admitted must be started.
     pub(super) fn note(&self, waited: bool) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if waited {
             state.looks_without = 0;
             let has_room = state.admitted < self.workers_max;
@@ -104,7 +105,7 @@ impl<C> Queue<C> {
     }
 
     pub(super) fn start(&self) -> Option<Seat> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.closed {
             return None;
         }
@@ -124,7 +125,7 @@ impl<C> Queue<C> {
 
     /// For a worker whose thread could not be started, so that the others do not wait for it.
     pub(super) fn not_started(&self, seat: Seat) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.working -= 1;
         state.not_started.push(seat);
         let is_end = state.working == 0 && state.pending.is_empty();
@@ -136,7 +137,7 @@ impl<C> Queue<C> {
 
     /// Returns the directory if the queue is full. Wakes workers only for directories beyond the caller's next one.
     pub(super) fn push(&self, pending: Pending<C>) -> Result<(), Pending<C>> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.pending.len() >= self.length_max {
             return Err(pending);
         }
@@ -149,7 +150,7 @@ impl<C> Queue<C> {
     }
 
     pub(super) fn offer(&self) {
-        let state = self.lock();
+        let state = lock(&self.state);
         if !state.pending.is_empty() {
             self.wake(state);
         }
@@ -165,7 +166,7 @@ impl<C> Queue<C> {
 
     /// Waits while other workers may add a directory, or until the worker is admitted; `None` at the end.
     pub(super) fn pop(&self, worker: usize) -> Option<Pending<C>> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.working -= 1;
         loop {
             if state.closed {
@@ -197,16 +198,12 @@ impl<C> Queue<C> {
     }
 
     pub(super) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.closed = true;
         state.pending.clear();
         drop(state);
         self.changed.notify_all();
         self.admitted.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<C>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -222,10 +219,11 @@ mod tests {
 
     use super::{LOOKS_TO_LEAVE, Pending, Queue, Seat, Subdirectory};
     use crate::Dir;
+    use crate::threads::lock;
     use crate::walk::Opened;
 
     fn admitted(queue: &Queue<()>) -> usize {
-        queue.lock().admitted
+        lock(&queue.state).admitted
     }
 
     #[test]
@@ -287,7 +285,7 @@ mod tests {
                 }
                 taken
             });
-            while queue.lock().waiting == 0 {
+            while lock(&queue.state).waiting == 0 {
                 std::thread::yield_now();
             }
             (0..LOOKS_TO_LEAVE).for_each(|_| assert!(!queue.note(false)));

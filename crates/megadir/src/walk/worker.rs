@@ -122,13 +122,11 @@ impl<C: WalkContext> Worker<C> {
                 if let Some(waited) = self.waits.as_mut().and_then(DeviceWaits::look) {
                     self.may_grow |= self.queue.note(waited);
                 }
-                match read {
-                    Some(output) => return Some(output),
-                    None => {
-                        if let Some(reader) = frame.reader.take() {
-                            self.spare_buffer = reader.into_buffer();
-                        }
-                    }
+                if read.is_some() {
+                    return read;
+                }
+                if let Some(reader) = frame.reader.take() {
+                    self.spare_buffer = reader.into_buffer();
                 }
             }
             if let Some(subdirectory) = frame.below.pop_front() {

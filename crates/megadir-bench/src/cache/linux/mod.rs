@@ -12,7 +12,7 @@ use megadir_sys::page_cache::{Resident, resident};
 use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, openat};
 use rustix::io::Errno;
 
-use crate::cache::linux::names::{DROP_CACHES, SLABINFO, is_known};
+use crate::cache::linux::names::{DROP_CACHES, SLABINFO, known};
 use crate::cache::tree::{Found, each};
 use crate::cache::{Directories, Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
@@ -167,7 +167,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     if is_memory(file_system) {
         return Some(format!("{file_system} has no cold state: it stores its data in the cache"));
     }
-    if !is_known(file_system) {
+    if known(file_system).is_none() {
         return Some(format!("it is unknown what {file_system} has cached, so nothing could be verified"));
     }
     match state {

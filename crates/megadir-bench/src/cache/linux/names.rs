@@ -111,16 +111,10 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Stri
     if sample.is_empty() {
         return Err("the data set is empty, so it has nothing to drop".into());
     }
-    let mut found = 0;
-    for path in sample {
-        match look(directory, path) {
-            Ok(true) => found += 1,
-            Ok(false) => {}
-            Err(error) => {
-                return Err(format!("the cache cannot be searched for names (needs Linux 5.12): {error}"));
-            }
-        }
-    }
+    let looked = sample.iter().map(|path| look(directory, path)).collect::<Result<Vec<bool>, Errno>>();
+    let looked = looked
+        .map_err(|error| format!("the cache cannot be searched for names (needs Linux 5.12): {error}"))?;
+    let found = looked.into_iter().filter(|cached| *cached).count();
     if found * 2 < sample.len() {
         let of = sample.len();
         return Err(format!(
@@ -224,7 +218,7 @@ const OBJECTS_FEW: u64 = 2_000;
 
 /// A file system with known caches: contents in the page cache, names and inodes in kernel slabs, metadata
 /// blocks as `buffers` says; all of them read from a device.
-struct Known {
+pub(super) struct Known {
     name: &'static str,
     /// Slabs of its inodes; the kernel configuration decides which driver serves an older version.
     inodes: &'static [&'static str],
@@ -245,12 +239,8 @@ const KNOWN: &[Known] = &[
     Known { name: "btrfs", inodes: &["btrfs_inode"], buffers: Buffers::Slab("btrfs_extent_buffer") },
 ];
 
-fn known(file_system: &str) -> Option<&'static Known> {
+pub(super) fn known(file_system: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == file_system)
-}
-
-pub(super) fn is_known(file_system: &str) -> bool {
-    known(file_system).is_some()
 }
 
 /// Kernel counts of the whole machine or device: an upper bound for a data set. Root only; slabinfo(5), cachestat(2).
@@ -362,6 +352,6 @@ mod tests {
         );
         assert_eq!(SlabCounts::parse(TEXT, "btrfs"), None);
         assert_eq!(SlabCounts::parse(TEXT, "tmpfs"), None);
-        assert!(is_known("xfs") && !is_known("tmpfs") && !is_known("overlay"));
+        assert!(known("xfs").is_some() && known("tmpfs").is_none() && known("overlay").is_none());
     }
 }

@@ -1,9 +1,8 @@
 //! Windows: drops caches and verifies the result. `data-cold` opens each file unbuffered, `vfs-cold` empties
 //! the file cache of the machine (administrators), `fs-cold` is refused.
 //!
-//! Windows does not report what is cached, but volumes count the bytes read from them
-//! (`IOCTL_DISK_PERFORMANCE`): after a drop a sample must be read from the volume, and is then dropped again.
-//! If a volume does not count (Wine), no state can drop anything.
+//! Windows does not report what is cached, but volumes count the bytes read from them (`IOCTL_DISK_PERFORMANCE`): after a drop a
+//! sample must be read from the volume, and is then dropped again. If a volume does not count (Wine), no state can drop anything.
 
 use std::io::{self, Read};
 use std::os::windows::io::AsHandle;
@@ -46,8 +45,8 @@ impl System {
         match state {
             CacheState::Warm | CacheState::Unseen => Ok(()),
             CacheState::DataCold => {
-                let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
-                let told = &mut || reads.now();
+                let reads = counting(directory).map_err(|error| refused(state, not_counted(&error)))?;
+                let told = &mut || reads.read_bytes();
                 drop_contents(directory, set.deep, control, &mut self.random, told)
             }
             CacheState::VfsCold => drop_names(directory, &set.sample, control),
@@ -61,8 +60,8 @@ pub(super) fn verify_cold(
     directory: Borrowed<'_>,
     sample: &[Sampled],
 ) -> Result<(), WorkError> {
-    let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
-    verify_names(state, directory, sample, &mut || reads.now())
+    let reads = counting(directory).map_err(|error| refused(state, not_counted(&error)))?;
+    verify_names(state, directory, sample, &mut || reads.read_bytes())
 }
 
 const NOT_OURS: &str =
@@ -90,7 +89,7 @@ fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if !KNOWN.contains(&kind.as_str()) {
         return Some(format!("it is unknown what {kind} has cached, so nothing could be verified"));
     }
-    Reads::of(directory).and_then(|reads| reads.now()).map_err(|error| not_counted(&error)).err()
+    counting(directory).and_then(|reads| reads.read_bytes()).map_err(|error| not_counted(&error)).err()
 }
 
 fn not_counted(error: &io::Error) -> String {
@@ -99,16 +98,8 @@ fn not_counted(error: &io::Error) -> String {
 }
 
 /// Counter of bytes read from a volume by all processes. It costs time while it exists, so never during a block.
-struct Reads(Counting);
-
-impl Reads {
-    fn of(directory: Borrowed<'_>) -> io::Result<Self> {
-        Disk::open(&volume::device(directory)?)?.counting().map(Self)
-    }
-
-    fn now(&self) -> io::Result<u64> {
-        self.0.read_bytes()
-    }
+fn counting(directory: Borrowed<'_>) -> io::Result<Counting> {
+    Disk::open(&volume::device(directory)?)?.counting()
 }
 
 /// Drops names, attributes and contents of the whole machine. Looking up sampled names must then read from the
@@ -118,9 +109,9 @@ fn drop_names(directory: Borrowed<'_>, sample: &[Sampled], control: RunControl<'
     if sample.is_empty() {
         return Err(refuse("the data set is empty, so it has nothing to drop".to_owned()));
     }
-    let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
+    let reads = counting(directory).map_err(|error| refuse(not_counted(&error)))?;
     empty_file_cache(directory, control)?;
-    verify_names(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
+    verify_names(CacheState::VfsCold, directory, sample, &mut || reads.read_bytes())?;
     control.check()?;
     empty_file_cache(directory, control)?;
     touch_own_pages();

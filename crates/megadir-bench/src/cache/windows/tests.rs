@@ -9,7 +9,7 @@ use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::file_cache;
 use megadir_testkit::require::{is_wine, not_run, unavailable};
 
-use super::{Reads, drop_contents, drop_names, refusals, verify_names};
+use super::{counting, drop_contents, drop_names, refusals, verify_names};
 use crate::control::{RunControl, WorkError};
 use crate::os::At;
 
@@ -93,7 +93,7 @@ fn states_are_refused_with_a_reason_or_can_be_had() {
     let unavailable = refusals(&directory);
     assert_eq!(unavailable(CacheState::Warm), None);
     assert!(unavailable(CacheState::FsCold).unwrap().contains("no volume is created on Windows"));
-    let counts = Reads::of(directory.at()).and_then(|reads| reads.now());
+    let counts = counting(directory.at()).and_then(|reads| reads.read_bytes());
     match counts {
         // Wine, and volumes in memory.
         Err(_) => {
@@ -123,7 +123,7 @@ fn unless_others_read(mut evict: impl FnMut() -> Result<(), WorkError>) -> Resul
 #[test]
 fn states_can_be_had_where_the_volume_counts() {
     let (_made, directory) = tree();
-    let reads = match Reads::of(directory.at()).and_then(|reads| reads.now().map(|_| reads)) {
+    let reads = match counting(directory.at()).and_then(|reads| reads.read_bytes().map(|_| reads)) {
         Ok(reads) => reads,
         Err(error) => {
             let reason = format!("the volume does not count its reads: {error}");
@@ -132,7 +132,7 @@ fn states_can_be_had_where_the_volume_counts() {
         }
     };
     let random = &mut SplitMix64::new(7);
-    let told = &mut || reads.now();
+    let told = &mut || reads.read_bytes();
     unless_others_read(|| drop_contents(directory.at(), true, SIGNALS, random, told)).unwrap();
     if let Err(error) = file_cache::may_forget() {
         return not_run("cold names", &format!("not an administrator: {error}"));

@@ -2,7 +2,7 @@
 
 mod block_stack;
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use megadir_record::{FileSystem, Machine, Pressure};
@@ -215,8 +215,7 @@ struct Mount {
 }
 
 fn mount(directory: BorrowedFd<'_>) -> Option<Mount> {
-    let info = read(format!("/proc/self/fdinfo/{}", directory.as_fd().as_raw_fd()))?;
-    let id = field(&info, "mnt_id")?;
+    let id = megadir::mount_id(directory)?.to_string();
     // Of this thread: the lab's mounts are visible only in its namespace.
     read("/proc/thread-self/mountinfo")?.lines().find_map(|line| parse_mount(line, &id))
 }

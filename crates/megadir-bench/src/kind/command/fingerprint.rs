@@ -1,8 +1,8 @@
 //! Names, types, sizes, modes and modification times of a data set as one number, to notice that a program changed it.
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
-use crate::kind::name_hash;
+use crate::kind::{KEY, OTHER, fold, name_hash};
 use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
 use megadir::FileType;
 
@@ -13,7 +13,7 @@ pub(crate) struct Fingerprint {
     pub(crate) attributes: u64,
 }
 
-pub(crate) fn fingerprint(top: Borrowed<'_>, control: RunControl<'_>) -> Result<Fingerprint, WorkError> {
+pub(crate) fn fingerprint(top: Borrowed<'_>, control: RunControl<'_>) -> Result<Fingerprint> {
     let mut found = Fingerprint { entries: 0, paths: 0, attributes: 0 };
     below(top, 0, 0, control, &mut found)?;
     Ok(found)
@@ -25,7 +25,7 @@ fn below(
     depth: usize,
     control: RunControl<'_>,
     found: &mut Fingerprint,
-) -> Result<(), WorkError> {
+) -> Result<()> {
     let stage = "checking the data set";
     let failed = WorkError::at(stage);
     if depth > LEVELS_MAX {
@@ -74,8 +74,7 @@ fn attributes(directory: Borrowed<'_>, name: &[u8]) -> std::io::Result<[u64; 4]>
 }
 
 fn mix(state: u64, value: u64) -> u64 {
-    let product = u128::from(state ^ 0x9e37_79b9_7f4a_7c15) * u128::from(value ^ 0xd1b5_4a32_d192_ed03);
-    (product as u64) ^ (product >> 64) as u64
+    fold(state ^ KEY, value ^ OTHER)
 }
 
 #[cfg(all(test, unix))]

@@ -13,6 +13,7 @@
 //! that starts a program as the program's, so it is the launcher's instead of the run's, and made small before. The
 //! launcher and its program are a process group, which is killed as a whole. Both end with the run's thread.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -29,7 +30,7 @@ use megadir_sys::usage::Usage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::program::{find, kill_group};
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::kind::WorkerCommand;
 
 const GO: [u8; 1] = [1];
@@ -92,7 +93,7 @@ impl Launcher {
     pub(super) fn start(
         worker: &WorkerCommand,
         words: &[OsString],
-        environment: impl Iterator<Item = (String, String)>,
+        environment: &BTreeMap<String, String>,
         output: Option<OwnedFd>,
         errors: OwnedFd,
     ) -> io::Result<Self> {
@@ -122,7 +123,7 @@ impl Launcher {
         timeout: Duration,
         control: RunControl<'_>,
         read: &mut dyn FnMut(&[u8]),
-    ) -> Result<Ended, WorkError> {
+    ) -> Result<Ended> {
         let failed = WorkError::at("running a program");
         let (started, mut buffer) = (Instant::now(), vec![0; BUFFER_BYTES]);
         self.control.write_all(&GO).map_err(failed)?;

@@ -31,11 +31,8 @@ impl Lines {
             if self.begun.is_empty() {
                 self.line(line, visit);
             } else {
-                let mut whole = std::mem::take(&mut self.begun);
-                whole.extend_from_slice(line);
-                self.line(&whole, visit);
-                whole.clear();
-                self.begun = whole;
+                self.begun.extend_from_slice(line);
+                self.finish(visit);
             }
         }
         self.begun.extend_from_slice(rest);

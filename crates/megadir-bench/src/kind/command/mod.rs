@@ -13,7 +13,7 @@ mod program;
 mod run;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use megadir::nearest::choices;
 use megadir_record::{CommandWork, OutputTo, SameWork};
@@ -105,12 +105,9 @@ impl CommandSpec {
         if self.groups.is_empty() {
             return Some("command.groups needs at least one group".into());
         }
-        let twice = |place: usize| {
-            let name = &self.groups[place].name;
-            self.groups[..place].iter().any(|group| group.name == *name)
-        };
-        if let Some(place) = (0..self.groups.len()).find(|place| twice(*place)) {
-            return Some(format!("the command group `{}` appears twice", self.groups[place].name));
+        let mut known = HashSet::new();
+        if let Some(group) = self.groups.iter().find(|group| !known.insert(&group.name)) {
+            return Some(format!("the command group `{}` appears twice", group.name));
         }
         self.groups.iter().find_map(CommandGroup::contradiction)
     }

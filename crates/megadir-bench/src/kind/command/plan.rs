@@ -62,13 +62,10 @@ fn installed<'a>(
             installed.iter().any(|other| other.name == name)
                 || arms.planned.iter().any(|planned| planned.name == name)
         };
-        let name = match taken(&own) {
-            false => own,
-            true if spec.groups.len() > 1 && !taken(&format!("{own}, {}", group.name)) => {
-                format!("{own}, {}", group.name)
-            }
-            true => (2..).map(|number| format!("{own} ({number})")).find(|name| !taken(name)).unwrap_or(own),
-        };
+        let in_group = (spec.groups.len() > 1).then(|| format!("{own}, {}", group.name));
+        let numbered = (2..).map(|number| format!("{own} ({number})"));
+        let mut names = std::iter::once(own.clone()).chain(in_group).chain(numbered);
+        let name = names.find(|name| !taken(name)).unwrap_or_default();
         let word = first_word(&arm.run);
         let fact = request.programs.iter().find(|fact| Some(&fact.word) == word.as_ref());
         match fact.map(|fact| &fact.version) {
@@ -158,7 +155,7 @@ fn on_data(
         let axes = Axes { method: Some(one.name.clone()), entries, ..Axes::of(Operation::Run) };
         let arm = match place {
             0 => arms.baseline_at(axes, data, work),
-            _ => arms.push_at(axes, Role::Arm, data, work, (0, 0)),
+            _ => arms.push(axes, Role::Arm, data, work),
         };
         baseline.get_or_insert(arm);
         arms.join(arm, &name);

@@ -14,7 +14,7 @@ use megadir::Dir;
 use megadir_record::{Arm, CacheState, CommandWork, Counted, OutputTo, Plan, SameWork};
 use rustix::fs::MemfdFlags;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::kind::command::fingerprint::fingerprint;
 use crate::kind::command::launch::{Ended, Launcher, describe, path_of};
 use crate::kind::command::lines::Lines;
@@ -44,10 +44,12 @@ pub(crate) struct Program<'a> {
     taken: Option<BlockUsage>,
 }
 
-struct Paths {
+struct Site<'a> {
+    open: &'a Dir,
     directory: OsString,
     out: OsString,
     parent: Option<OwnedFd>,
+    control: RunControl<'a>,
 }
 
 fn failed(source: impl Into<std::io::Error>) -> WorkError {
@@ -62,11 +64,7 @@ impl<'a> Program<'a> {
         Self { work: work.clone(), entries: data.entries, own, worker, drops, cold: false, taken: None }
     }
 
-    pub(crate) fn try_once(
-        &mut self,
-        directory: &Dir,
-        control: RunControl<'_>,
-    ) -> Result<Counted, WorkError> {
+    pub(crate) fn try_once(&mut self, directory: &Dir, control: RunControl<'_>) -> Result<Counted> {
         let to = match self.work.output {
             OutputTo::Null => OutputTo::Pipe,
             other => other,
@@ -80,46 +78,39 @@ impl<'a> Program<'a> {
         to: OutputTo,
         control: RunControl<'_>,
         visit: &mut dyn FnMut(&[u8]),
-    ) -> Result<Counted, WorkError> {
+    ) -> Result<Counted> {
         // By name: the preparation may put another directory in the place of this one.
-        let paths = self.paths(directory)?;
-        self.prepare(&paths, control)?;
-        self.once(&paths, directory, to, control, visit)
+        let at = self.site(directory, control)?;
+        self.prepare(&at)?;
+        self.once(&at, to, visit)
     }
 
-    fn prepare(&self, paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
-        clean(paths, ALL, control)?;
+    fn prepare(&self, at: &Site<'_>) -> Result<()> {
+        clean(at, ALL)?;
         let Some(line) = &self.work.prepare else { return Ok(()) };
-        let prepared = self.start(line, paths, Some(null()?), control, &mut |_| ());
+        let prepared = self.start(line, at, Some(null()?), &mut |_| ());
         prepared.map(drop).map_err(|error| match error {
             WorkError::Program(reason) => WorkError::Program(format!("prepare: {reason}")),
             other => other,
         })
     }
 
-    fn once(
-        &mut self,
-        paths: &Paths,
-        directory: &Dir,
-        to: OutputTo,
-        control: RunControl<'_>,
-        visit: &mut dyn FnMut(&[u8]),
-    ) -> Result<Counted, WorkError> {
+    fn once(&mut self, at: &Site<'_>, to: OutputTo, visit: &mut dyn FnMut(&[u8])) -> Result<Counted> {
         if std::mem::take(&mut self.cold) {
-            self.touch(paths, control)?;
+            self.touch(at)?;
         }
-        let mut lines = Lines::new(paths.directory.as_encoded_bytes());
+        let mut lines = Lines::new(at.directory.as_encoded_bytes());
         let ended = match to {
             OutputTo::Pipe => {
                 let mut read = |bytes: &[u8]| lines.each(bytes, visit);
-                self.start(&self.work.line, paths, None, control, &mut read)?
+                self.start(&self.work.line, at, None, &mut read)?
             }
-            OutputTo::Null => self.start(&self.work.line, paths, Some(null()?), control, &mut |_| ())?,
+            OutputTo::Null => self.start(&self.work.line, at, Some(null()?), &mut |_| ())?,
             OutputTo::File => {
                 let no_place = "its output needs a private directory: give --entries";
-                let parent = paths.parent.as_ref().ok_or_else(|| WorkError::Program(no_place.into()))?;
+                let parent = at.parent.as_ref().ok_or_else(|| WorkError::Program(no_place.into()))?;
                 let written = os::create(parent.at(), OUTPUT).map_err(failed)?;
-                let ended = self.start(&self.work.line, paths, Some(written.into()), control, &mut |_| ())?;
+                let ended = self.start(&self.work.line, at, Some(written.into()), &mut |_| ())?;
                 let mut file = os::open_file(parent.at(), OUTPUT, os::Access::Read).map_err(failed)?;
                 read_file(&mut file, &mut |bytes| lines.each(bytes, visit)).map_err(failed)?;
                 ended
@@ -128,19 +119,12 @@ impl<'a> Program<'a> {
         lines.finish(visit);
         let taken = BlockUsage::new(ended.elapsed_ns, ended.usage);
         self.taken = Some(BlockUsage { peak_bytes: Some(ended.peak_bytes), ..taken });
-        let (entries, hash) = self.counted(to, &lines, paths, directory, control)?;
-        clean(paths, ALL, control)?;
+        let (entries, hash) = self.counted(at, to, &lines)?;
+        clean(at, ALL)?;
         Ok(Counted { entries, hash, calls: None, written_bytes: lines.bytes })
     }
 
-    fn counted(
-        &self,
-        to: OutputTo,
-        lines: &Lines,
-        paths: &Paths,
-        directory: &Dir,
-        control: RunControl<'_>,
-    ) -> Result<(u64, u64), WorkError> {
+    fn counted(&self, at: &Site<'_>, to: OutputTo, lines: &Lines) -> Result<(u64, u64)> {
         match self.work.same {
             SameWork::Lines | SameWork::Count if to == OutputTo::Null => {
                 Ok(self.work.expected.map_or((0, 0), |expected| (expected.lines, expected.hash)))
@@ -149,40 +133,41 @@ impl<'a> Program<'a> {
             SameWork::Count => Ok((lines.count, 0)),
             SameWork::ExitCode | SameWork::Unequal => Ok((0, 0)),
             SameWork::Left => {
-                let left = match &paths.parent {
+                let left = match &at.parent {
                     Some(parent) => {
                         // By name: the program may have removed the directory and made another.
-                        let name = Path::new(&paths.directory).file_name().unwrap_or_default();
+                        let name = Path::new(&at.directory).file_name().unwrap_or_default();
                         match os::if_there(os::open_below(parent.at(), name)).map_err(failed)? {
-                            Some(now) => fingerprint(now.at(), control)?,
+                            Some(now) => fingerprint(now.at(), at.control)?,
                             None => return Ok((0, 0)),
                         }
                     }
-                    None => fingerprint(directory.at(), control)?,
+                    None => fingerprint(at.open.at(), at.control)?,
                 };
                 Ok((left.entries, left.paths))
             }
         }
     }
 
-    fn paths(&self, directory: &Dir) -> Result<Paths, WorkError> {
-        let own = directory.reopen().map_err(failed)?;
-        let path = path_of(&own).map_err(failed)?;
+    fn site<'p>(&self, open: &'p Dir, control: RunControl<'p>) -> Result<Site<'p>> {
+        let own = open.reopen().map_err(failed)?;
+        let directory = path_of(&own).map_err(failed)?;
         let parent = if self.own { Some(os::open_below(own.at(), "..").map_err(failed)?) } else { None };
-        Ok(Paths { out: beside(&path, OUT), directory: path, parent })
+        Ok(Site { open, out: beside(&directory, OUT), directory, parent, control })
     }
 
     /// Runs the program on an empty directory, so that its own files are cached; its result does not matter.
-    fn touch(&self, paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
-        let Some(parent) = &paths.parent else { return Ok(()) };
+    fn touch(&self, at: &Site<'_>) -> Result<()> {
+        let Some(parent) = &at.parent else { return Ok(()) };
         if !CommandLine::parse(&self.work.line, self.work.shell).is_ok_and(|line| line.names("{dir}")) {
             return Ok(());
         }
         os::make_directory(parent.at(), EMPTY).map_err(failed)?;
-        let at = |name| beside(&paths.directory, name);
-        let empty = Paths { directory: at(EMPTY), out: at(EMPTY_OUT), parent: None };
-        let touched = self.start(&self.work.line, &empty, Some(null()?), control, &mut |_| ());
-        clean(paths, &[EMPTY, EMPTY_OUT], control)?;
+        let (directory, out) = (beside(&at.directory, EMPTY), beside(&at.directory, EMPTY_OUT));
+        // `open` stays the data set's; `start` uses only the names.
+        let empty = Site { directory, out, parent: None, ..*at };
+        let touched = self.start(&self.work.line, &empty, Some(null()?), &mut |_| ());
+        clean(at, &[EMPTY, EMPTY_OUT])?;
         match touched {
             Ok(_) | Err(WorkError::Program(_)) => Ok(()),
             Err(other) => Err(other),
@@ -192,28 +177,23 @@ impl<'a> Program<'a> {
     fn start(
         &self,
         line: &str,
-        paths: &Paths,
+        at: &Site<'_>,
         output: Option<OwnedFd>,
-        control: RunControl<'_>,
         read: &mut dyn FnMut(&[u8]),
-    ) -> Result<Ended, WorkError> {
+    ) -> Result<Ended> {
         let worker = self.worker.ok_or_else(|| WorkError::Program("no process can launch it here".into()))?;
         let line = CommandLine::parse(line, self.work.shell).map_err(WorkError::Program)?;
-        let with = Placeholders {
-            dir: &paths.directory,
-            entries: self.entries,
-            out: &paths.out,
-            megadir: &itself(),
-        };
+        let with =
+            Placeholders { dir: &at.directory, entries: self.entries, out: &at.out, megadir: &itself() };
         let errors = File::from(rustix::fs::memfd_create("errors", MemfdFlags::CLOEXEC).map_err(failed)?);
-        let environment = self.work.environment.clone().into_iter();
         let words = line.fill(&with);
         let own = errors.try_clone().map_err(failed)?.into();
-        let launcher = Launcher::start(worker, &words, environment, output, own).map_err(failed)?;
-        let ended = launcher.run(Duration::from_nanos(self.work.timeout_ns), control, read)?;
+        let launcher =
+            Launcher::start(worker, &words, &self.work.environment, output, own).map_err(failed)?;
+        let ended = launcher.run(Duration::from_nanos(self.work.timeout_ns), at.control, read)?;
         if ended.status.code() != Some(self.work.exit_code) {
             let how = describe(ended.status, &errors);
-            let path = paths.directory.to_string_lossy();
+            let path = at.directory.to_string_lossy();
             return Err(WorkError::Program(how.replace(&*path, "{dir}")));
         }
         Ok(ended)
@@ -225,14 +205,14 @@ impl Workload for Program<'_> {
         self.worker.is_none().then(|| "the process that launches it cannot be started here".into())
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         self.cold = block.key.distinct || self.drops && self.work.changes;
-        self.prepare(&self.paths(block.directory)?, block.control)
+        self.prepare(&self.site(block.directory, block.control)?)
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
-        let paths = self.paths(block.directory)?;
-        self.once(&paths, block.directory, self.work.output, block.control, &mut |_| ())
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
+        let at = self.site(block.directory, block.control)?;
+        self.once(&at, self.work.output, &mut |_| ())
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {
@@ -250,7 +230,7 @@ fn itself() -> OsString {
     format!("/proc/{}/exe", std::process::id()).into()
 }
 
-fn null() -> Result<OwnedFd, WorkError> {
+fn null() -> Result<OwnedFd> {
     Ok(File::options().write(true).open("/dev/null").map_err(failed)?.into())
 }
 
@@ -264,12 +244,12 @@ fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()
     }
 }
 
-fn clean(paths: &Paths, names: &[&str], control: RunControl<'_>) -> Result<(), WorkError> {
-    let Some(parent) = &paths.parent else { return Ok(()) };
+fn clean(at: &Site<'_>, names: &[&str]) -> Result<()> {
+    let Some(parent) = &at.parent else { return Ok(()) };
     for &name in names {
         let removed = match os::remove_file(parent.at(), name) {
             Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
-                remove_directory(parent.at(), name, control.heartbeat)
+                remove_directory(parent.at(), name, at.control.heartbeat)
             }
             removed => removed,
         };
@@ -284,7 +264,7 @@ pub(crate) fn printed_otherwise(
     (other, two): (&mut Program<'_>, &str),
     directory: &Dir,
     control: RunControl<'_>,
-) -> Result<Option<String>, WorkError> {
+) -> Result<Option<String>> {
     let printed = |program: &mut Program<'_>| {
         let mut lines: Vec<Vec<u8>> = Vec::new();
         let counted = program.ready_once(directory, OutputTo::Pipe, control, &mut |line| {

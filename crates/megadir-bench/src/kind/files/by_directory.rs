@@ -13,10 +13,10 @@ use std::io;
 use megadir::limits::Step;
 use stream::Stream;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::{self, PlaceBuffer};
 use crate::kind::files::explained;
-use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories};
+use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories, met};
 use crate::kind::files::order::Planned;
 use crate::kind::files::task::{Checksum, Set, directory_key};
 use crate::os::{self, At, Borrowed, Owned};
@@ -40,13 +40,15 @@ pub(crate) struct Open<'a> {
 }
 
 impl<'a> Listed<'a, '_> {
-    pub(crate) fn next(&mut self) -> Result<bool, WorkError> {
+    pub(crate) fn next(&mut self) -> Result<bool> {
         loop {
-            if self.now.is_none() {
-                let Some(path) = self.directories.next() else { return Ok(false) };
-                self.now = Some(enter(self.top, path)?);
-            }
-            let Some(now) = &mut self.now else { return Ok(false) };
+            let now = match &mut self.now {
+                Some(now) => now,
+                none => {
+                    let Some(path) = self.directories.next() else { return Ok(false) };
+                    none.insert(enter(self.top, path)?)
+                }
+            };
             let next = now.stream.next_below().map_err(WorkError::at("readdir"))?;
             let Some((directory, name, is_directory)) = next else {
                 self.now = None;
@@ -70,7 +72,7 @@ impl<'a> Listed<'a, '_> {
 }
 
 /// Like opendir; entries are accessed relative to the stream's descriptor.
-fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
+fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>> {
     let directory = open(top, path).map_err(WorkError::at("opening a directory"))?;
     let stream = Stream::open(directory).map_err(WorkError::at("opendir"))?;
     Ok(Open { path, key: directory_key(path), stream })
@@ -100,7 +102,7 @@ impl Entered {
                 self.directory.insert(opened)
             }
         };
-        let right = hand.work(directory.at(), file.file(), file.size_bytes, file.content)?;
+        let right = hand.work(directory.at(), file.file(), file)?;
         if hand.syncs_directory() {
             hand.sync_directory(directory.at())?;
         }
@@ -116,7 +118,7 @@ fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
         }
         opened => opened,
     };
-    opened.map_err(|error| Outcome { stage: "opening a directory", step: Step::MakeDirectory, error })
+    opened.map_err(met("opening a directory", Step::MakeDirectory))
 }
 
 #[inline]
@@ -129,7 +131,7 @@ pub(crate) fn by_name(
     if makes_directories && !file.directory().is_empty() {
         make_directories(top, file.directory())?;
     }
-    let right = hand.work(top, os::name(file.path), file.size_bytes, file.content)?;
+    let right = hand.work(top, os::name(file.path), file)?;
     if hand.syncs_directory() {
         sync_directory(top, file.directory(), hand)?;
     }
@@ -140,9 +142,7 @@ fn sync_directory(top: Borrowed<'_>, directory: &[u8], hand: &FileOps<'_>) -> Re
     if directory.is_empty() {
         return hand.sync_directory(top);
     }
-    let opened = os::open_below(top, directory);
-    let step = Step::Create;
-    let opened = opened.map_err(|error| Outcome { stage: "opening a directory", step, error })?;
+    let opened = os::open_below(top, directory).map_err(met("opening a directory", Step::Create))?;
     hand.sync_directory(opened.at())
 }
 
@@ -165,7 +165,7 @@ impl<'a> Directories<'a> {
     }
 
     /// 1 if there is no such directory.
-    pub(crate) fn make(&mut self, index: u64) -> Result<u64, WorkError> {
+    pub(crate) fn make(&mut self, index: u64) -> Result<u64> {
         let Some(path) = self.all.path(self.first + index * self.step, &mut self.buffer) else {
             return Ok(1);
         };
@@ -173,7 +173,7 @@ impl<'a> Directories<'a> {
     }
 }
 
-pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
+pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<()> {
     let Some(mut directories) = Directories::new(top, set, 0, 1) else { return Ok(()) };
     for index in 0..directories.count() {
         control.check_every(256, index)?;

@@ -8,9 +8,8 @@
 //! | stat | newfstatat | NtQueryFullAttributesFile (Wine lacks it: NtCreateFile, queries, CloseHandle) |
 //! | unlink | unlinkat | NtCreateFile (`DELETE`), NtSetInformationFile (disposition), CloseHandle |
 //!
-//! Before close, if requested: fchown, fchmod, fsync; after it fsync of the directory (only fsync on Windows).
-//! Rewrite closes the old file before it creates the new one, for systems where names go with the last handle.
-//! Conversion of names to UTF-16 is timed.
+//! Before close, if requested: fchown, fchmod, fsync; after it fsync of the directory (only fsync on Windows). Rewrite closes the old
+//! file before it creates the new one, for systems where names go with the last handle. Conversion of names to UTF-16 is timed.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,7 +19,7 @@ use megadir::limits::Step;
 use megadir_record::{FileOperation, FileWork, SyncPolicy};
 
 use crate::control::{WRITING_BACK, marked};
-use crate::kind::files::order::{Bytes, CONTENTS_MAX};
+use crate::kind::files::order::{Bytes, CONTENTS_MAX, Planned};
 use crate::os::{self, Arg, Borrowed};
 
 pub(crate) use system::{is_of_one_file, refused};
@@ -34,7 +33,7 @@ pub(crate) struct Outcome {
     pub(crate) error: io::Error,
 }
 
-fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
+pub(crate) fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
     move |error| Outcome { stage, step, error }
 }
 
@@ -63,15 +62,14 @@ impl<'a> FileOps<'a> {
         &mut self,
         at: Borrowed<'_>,
         name: impl Arg + Copy,
-        size_bytes: u64,
-        content: Bytes<'_>,
+        file: &Planned<'_>,
     ) -> Result<bool, Outcome> {
         let done = match self.operation {
             FileOperation::MakeDirectories => Ok(true),
-            FileOperation::Create => self.create(at, name, size_bytes, content),
-            FileOperation::Read => self.read(at, name).map(|read| read == size_bytes),
-            FileOperation::Rewrite => self.rewrite(at, name, size_bytes, content),
-            FileOperation::Stat => Self::stat(at, name).map(|size| size == Some(size_bytes)),
+            FileOperation::Create => self.create(at, name, file).map(|()| true),
+            FileOperation::Read => self.read(at, name).map(|read| read == file.size_bytes),
+            FileOperation::Rewrite => self.rewrite(at, name, file).map(|()| true),
+            FileOperation::Stat => Self::stat(at, name).map(|size| size == Some(file.size_bytes)),
             FileOperation::Unlink => Self::unlink(at, name).map(|()| true),
         };
         match done {
@@ -80,38 +78,32 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    fn create(
-        &mut self,
-        at: Borrowed<'_>,
-        name: impl Arg + Copy,
-        size_bytes: u64,
-        content: Bytes<'_>,
-    ) -> Result<bool, Outcome> {
-        let mut file =
+    fn create(&mut self, at: Borrowed<'_>, name: impl Arg, file: &Planned<'_>) -> Result<(), Outcome> {
+        let mut new =
             system::create(at, name, self.owner.as_ref()).map_err(met("creating a file", Step::Create))?;
-        self.write(&mut file, size_bytes, content).map_err(met("writing a file", Step::Write))?;
+        self.write(&mut new, file).map_err(met("writing a file", Step::Write))?;
         if let Some(owner) = &self.owner {
-            owner.give(&file)?;
+            owner.give(&new)?;
         }
         if matches!(self.sync, SyncPolicy::EachFile | SyncPolicy::FileAndDirectory) {
-            marked(self.heartbeat, WRITING_BACK, || file.sync_all()).map_err(met("fsync", Step::Write))?;
+            marked(self.heartbeat, WRITING_BACK, || new.sync_all()).map_err(met("fsync", Step::Write))?;
         }
-        Ok(true)
+        Ok(())
     }
 
-    fn write(&mut self, file: &mut File, size_bytes: u64, content: Bytes<'_>) -> io::Result<()> {
-        match content {
+    fn write(&mut self, to: &mut File, file: &Planned<'_>) -> io::Result<()> {
+        match file.content {
             Bytes::Ready(bytes) => {
                 debug_assert!(bytes.len() as u64 <= CONTENTS_MAX);
-                file.write_all(bytes)
+                to.write_all(bytes)
             }
             Bytes::Later(files, index) => {
                 let mut content = files.content(index);
-                let mut left = size_bytes;
+                let mut left = file.size_bytes;
                 while left > 0 {
                     let length = left.min(PIECE_BYTES as u64) as usize;
                     content.fill(&mut self.piece[..length]);
-                    file.write_all(&self.piece[..length])?;
+                    to.write_all(&self.piece[..length])?;
                     left -= length as u64;
                 }
                 Ok(())
@@ -128,17 +120,11 @@ impl<'a> FileOps<'a> {
         self.sync == SyncPolicy::FileAndDirectory
     }
 
-    fn rewrite(
-        &mut self,
-        at: Borrowed<'_>,
-        name: impl Arg + Copy,
-        size_bytes: u64,
-        content: Bytes<'_>,
-    ) -> Result<bool, Outcome> {
+    fn rewrite(&mut self, at: Borrowed<'_>, name: impl Arg + Copy, new: &Planned<'_>) -> Result<(), Outcome> {
         let old = os::open_file(at, name, os::Access::Read).map_err(met("opening a file", Step::Create))?;
         Self::unlink(at, name)?;
         drop(old);
-        self.create(at, name, size_bytes, content)
+        self.create(at, name, new)
     }
 
     fn read(&mut self, at: Borrowed<'_>, name: impl Arg) -> Result<u64, Outcome> {

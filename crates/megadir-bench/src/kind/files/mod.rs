@@ -26,8 +26,8 @@ use file::Outcome;
 use megadir::Dir;
 use megadir::limits::{Limit, explain_at};
 use megadir_record::{
-    Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Note, Plan,
-    Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
+    Access, Axes, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Note, Plan, Refused,
+    Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
 use order::LISTED_MAX;
@@ -35,8 +35,7 @@ use processes::Processes;
 use task::Task;
 use worker::{Report, Worker};
 
-use crate::control::WorkError;
-use crate::kind::arms::Arms;
+use crate::control::{Result, WorkError};
 use crate::kind::cost::{BLOCK_NS, MAKE_NS};
 use crate::kind::{BlockKey, BlockUsage, Traits, WorkBlock, WorkerSource, Workload};
 use crate::measure::Stopwatch;
@@ -66,7 +65,6 @@ pub(crate) struct Files<'a> {
 }
 
 enum Crew<'a> {
-    None,
     Threads(Vec<Worker>),
     Processes(Processes),
     /// The workers of rank 0; the other ranks have their own.
@@ -85,7 +83,8 @@ impl<'a> Files<'a> {
             Sharing::Own => data.entries,
             Sharing::Same => data.entries.saturating_mul(u64::from(sharers.max(1))),
         };
-        Self { work: work.clone(), data: data.clone(), entries, seed, source, crew: Crew::None, taken: None }
+        let crew = Crew::Threads(Vec::new());
+        Self { work: work.clone(), data: data.clone(), entries, seed, source, crew, taken: None }
     }
 
     /// Returns the tasks of a block, one per worker; `None` for an existing directory.
@@ -113,21 +112,20 @@ impl Workload for Files<'_> {
         if let Some(reason) = self.source.lacking(&self.work.workers) {
             return Some(reason);
         }
-        refused(&self.work).or_else(|| file::refused(&self.work, directory.at())).or_else(|| {
-            let task = self.tasks(BlockKey::FIRST)?.pop()?;
-            let set = match task.set() {
-                Ok(set) => set,
-                Err(error) => return Some(error.to_string()),
-            };
-            let beyond =
-                matches!(made.spread, megadir_record::Spread::Shape { .. }) && self.work.to > self.entries;
-            if beyond {
-                return Some("a copied shape has no directories for additional files".into());
-            }
-            let unknown =
-                self.work.operation == FileOperation::MakeDirectories && set.files.directories().is_none();
-            unknown.then(|| "the directories of this layout are unknown before the names".into())
-        })
+        let reason = refused(&self.work).or_else(|| file::refused(&self.work, directory.at()));
+        if reason.is_some() {
+            return reason;
+        }
+        let set = match self.tasks(BlockKey::FIRST)?.pop()?.set() {
+            Ok(set) => set,
+            Err(error) => return Some(error.to_string()),
+        };
+        if matches!(made.spread, megadir_record::Spread::Shape { .. }) && self.work.to > self.entries {
+            return Some("a copied shape has no directories for additional files".into());
+        }
+        let unknown =
+            self.work.operation == FileOperation::MakeDirectories && set.files.directories().is_none();
+        unknown.then(|| "the directories of this layout are unknown before the names".into())
     }
 
     fn remark(&self) -> Option<Note> {
@@ -138,10 +136,10 @@ impl Workload for Files<'_> {
         Some(NoteKind::SharedDescriptors.note(text))
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         let WorkBlock { directory, key, control, .. } = *block;
         // End the workers of an earlier block first.
-        (self.crew, self.taken) = (Crew::None, None);
+        (self.crew, self.taken) = (Crew::Threads(Vec::new()), None);
         let tasks = self.tasks(key).unwrap_or_default();
         self.crew = match (self.work.workers.kind, self.source) {
             (WorkerKind::Process, WorkerSource { command: Some(command), .. }) => {
@@ -155,12 +153,11 @@ impl Workload for Files<'_> {
         Ok(())
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted> {
         let WorkBlock { directory, control, .. } = *block;
         // Dropping the crew on return ends workers that are not done.
         let mut times = None;
-        let reports = match std::mem::replace(&mut self.crew, Crew::None) {
-            Crew::None => Vec::new(),
+        let reports = match std::mem::replace(&mut self.crew, Crew::Threads(Vec::new())) {
             Crew::Threads(mut workers) => {
                 processes::work_threads(&mut workers, directory, stopwatch, || (), control)?
             }
@@ -171,9 +168,9 @@ impl Workload for Files<'_> {
                 reports
             }
         };
-        let (taken, counted) = sum_up(&reports);
-        self.taken = Some(BlockUsage { ranks: times, ..taken });
-        Ok(counted)
+        let all = sum_up(&reports, reports.iter().map(|report| report.start_ns).min().unwrap_or(0));
+        self.taken = Some(BlockUsage { ranks: times, ..BlockUsage::new(all.end_ns, all.used) });
+        Ok(Counted { entries: all.files, hash: all.wrong, calls: None, written_bytes: 0 })
     }
 
     fn usage(&mut self) -> Option<BlockUsage> {
@@ -193,53 +190,51 @@ pub(crate) fn workers_max(plan: &Plan, data: &Data, sharing: Sharing) -> Option<
 
 /// Returns the reason why work is unsupported: no requested property is silently ignored.
 fn refused(work: &FileWork) -> Option<String> {
-    let says = |text: &str| Some(text.to_owned());
     let FileWork { operation, access, sync, owner_and_mode, workers, .. } = work;
     let writes = matches!(operation, FileOperation::Create | FileOperation::Rewrite);
     let only_looks = matches!(operation, FileOperation::Read | FileOperation::Stat);
-    match (operation, access) {
-        (FileOperation::Create, Access::Name { order: FileOrder::Listing | FileOrder::Inode }) => {
-            return says("files that do not exist yet have no listing or inode order");
-        }
-        (FileOperation::MakeDirectories, Access::Name { order }) if *order != FileOrder::AsWritten => {
-            return says("directories can only be created in the order as-written");
-        }
-        _ => {}
-    }
-    let all_in_one = workers.count > 1 && workers.sharing == Sharing::Same;
-    if all_in_one && *access == Access::Directory && (only_looks || *operation == FileOperation::Unlink) {
-        return says("workers that list one shared tree would each process all files");
-    }
-    if *owner_and_mode && !writes {
-        return says("owner and mode can only be set on files that are created or rewritten");
-    }
-    if only_looks && *sync != SyncPolicy::Never {
-        return says("reads and attribute queries have no data to sync");
-    }
-    if !writes && *sync == SyncPolicy::EachFile {
-        return says("only written files can be synced one by one");
-    }
-    if *operation == FileOperation::MakeDirectories && *sync == SyncPolicy::FileAndDirectory {
-        return says("directories can only be synced at the end or never");
-    }
-    if workers.count == 0 || work.from >= work.to {
-        return says("it has no files to work on");
-    }
+    let makes_directories = *operation == FileOperation::MakeDirectories;
     let listed = matches!(access, Access::Name { order: FileOrder::Listing | FileOrder::Inode });
+    let as_written = matches!(access, Access::Directory | Access::Name { order: FileOrder::AsWritten });
+    let all_in_one = workers.count > 1 && workers.sharing == Sharing::Same;
+    let lists = *access == Access::Directory && (only_looks || *operation == FileOperation::Unlink);
+    let reasons = [
+        (
+            *operation == FileOperation::Create && listed,
+            "files that do not exist yet have no listing or inode order",
+        ),
+        (makes_directories && !as_written, "directories can only be created in the order as-written"),
+        (all_in_one && lists, "workers that list one shared tree would each process all files"),
+        (*owner_and_mode && !writes, "owner and mode can only be set on files that are created or rewritten"),
+        (only_looks && *sync != SyncPolicy::Never, "reads and attribute queries have no data to sync"),
+        (!writes && *sync == SyncPolicy::EachFile, "only written files can be synced one by one"),
+        (
+            makes_directories && *sync == SyncPolicy::FileAndDirectory,
+            "directories can only be synced at the end or never",
+        ),
+        (workers.count == 0 || work.from >= work.to, "it has no files to work on"),
+    ];
+    if let Some((_, reason)) = reasons.into_iter().find(|(is_refused, _)| *is_refused) {
+        return Some(reason.to_owned());
+    }
     let files = work.to - work.from;
     (listed && files > LISTED_MAX).then(|| {
         format!("the listing or inode order of {files} files is too large for memory (at most {LISTED_MAX})")
     })
 }
 
-fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
-    let start_ns = reports.iter().map(|report| report.start_ns).min().unwrap_or(0);
-    let worked = |report: &Report| (report.end_ns - start_ns).saturating_sub(report.paused_ns);
-    let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
-    let elapsed_ns = reports.iter().map(worked).max().unwrap_or(0);
-    let taken = BlockUsage::new(elapsed_ns, reports.iter().map(|report| report.used).sum());
-    let (entries, hash) = (sum(|report| report.files), sum(|report| report.wrong));
-    (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
+/// All workers as one that began at 0: its end is the elapsed time since `began_ns`, without pauses.
+/// Clocks of other hosts are not comparable, so ranks pass their own barrier.
+fn sum_up(reports: &[Report], began_ns: u64) -> Report {
+    let worked = |report: &Report| report.end_ns.saturating_sub(began_ns + report.paused_ns);
+    Report {
+        start_ns: 0,
+        end_ns: reports.iter().map(worked).max().unwrap_or(0),
+        paused_ns: 0,
+        used: reports.iter().map(|report| report.used).sum(),
+        files: reports.iter().map(|report| report.files).sum(),
+        wrong: reports.iter().map(|report| report.wrong).sum(),
+    }
 }
 
 /// Converts a call's error; for a full directory or file system, names the limit.
@@ -284,20 +279,7 @@ pub(crate) fn by(workers: &Workers, axes: Axes) -> Axes {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) data: DataId,
-    pub(crate) chain: u32,
-    pub(crate) step: u32,
-}
-
 pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u64, u64)) -> FileWork {
     let access = Access::Name { order };
     FileWork { operation, from, to, access, sync: SyncPolicy::Never, owner_and_mode: false, workers: ONE }
-}
-
-impl Arms<'_> {
-    pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> ArmId {
-        self.push_at(axes, role, place.data, Work::Files(work), (place.chain, place.step))
-    }
 }

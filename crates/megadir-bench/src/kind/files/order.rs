@@ -7,7 +7,7 @@ use megadir::{Dir, ReadOptions};
 use megadir_record::{Access, FileOrder};
 use megadir_stats::permutation::Permutation;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::{Files, PlaceBuffer};
 use crate::kind::files::task::{Set, Task, directories, no_place, path_key};
 use crate::os::{self, At};
@@ -33,12 +33,7 @@ impl Order {
         }
     }
 
-    pub(crate) fn prepare(
-        task: &Task,
-        set: &Set,
-        top: &Dir,
-        control: RunControl<'_>,
-    ) -> Result<(Self, u64), WorkError> {
+    pub(crate) fn prepare(task: &Task, set: &Set, top: &Dir, control: RunControl<'_>) -> Result<(Self, u64)> {
         match task.work.access {
             Access::Directory | Access::Name { order: FileOrder::AsWritten } => Ok((Self::AsWritten, 0)),
             Access::Name { order: FileOrder::Random } => {
@@ -50,8 +45,12 @@ impl Order {
     }
 }
 
-fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64), WorkError> {
-    let (directories, keys) = look_through(set, control)?;
+fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64)> {
+    let mut keys = Vec::with_capacity(set.count as usize);
+    let directories = directories(set, control, |directory, file, nth| {
+        keys.push((path_key(directory, file), nth as u32));
+    })?;
+    keys.sort_unstable();
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
     let mut wrong = 0;
     let backend = megadir::backend(os::LISTED_BY)?;
@@ -94,17 +93,6 @@ fn complete(numbers: &mut Vec<u32>, count: u64) {
     let mut seen = vec![false; count as usize];
     numbers.retain(|number| !std::mem::replace(&mut seen[*number as usize], true));
     numbers.extend((0..count as u32).filter(|number| !seen[*number as usize]));
-}
-
-type Keys = Vec<(u64, u32)>;
-
-fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Keys), WorkError> {
-    let mut keys = Vec::with_capacity(set.count as usize);
-    let directories = directories(set, control, |directory, file, nth| {
-        keys.push((path_key(directory, file), nth as u32));
-    })?;
-    keys.sort_unstable();
-    Ok((directories, keys))
 }
 
 /// Maximum number of files in a batch: names and pointers fit in the L2 cache.
@@ -153,13 +141,7 @@ impl<'a> Planned<'a> {
 
 impl Batch {
     /// Loads the files from position `from` of the order, with contents if they are written; returns their number.
-    pub(crate) fn fill(
-        &mut self,
-        set: &Set,
-        order: &Order,
-        from: u64,
-        contents: bool,
-    ) -> Result<u64, WorkError> {
+    pub(crate) fn fill(&mut self, set: &Set, order: &Order, from: u64, contents: bool) -> Result<u64> {
         self.files.clear();
         self.contents.clear();
         let mut buffer = PlaceBuffer::new();

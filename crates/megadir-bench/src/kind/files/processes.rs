@@ -1,14 +1,16 @@
 //! Workers as processes: started before the block, released together, ended after it or when the run dies.
 //! Ctrl-C reaches only the run. [`transport`](super::transport) has the mechanisms.
 
+use std::convert::Infallible;
 use std::io;
 use std::process::Child;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use megadir::Dir;
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::kind::WorkerCommand;
 use crate::kind::files::task::Task;
 use crate::kind::files::transport::{Barrier, Go, Guest, Host, Link, Said, Start};
@@ -37,7 +39,7 @@ impl Processes {
         data: &Dir,
         command: &WorkerCommand,
         control: RunControl<'_>,
-    ) -> Result<Self, WorkError> {
+    ) -> Result<Self> {
         let host = Host::new().map_err(WorkError::at(STAGE))?;
         let mut all = Self { workers: Vec::with_capacity(tasks.len()), host };
         for task in tasks {
@@ -62,7 +64,7 @@ impl Processes {
         data: &Dir,
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
-    ) -> Result<Vec<Report>, WorkError> {
+    ) -> Result<Vec<Report>> {
         let go = Go { ns_per_tick: stopwatch.calibration().ns_per_tick, rate_per_s: stopwatch.rate_per_s() };
         for worker in &mut self.workers {
             let handed = self.host.hand_data(&worker.child, &mut worker.link, data.at());
@@ -93,7 +95,7 @@ impl Processes {
 }
 
 impl Process {
-    fn answer(&mut self, control: RunControl<'_>) -> Result<Said, WorkError> {
+    fn answer(&mut self, control: RunControl<'_>) -> Result<Said> {
         loop {
             control.check()?;
             match self.link.hear() {
@@ -156,11 +158,7 @@ fn directory(data: Owned) -> Dir {
     Dir::from_descriptor(data, "the data set's directory")
 }
 
-pub(crate) fn prepare(
-    mut tasks: Vec<Task>,
-    data: &Dir,
-    control: RunControl<'_>,
-) -> Result<Vec<Worker>, WorkError> {
+pub(crate) fn prepare(mut tasks: Vec<Task>, data: &Dir, control: RunControl<'_>) -> Result<Vec<Worker>> {
     if tasks.len() == 1
         && let Some(task) = tasks.pop()
     {
@@ -173,45 +171,25 @@ pub(crate) fn prepare(
     })
 }
 
-/// Holds back threads until all have arrived. A thread that ends early has arrived too.
-#[derive(Default)]
-struct Gate {
-    /// Threads that arrived, and `true` once they may go.
-    state: Mutex<(usize, bool)>,
-    changed: Condvar,
-}
-
-/// Counts as arrived when it is dropped.
-struct Arrival<'g>(&'g Gate);
-
-impl Gate {
-    fn open(&self, threads: usize, ready: impl FnOnce()) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = self.changed.wait_while(state, |(arrived, _)| *arrived < threads);
-        drop(all);
-        ready();
-        self.change(|state| state.1 = true);
-    }
-
-    fn change(&self, change: impl FnOnce(&mut (usize, bool))) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.notify_all();
-    }
+/// Holds back threads until all have arrived. A thread that ends early drops it, and so has arrived too.
+struct Arrival<'g> {
+    /// Dropped on arrival.
+    here: Sender<Infallible>,
+    /// Locked for writing until the threads may go.
+    gate: &'g RwLock<()>,
 }
 
 impl Arrival<'_> {
     fn wait(self) {
-        let gate = self.0;
-        drop(self);
-        let state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(gate.changed.wait_while(state, |(_, is_open)| !*is_open));
+        drop(self.here);
+        drop(self.gate.read());
     }
 }
 
-impl Drop for Arrival<'_> {
-    fn drop(&mut self) {
-        self.0.change(|state| state.0 += 1);
-    }
+/// Returns once all threads have arrived or ended: nothing is ever sent, so `recv` fails when the last sender is dropped.
+fn all_arrived(here: Sender<Infallible>, all_here: &Receiver<Infallible>) {
+    drop(here);
+    let _ = all_here.recv();
 }
 
 /// Runs a block: one worker in the caller's thread, several in threads. They begin when `ready` returns, called after all prepared.
@@ -221,24 +199,28 @@ pub(crate) fn work_threads(
     stopwatch: &mut Stopwatch,
     ready: impl FnOnce(),
     control: RunControl<'_>,
-) -> Result<Vec<Report>, WorkError> {
+) -> Result<Vec<Report>> {
     if let [alone] = workers {
         return Ok(vec![alone.work(data, stopwatch, ready, control)?]);
     }
-    let gate = Gate::default();
-    let all: Vec<Result<(Report, Stopwatch), WorkError>> = std::thread::scope(|scope| {
+    let (here, all_here) = channel();
+    let gate = RwLock::new(());
+    let closed = gate.write();
+    let all: Vec<Result<(Report, Stopwatch)>> = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(workers.len());
         for worker in workers {
-            let (gate, mut stopwatch) = (&gate, stopwatch.another());
+            let arrival = Arrival { here: here.clone(), gate: &gate };
+            let mut stopwatch = stopwatch.another();
             started.push(std::thread::Builder::new().spawn_scoped(scope, move || {
-                let arrival = Arrival(gate);
                 // The run has already noted if this is not permitted.
                 let _ = own_descriptors();
                 let report = worker.work(data, &mut stopwatch, || arrival.wait(), control)?;
                 Ok((report, stopwatch))
             }));
         }
-        gate.open(started.iter().filter(|thread| thread.is_ok()).count(), ready);
+        all_arrived(here, &all_here);
+        ready();
+        drop(closed);
         let done = started.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(panicked())),
             Err(source) => Err(WorkError::Stage { stage: "starting a worker", source }),
@@ -283,19 +265,22 @@ fn panicked() -> WorkError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::RwLock;
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::channel;
 
-    use super::{Arrival, Gate};
+    use super::{Arrival, all_arrived};
 
     #[test]
     fn a_gate_opens_once_all_threads_have_arrived_or_ended() {
-        let (gate, passed, ended) = (Gate::default(), AtomicU32::new(0), AtomicU32::new(0));
-        let mut before = None;
-        std::thread::scope(|scope| {
+        let (gate, passed, ended) = (RwLock::new(()), AtomicU32::new(0), AtomicU32::new(0));
+        let (here, all_here) = channel();
+        let closed = gate.write();
+        let before = std::thread::scope(|scope| {
             for number in 0..4 {
-                let (gate, passed, ended) = (&gate, &passed, &ended);
+                let (passed, ended) = (&passed, &ended);
+                let arrival = Arrival { here: here.clone(), gate: &gate };
                 scope.spawn(move || {
-                    let arrival = Arrival(gate);
                     if number == 2 {
                         // As by a panic before the work.
                         ended.fetch_add(1, Ordering::Relaxed);
@@ -305,9 +290,11 @@ mod tests {
                     passed.fetch_add(1, Ordering::Relaxed);
                 });
             }
-            let ready = || before = Some((passed.load(Ordering::Relaxed), ended.load(Ordering::Relaxed)));
-            gate.open(4, ready);
+            all_arrived(here, &all_here);
+            let before = (passed.load(Ordering::Relaxed), ended.load(Ordering::Relaxed));
+            drop(closed);
+            before
         });
-        assert_eq!((before, passed.into_inner()), (Some((0, 1)), 3));
+        assert_eq!((before, passed.into_inner()), ((0, 1), 3));
     }
 }

@@ -26,7 +26,7 @@ use megadir_record::{FileOperation, FileSystem, HostWork, Mount, Plan, RankTimes
 use megadir_sys::clock::{monotonic_ns, shared_ns};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::host;
 use crate::kind::BlockKey;
 use crate::kind::files::shared::prove_shared;
@@ -57,37 +57,16 @@ pub struct RankWorkers {
     times: RefCell<Vec<RankTimes>>,
 }
 
+/// `Run` is the work of the last `Setup`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Instruction {
-    Prepare {
-        path: String,
-        tasks: Vec<Vec<Task>>,
-    },
-    Work {
-        path: String,
-        rate_per_s: Option<u64>,
-    },
-    Check {
-        path: String,
-        arm: Box<PlannedArm>,
-    },
-    Setup {
-        path: String,
-        arm: Box<PlannedArm>,
-        key: BlockKey,
-        operations: u64,
-    },
-    /// Work of the last setup.
-    Run {
-        path: String,
-        rate_per_s: Option<u64>,
-    },
-    Teardown {
-        path: String,
-    },
-    End {
-        code: u8,
-    },
+    Prepare { tasks: Vec<Vec<Task>> },
+    Work { rate_per_s: Option<u64> },
+    Check { arm: Box<PlannedArm> },
+    Setup { arm: Box<PlannedArm>, key: BlockKey, operations: u64 },
+    Run { rate_per_s: Option<u64> },
+    Teardown,
+    End { code: u8 },
 }
 
 /// Work of a rank in one block, and when it was done, nanoseconds after the barrier.
@@ -147,8 +126,8 @@ impl RankWorkers {
         &self.facts
     }
 
-    /// Waits for rank 0's next instruction.
-    pub(crate) fn next(&self, control: RunControl<'_>) -> io::Result<Instruction> {
+    /// Waits for rank 0's next instruction; returns it with the path of its data below the shared directory.
+    pub(crate) fn next(&self, control: RunControl<'_>) -> io::Result<(String, Instruction)> {
         self.meet_first(control)?;
         Ok(serde_json::from_slice(&self.world.send_to_all(&[])?)?)
     }
@@ -180,7 +159,7 @@ impl RankWorkers {
             self.world.abort(code);
         }
         self.meet(RunControl { stop: &stop, heartbeat: &heartbeat })?;
-        self.world.send_to_all(&serde_json::to_vec(&Instruction::End { code })?)?;
+        self.world.send_to_all(&serde_json::to_vec(&("", Instruction::End { code }))?)?;
         self.world.finish()
     }
 
@@ -189,11 +168,11 @@ impl RankWorkers {
         tasks: Vec<Task>,
         data: &Dir,
         control: RunControl<'_>,
-    ) -> Result<Vec<Worker>, WorkError> {
+    ) -> Result<Vec<Worker>> {
         let path = self.below(data)?;
         let mut tasks = assign(tasks, self.size(), self.facts.shift);
         let own = tasks.first_mut().map(std::mem::take).unwrap_or_default();
-        self.instruct(&Instruction::Prepare { path: path.clone(), tasks }, control)?;
+        self.instruct(data, &Instruction::Prepare { tasks }, control)?;
         let mut workers = Vec::new();
         let said = self.prepare_own(&mut workers, own, &path, control);
         self.replies(&said, control)?;
@@ -206,10 +185,10 @@ impl RankWorkers {
         data: &Dir,
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
-    ) -> Result<(Vec<Report>, Option<RankTimes>), WorkError> {
+    ) -> Result<(Vec<Report>, Option<RankTimes>)> {
         let path = self.below(data)?;
         let rate_per_s = stopwatch.rate_per_s();
-        self.instruct(&Instruction::Work { path: path.clone(), rate_per_s }, control)?;
+        self.instruct(data, &Instruction::Work { rate_per_s }, control)?;
         let own = self.work_own(workers, &path, rate_per_s, control);
         let (mut reports, mut ranks) = (Vec::new(), Vec::new());
         for (rank, said) in (0..).zip(self.replies(&own, control)?) {
@@ -217,8 +196,7 @@ impl RankWorkers {
             if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
                 return Err(WorkError::other(STAGE, "the times of single operations are inconsistent"));
             }
-            let done_ns = (report.end_ns - report.start_ns).saturating_sub(report.paused_ns);
-            ranks.push(RankWork { rank, done_ns, entries: Some(report.files) });
+            ranks.push(RankWork { rank, done_ns: report.end_ns, entries: Some(report.files) });
             reports.push(report);
         }
         Ok((reports, self.times_of(&ranks)))
@@ -291,12 +269,12 @@ impl RankWorkers {
         format!("rank {rank} on '{}'", self.facts.hosts[rank])
     }
 
-    pub(crate) fn below(&self, data: &Dir) -> Result<String, WorkError> {
+    fn below(&self, data: &Dir) -> Result<String> {
         let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str).map(str::to_owned);
         below.ok_or_else(|| WorkError::other(STAGE, "the data are outside the shared directory"))
     }
 
-    pub(crate) fn open(&self, path: &str) -> Result<Dir, WorkError> {
+    pub(crate) fn open(&self, path: &str) -> Result<Dir> {
         let mut directory = self.top.again()?;
         for name in path.split('/').filter(|name| !name.is_empty()) {
             directory = directory.open_below(name.as_bytes())?;
@@ -352,22 +330,23 @@ impl RankWorkers {
             (_, Err(error)) => error.into(),
             (_, Ok(None)) => Said::Ready,
             (_, Ok(Some(reports))) => {
-                Said::Done { report: of_rank(&reports, began_ns.get()), latency: stopwatch.latency() }
+                Said::Done { report: sum_up(&reports, began_ns.get()), latency: stopwatch.latency() }
             }
         }
     }
 
     pub(crate) fn instruct(
         &self,
+        data: &Dir,
         instruction: &Instruction,
         control: RunControl<'_>,
-    ) -> Result<(), WorkError> {
-        let text = serde_json::to_vec(instruction).map_err(failed)?;
+    ) -> Result<()> {
+        let text = serde_json::to_vec(&(self.below(data)?, instruction)).map_err(failed)?;
         self.meet_or_stop(control)?;
         self.world.send_to_all(&text).map(drop).map_err(failed)
     }
 
-    pub(crate) fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
+    pub(crate) fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>> {
         let own = serde_json::to_vec(own).map_err(failed)?;
         self.meet_or_stop(control)?;
         let mut replies = Vec::with_capacity(self.size() as usize);
@@ -383,7 +362,7 @@ impl RankWorkers {
         Ok(replies)
     }
 
-    fn meet_or_stop(&self, control: RunControl<'_>) -> Result<(), WorkError> {
+    fn meet_or_stop(&self, control: RunControl<'_>) -> Result<()> {
         if self.lost.get() {
             return Err(WorkError::Stopped);
         }
@@ -476,20 +455,11 @@ fn assign(tasks: Vec<Task>, size: u32, shift: u32) -> Vec<Vec<Task>> {
     of_rank
 }
 
-/// Threads of one rank as one worker, from the barrier of all ranks on; the clock of another host says nothing.
-fn of_rank(reports: &[Report], began_ns: u64) -> Report {
-    let (taken, counted) = sum_up(reports);
-    let (files, wrong) = (counted.entries, counted.hash);
-    let worked = |report: &Report| report.end_ns.saturating_sub(began_ns + report.paused_ns);
-    let elapsed_ns = reports.iter().map(worked).max().unwrap_or(0);
-    Report { start_ns: 0, end_ns: elapsed_ns, paused_ns: 0, used: taken.usage, files, wrong }
-}
-
 #[cfg(test)]
 mod tests {
     use megadir_sys::usage::Usage;
 
-    use super::{Report, of_rank, shift};
+    use super::{Report, shift, sum_up};
 
     #[test]
     fn work_moves_to_another_host() {
@@ -513,7 +483,7 @@ mod tests {
             files: 3,
             wrong: 0,
         };
-        let rank = of_rank(&[report(2_000, 0), report(9_000, 7_000)], 1_000);
+        let rank = sum_up(&[report(2_000, 0), report(9_000, 7_000)], 1_000);
         let of_both = (rank.start_ns, rank.end_ns, rank.paused_ns, rank.files);
         assert_eq!(of_both, (0, 1_000, 0, 6));
         assert_eq!(rank.used, Usage { user_ns: 20, system_ns: 2, read_bytes: Some(8) });

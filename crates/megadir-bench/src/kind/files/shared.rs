@@ -27,28 +27,27 @@ pub struct SharedDirectory {
 impl SharedDirectory {
     /// Creates it in `parent`, and proves that all ranks see it. The error is the same on all ranks; then nothing is left.
     pub fn create(world: &World, parent: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
-        let opened = Dir::open(parent);
-        let own = match world.rank() {
-            0 if opened.is_ok() => Workspace::create(parent).map(Some),
-            _ => Ok(None),
+        let mut own = None;
+        let mut open = || -> Result<Dir, String> {
+            let opened = Dir::open(parent).map_err(|error| cannot(parent, &error.reason()))?;
+            if world.rank() == 0 {
+                let own = own.insert(Workspace::create(parent).map_err(|error| cannot(parent, &error))?);
+                own.show_marker().map_err(|error| cannot(parent, &error))?;
+            }
+            Ok(opened)
         };
-        let shown = own.as_ref().ok().and_then(Option::as_ref).map_or(Ok(()), Workspace::show_marker);
-        let ready = match (&opened, &own) {
-            (Err(error), _) => Err(cannot(parent, &error.reason())),
-            (_, Err(error)) => Err(cannot(parent, error)),
-            _ => shown.map_err(|error| cannot(parent, &error)),
-        };
-        let name = own.as_ref().ok().and_then(Option::as_ref).map_or("", Workspace::name);
+        let opened = open();
+        let name = own.as_ref().map_or("", Workspace::name);
+        let ready = opened.as_ref().map(|_| ()).map_err(String::clone);
         let seen = world.agree(ready).and_then(|()| prove(world, (parent, opened.as_ref().ok()), name));
-        match (seen, opened, own) {
-            (Ok(()), Ok(parent), Ok(own)) => Ok(Self { parent, own }),
-            (seen, opened, own) => {
-                if let Ok(Some(own)) = own {
+        match (seen, opened) {
+            (Ok(()), Ok(parent)) => Ok(Self { parent, own }),
+            (seen, opened) => {
+                if let Some(own) = own {
                     let _ = own.remove(heartbeat);
                 }
                 seen?;
-                let error = opened.err().map_or_else(String::new, |error| error.to_string());
-                Err(Error::Disagreement(error))
+                Err(Error::Disagreement(opened.err().unwrap_or_default()))
             }
         }
     }

@@ -7,7 +7,7 @@ use megadir::layout::Refused;
 use megadir_record::{FileWork, Made, Sharing};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::{Files, FilesError, PlaceBuffer};
 use crate::kind::name_hash;
 use crate::os::{self, At};
@@ -58,7 +58,7 @@ impl Task {
         Ok(Set { files, from, count, stride, offset })
     }
 
-    pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir, WorkError> {
+    pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir> {
         let name = match self.work.workers.sharing {
             Sharing::Own => Files::worker_directory(self.worker),
             Sharing::Same => return Ok(data.again()?),
@@ -75,7 +75,7 @@ pub(crate) fn directories(
     set: &Set,
     control: RunControl<'_>,
     mut each: impl FnMut(&[u8], &[u8], u64),
-) -> Result<Vec<Vec<u8>>, WorkError> {
+) -> Result<Vec<Vec<u8>>> {
     let mut directories: Vec<Vec<u8>> = Vec::new();
     let mut known = HashSet::new();
     let mut buffer = PlaceBuffer::new();
@@ -139,11 +139,7 @@ impl Checksum {
         }
     }
 
-    pub(crate) fn expected(
-        set: &Set,
-        sizes: bool,
-        control: RunControl<'_>,
-    ) -> Result<(Self, Vec<Vec<u8>>), WorkError> {
+    pub(crate) fn expected(set: &Set, sizes: bool, control: RunControl<'_>) -> Result<(Self, Vec<Vec<u8>>)> {
         let mut checksum = Self::default();
         let directories = directories(set, control, |directory, file, nth| {
             let size = sizes.then(|| set.files.size_bytes(set.index(nth)));

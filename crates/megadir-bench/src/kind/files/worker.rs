@@ -11,7 +11,7 @@ use super::explained;
 use super::file::{FileOps, Outcome};
 use super::order::{Batch, Order, Planned};
 use super::task::{Checksum, Set, Task};
-use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::control::{Result, RunControl, WRITING_BACK, WorkError, marked};
 use crate::kind::UsageFields;
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
@@ -62,7 +62,7 @@ impl Pauses {
 }
 
 impl Worker {
-    pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
+    pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self> {
         let set = task.set().map_err(|error| WorkError::other("computing the files", error.to_string()))?;
         let top = task.top(data, true)?;
         let work = &task.work;
@@ -98,7 +98,7 @@ impl Worker {
         work.access == Access::Directory && !makes
     }
 
-    fn fill(&mut self, from: u64) -> Result<u64, WorkError> {
+    fn fill(&mut self, from: u64) -> Result<u64> {
         let writes = matches!(self.task.work.operation, FileOperation::Create | FileOperation::Rewrite);
         self.batch.fill(&self.set, &self.order, from, writes)
     }
@@ -110,7 +110,7 @@ impl Worker {
         stopwatch: &mut Stopwatch,
         barrier: impl FnOnce(),
         control: RunControl<'_>,
-    ) -> Result<Report, WorkError> {
+    ) -> Result<Report> {
         let top = self.task.top(data, false);
         let work = self.task.work.clone();
         let mut hand = FileOps::new(&work, control.heartbeat);
@@ -154,7 +154,7 @@ impl Worker {
         stopwatch: &mut Stopwatch,
         pauses: &mut Pauses,
         control: RunControl<'_>,
-    ) -> Result<(u64, u64), WorkError> {
+    ) -> Result<(u64, u64)> {
         let mut entered = Entered::default();
         let (mut done, mut wrong) = (0, 0);
         let count = self.set.count;
@@ -200,7 +200,7 @@ impl Worker {
         hand: &mut FileOps<'_>,
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
-    ) -> Result<(u64, u64), WorkError> {
+    ) -> Result<(u64, u64)> {
         let directories = self.directories.iter();
         let mut listed = Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default() };
         let next = |_| listed.next().map(u64::from);
@@ -216,7 +216,7 @@ impl Worker {
         top: &Dir,
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
-    ) -> Result<(u64, u64), WorkError> {
+    ) -> Result<(u64, u64)> {
         let workers = &self.task.work.workers;
         let (first, step) = match workers.sharing {
             megadir_record::Sharing::Own => (0, 1),

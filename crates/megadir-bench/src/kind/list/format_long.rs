@@ -5,7 +5,6 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-pub(crate) const HEADINGS: u64 = 1;
 const STEP: u64 = 1024;
 
 #[cfg(target_os = "linux")]
@@ -16,7 +15,7 @@ mod linux {
 
     use megadir::Time;
 
-    use crate::control::{RunControl, WorkError};
+    use crate::control::{Result, RunControl};
     use crate::kind::list::format_long::STEP;
     use crate::kind::list::ls_stat::TYPE_BITS;
     use crate::kind::list::output::{Attributes, NameArena, Sink, digits, push_number, push_text};
@@ -35,11 +34,7 @@ mod linux {
         size: usize,
     }
 
-    pub(crate) fn format_long(
-        arena: &NameArena,
-        control: RunControl<'_>,
-        sink: &mut Sink,
-    ) -> Result<(), WorkError> {
+    pub(crate) fn format_long(arena: &NameArena, control: RunControl<'_>, sink: &mut Sink) -> Result<()> {
         let (mut owners, mut groups) = (Names::read("/etc/passwd"), Names::read("/etc/group"));
         let mut widths = Widths::default();
         let mut any_acl = false;
@@ -51,10 +46,7 @@ mod linux {
             any_acl |= of_entry.has_acl;
         }
         let now_s = since_1970().as_secs() as i64;
-        let text = &mut sink.text;
-        text.extend_from_slice(b"total ");
-        push_number(text, 0, 1);
-        sink.end_line()?;
+        sink.heading(b"total 0")?;
         for (index, (name, of_entry)) in arena.names().zip(&arena.attributes).enumerate() {
             control.check_every(STEP, index as u64)?;
             let text = &mut sink.text;
@@ -195,7 +187,7 @@ mod windows {
     use megadir_sys::windows::facts::Facts;
 
     use super::STEP;
-    use crate::control::{RunControl, WorkError};
+    use crate::control::{Result, RunControl};
     use crate::kind::list::output::{NameArena, Sink, digits, push_number};
 
     const DIRECTORY: u32 = 0x10;
@@ -204,15 +196,10 @@ mod windows {
         [(DIRECTORY, b'd'), (0x20, b'a'), (0x01, b'r'), (0x02, b'h'), (0x04, b's'), (0x400, b'l')];
     const SIZE_COLUMNS_MIN: usize = 14;
 
-    pub(crate) fn format_long(
-        arena: &NameArena,
-        control: RunControl<'_>,
-        sink: &mut Sink,
-    ) -> Result<(), WorkError> {
+    pub(crate) fn format_long(arena: &NameArena, control: RunControl<'_>, sink: &mut Sink) -> Result<()> {
         let widest = arena.attributes.iter().map(|facts| digits(facts.size_bytes)).max().unwrap_or(1);
         let width = widest.max(SIZE_COLUMNS_MIN);
-        sink.text.extend_from_slice(b"Mode   LastWriteTime    Length         Name");
-        sink.end_line()?;
+        sink.heading(b"Mode   LastWriteTime    Length         Name")?;
         for (index, (name, facts)) in arena.names().zip(&arena.attributes).enumerate() {
             control.check_every(STEP, index as u64)?;
             let text = &mut sink.text;

@@ -35,7 +35,7 @@ mod linux {
     use rustix::io::Errno;
 
     use super::{Asked, STEP};
-    use crate::control::{RunControl, WorkError};
+    use crate::control::{Result, RunControl, WorkError};
     use crate::kind::list::output::{Attributes, NameArena};
 
     const MASK: StatxFlags = StatxFlags::MODE
@@ -53,11 +53,7 @@ mod linux {
     }
 
     /// Vanished entries keep empty attributes and are counted.
-    pub(crate) fn ask(
-        directory: &Dir,
-        arena: &mut NameArena,
-        control: RunControl<'_>,
-    ) -> Result<Asked, WorkError> {
+    pub(crate) fn ask(directory: &Dir, arena: &mut NameArena, control: RunControl<'_>) -> Result<Asked> {
         let descriptor = directory.as_fd();
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         let mut attributes = Vec::with_capacity(arena.len());
@@ -90,7 +86,7 @@ mod linux {
         directory: &Dir,
         arena: &mut NameArena,
         control: RunControl<'_>,
-    ) -> Result<Asked, WorkError> {
+    ) -> Result<Asked> {
         let mut path = directory.path().as_os_str().as_bytes().to_vec();
         path.push(b'/');
         let prefix = path.len();
@@ -169,7 +165,7 @@ mod windows {
     use megadir_sys::windows::facts;
 
     use super::{Asked, STEP};
-    use crate::control::{RunControl, WorkError};
+    use crate::control::{Result, RunControl, WorkError};
     use crate::kind::list::output::NameArena;
     use crate::os;
 
@@ -178,11 +174,7 @@ mod windows {
         lacking.then(|| "extended attributes are queried as in ls, on Linux".to_owned())
     }
 
-    pub(crate) fn ask(
-        directory: &Dir,
-        arena: &mut NameArena,
-        control: RunControl<'_>,
-    ) -> Result<Asked, WorkError> {
+    pub(crate) fn ask(directory: &Dir, arena: &mut NameArena, control: RunControl<'_>) -> Result<Asked> {
         let failed = WorkError::at("GetFileAttributesExW");
         let mut path: Vec<u16> = directory.present_path()?.as_os_str().encode_wide().collect();
         path.push(u16::from(b'\\'));
@@ -202,7 +194,7 @@ mod windows {
     }
 
     /// Always fails: the stage does not exist here, see [`lacks`].
-    pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Result<Asked, WorkError> {
+    pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Result<Asked> {
         let source = io::ErrorKind::Unsupported.into();
         Err(WorkError::Stage { stage: "extended attributes", source })
     }

@@ -152,30 +152,31 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
 
 pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     let has = |stage| stages.contains(&stage);
-    if stages.first() != Some(&Stage::Read) {
-        return Some("the first stage must be `read`".into());
-    }
-    if !stages.is_sorted_by_key(|stage| *stage as u8) || stages.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Some(
+    let in_order =
+        stages.is_sorted_by_key(|stage| *stage as u8) && stages.windows(2).all(|pair| pair[0] != pair[1]);
+    let of_kept = [Stage::Sort, Stage::Attributes, Stage::ExtendedAttributes, Stage::FormatLong];
+    let (keeps, formats_long, formats_raw) =
+        (has(Stage::Keep), has(Stage::FormatLong), has(Stage::FormatRaw));
+    let contradictions = [
+        (stages.first() != Some(&Stage::Read), "the first stage must be `read`"),
+        (
+            !in_order,
             "each stage may appear once, in this order: read, keep, sort, attributes, \
-            extended-attributes, format-long or format-raw, write"
-                .into(),
-        );
-    }
-    let needs_keep = [Stage::Sort, Stage::Attributes, Stage::ExtendedAttributes, Stage::FormatLong];
-    if needs_keep.into_iter().any(has) && !has(Stage::Keep) {
-        return Some(
-            "the stages sort, attributes, extended-attributes and format-long need the stage `keep`".into(),
-        );
-    }
-    if has(Stage::FormatLong) && !has(Stage::Attributes) {
-        return Some("the stage format-long needs the stage `attributes`".into());
-    }
-    if has(Stage::FormatRaw) && (has(Stage::Keep) || has(Stage::FormatLong)) {
-        return Some("format-raw formats the reader's buffer, so it excludes keep and format-long".into());
-    }
-    if has(Stage::Write) && !has(Stage::FormatLong) && !has(Stage::FormatRaw) {
-        return Some("the stage write needs the stage format-long or format-raw".into());
-    }
-    None
+            extended-attributes, format-long or format-raw, write",
+        ),
+        (
+            of_kept.into_iter().any(has) && !keeps,
+            "the stages sort, attributes, extended-attributes and format-long need the stage `keep`",
+        ),
+        (formats_long && !has(Stage::Attributes), "the stage format-long needs the stage `attributes`"),
+        (
+            formats_raw && (keeps || formats_long),
+            "format-raw formats the reader's buffer, so it excludes keep and format-long",
+        ),
+        (
+            has(Stage::Write) && !formats_long && !formats_raw,
+            "the stage write needs the stage format-long or format-raw",
+        ),
+    ];
+    contradictions.into_iter().find(|(is_there, _)| *is_there).map(|(_, text)| text.to_owned())
 }

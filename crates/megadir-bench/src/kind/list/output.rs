@@ -5,7 +5,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 
 use megadir::{Batch, FileType};
 
-use crate::control::WorkError;
+use crate::control::{Result, WorkError};
 
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
@@ -14,34 +14,20 @@ const WRITE_BYTES: usize = 4096;
 const READ_BYTES: usize = 16 << 10;
 const LINE_BYTES_MAX: usize = 1024;
 
+#[derive(Default)]
 pub(crate) struct Sink {
     pub(crate) text: Vec<u8>,
     pipe: Option<PipeWriter>,
     calls: u64,
     written_bytes: u64,
     lines: u64,
+    headings: u64,
     /// The reader counts them as lines too.
     newlines_in_names: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Drained {
-    bytes: u64,
-    lines: u64,
-}
-
-pub(crate) fn with_sink<T>(
-    piped: bool,
-    work: impl FnOnce(&mut Sink) -> Result<T, WorkError>,
-) -> Result<T, WorkError> {
-    let mut sink = Sink {
-        text: Vec::with_capacity(WRITE_BYTES + LINE_BYTES_MAX),
-        pipe: None,
-        calls: 0,
-        written_bytes: 0,
-        lines: 0,
-        newlines_in_names: 0,
-    };
+pub(crate) fn with_sink<T>(piped: bool, work: impl FnOnce(&mut Sink) -> Result<T>) -> Result<T> {
+    let mut sink = Sink { text: Vec::with_capacity(WRITE_BYTES + LINE_BYTES_MAX), ..Sink::default() };
     if !piped {
         return work(&mut sink);
     }
@@ -61,15 +47,16 @@ pub(crate) fn with_sink<T>(
     })
 }
 
-fn drain(mut output: PipeReader) -> std::io::Result<Drained> {
+/// Reads to the end; returns the numbers of lines and bytes.
+fn drain(mut output: PipeReader) -> std::io::Result<(u64, u64)> {
     let mut piece = [0; READ_BYTES];
-    let mut drained = Drained { bytes: 0, lines: 0 };
+    let (mut lines, mut bytes) = (0, 0);
     loop {
         match output.read(&mut piece)? {
-            0 => return Ok(drained),
+            0 => return Ok((lines, bytes)),
             length => {
-                drained.bytes += length as u64;
-                drained.lines += newlines(&piece[..length]);
+                lines += newlines(&piece[..length]);
+                bytes += length as u64;
             }
         }
     }
@@ -81,6 +68,12 @@ fn newlines(text: &[u8]) -> u64 {
 }
 
 impl Sink {
+    pub(crate) fn heading(&mut self, text: &[u8]) -> Result<()> {
+        self.headings += 1;
+        self.text.extend_from_slice(text);
+        self.end_line()
+    }
+
     #[inline]
     pub(crate) fn push_name(&mut self, name: &[u8]) {
         self.newlines_in_names += newlines(name);
@@ -88,7 +81,7 @@ impl Sink {
     }
 
     #[inline]
-    pub(crate) fn end_line(&mut self) -> Result<(), WorkError> {
+    pub(crate) fn end_line(&mut self) -> Result<()> {
         self.text.push(b'\n');
         self.lines += 1;
         if self.text.len() < WRITE_BYTES { Ok(()) } else { self.pass(WRITE_BYTES) }
@@ -103,8 +96,8 @@ impl Sink {
         self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
     }
 
-    pub(crate) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), WorkError> {
-        let (lines, expected) = (self.lines, entries + headings);
+    pub(crate) fn check_lines(&self, entries: u64) -> Result<()> {
+        let (lines, expected) = (self.lines, entries + self.headings);
         if lines == expected {
             return Ok(());
         }
@@ -112,23 +105,22 @@ impl Sink {
         Err(WorkError::other("format", text))
     }
 
-    fn check_drained(&self, drained: Drained) -> Result<(), WorkError> {
-        let written = Drained { bytes: self.written_bytes, lines: self.lines + self.newlines_in_names };
-        if drained == written {
+    fn check_drained(&self, (lines, bytes): (u64, u64)) -> Result<()> {
+        let (expected, written) = (self.lines + self.newlines_in_names, self.written_bytes);
+        if (lines, bytes) == (expected, written) {
             return Ok(());
         }
         let text = format!(
-            "{} lines ({} bytes) were read from the pipe, but {} ({} bytes) were written",
-            drained.lines, drained.bytes, written.lines, written.bytes
+            "{lines} lines ({bytes} bytes) were read from the pipe, but {expected} ({written} bytes) were written"
         );
         Err(WorkError::other("write", text))
     }
 
-    fn flush(&mut self) -> Result<(), WorkError> {
+    fn flush(&mut self) -> Result<()> {
         self.pass(self.text.len())
     }
 
-    fn pass(&mut self, length: usize) -> Result<(), WorkError> {
+    fn pass(&mut self, length: usize) -> Result<()> {
         if let Some(pipe) = &mut self.pipe {
             pipe.write_all(&self.text[..length]).map_err(WorkError::at("write"))?;
             self.calls += 1;
@@ -169,37 +161,25 @@ pub(crate) fn digits(value: u64) -> usize {
     value.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct RawFormat {
-    headed: bool,
-}
-
-impl RawFormat {
-    pub(crate) fn headings(&self) -> u64 {
-        u64::from(self.headed)
+/// Lines of a raw listing, with a heading before the first.
+pub(crate) fn format_raw(batch: &Batch<'_>, sink: &mut Sink) -> Result<()> {
+    if sink.headings == 0 {
+        sink.heading(b"inode#    file type  d_reclen  d_off   d_name")?;
     }
-
-    pub(crate) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), WorkError> {
-        if !self.headed {
-            self.headed = true;
-            sink.text.extend_from_slice(b"inode#    file type  d_reclen  d_off   d_name");
-            sink.end_line()?;
-        }
-        for entry in batch.entries() {
-            let text = &mut sink.text;
-            push_number(text, entry.inode, 8);
-            text.extend_from_slice(b"  ");
-            push_text(text, kind(entry.kind), 10);
-            text.push(b' ');
-            push_number(text, u64::from(entry.record_bytes), 4);
-            text.push(b' ');
-            push_number(text, entry.cookie.unwrap_or(0) as u64, 10);
-            text.extend_from_slice(b"  ");
-            sink.push_name(entry.name);
-            sink.end_line()?;
-        }
-        Ok(())
+    for entry in batch.entries() {
+        let text = &mut sink.text;
+        push_number(text, entry.inode, 8);
+        text.extend_from_slice(b"  ");
+        push_text(text, kind(entry.kind), 10);
+        text.push(b' ');
+        push_number(text, u64::from(entry.record_bytes), 4);
+        text.push(b' ');
+        push_number(text, entry.cookie.unwrap_or(0) as u64, 10);
+        text.extend_from_slice(b"  ");
+        sink.push_name(entry.name);
+        sink.end_line()?;
     }
+    Ok(())
 }
 
 fn kind(kind: FileType) -> &'static [u8] {
@@ -287,13 +267,12 @@ mod tests {
     /// Formats `names` with a heading and compares the number of lines with `entries`.
     fn lines(names: &[&[u8]], entries: u64, piped: bool) -> Result<(), String> {
         let listed = with_sink(piped, |sink| {
-            sink.text.extend_from_slice(b"heading");
-            sink.end_line()?;
+            sink.heading(b"heading")?;
             for name in names {
                 sink.push_name(name);
                 sink.end_line()?;
             }
-            sink.check_lines(entries, 1)
+            sink.check_lines(entries)
         });
         listed.map_err(|error| error.to_string())
     }

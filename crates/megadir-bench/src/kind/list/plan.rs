@@ -43,11 +43,7 @@ impl Arms<'_> {
     }
 
     /// The error is the reason why the work is impossible here.
-    pub(crate) fn work(
-        &self,
-        reading: &Reading,
-        stages: &[Stage],
-    ) -> Result<Result<Work, String>, PlanError> {
+    fn work(&self, reading: &Reading, stages: &[Stage]) -> Result<Result<Work, String>, PlanError> {
         let fact = backend_fact(self.facts, &reading.backend)?;
         check_reading(self.facts, reading.buffer_bytes, reading.threads)?;
         if let Some(reason) = &fact.unavailable {
@@ -65,6 +61,18 @@ impl Arms<'_> {
             shares: fact.shares_per_thread.map_or(1, |shares| shares * reading.threads),
             stages: stages.to_vec(),
         }))
+    }
+
+    /// `None`, with a note, if the work is impossible here.
+    fn possible(
+        &mut self,
+        reading: &Reading,
+        stages: &[Stage],
+        kind: NoteKind,
+        place: &str,
+    ) -> Result<Option<Work>, PlanError> {
+        let work = self.work(reading, stages)?;
+        Ok(work.map_err(|reason| self.note(kind, format!("{place}{reason}"))).ok())
     }
 }
 
@@ -86,13 +94,11 @@ pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) ->
 
 fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let mut added = 0;
-    for reading in spec.arms.iter().flat_map(|arm| cross(arm, &base.reading)).collect::<Vec<_>>() {
-        match arms.work(&reading, &[Stage::Read])? {
-            Ok(work) => {
-                arms.arm(&spec.name, DataId(0), &work);
-                added += 1;
-            }
-            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("in group `{}`, {reason}", spec.name)),
+    let place = format!("in group `{}`, ", spec.name);
+    for reading in spec.arms.iter().flat_map(|arm| cross(arm, &base.reading)) {
+        if let Some(work) = arms.possible(&reading, &[Stage::Read], NoteKind::ArmLeftOut, &place)? {
+            arms.arm(&spec.name, DataId(0), &work);
+            added += 1;
         }
     }
     if added > 0 {
@@ -148,18 +154,16 @@ fn chain(
     let mut reading = base.reading.clone();
     let mut stages = vec![Stage::Read];
     let mut chain = Vec::new();
+    let place = format!("group `{group}`: ");
     for step in steps {
         if let Some(backend) = &step.backend {
             reading.backend.clone_from(backend);
         }
         reading.buffer_bytes = step.buffer_bytes.unwrap_or(reading.buffer_bytes);
         stages.extend(step.stage);
-        match arms.work(&reading, &stages)? {
-            Ok(work) => chain.push((step.factor.clone(), work)),
-            Err(reason) => {
-                arms.note(NoteKind::GroupLeftOut, format!("group `{group}`: {reason}"));
-                return Ok(None);
-            }
+        match arms.possible(&reading, &stages, NoteKind::GroupLeftOut, &place)? {
+            Some(work) => chain.push((step.factor.clone(), work)),
+            None => return Ok(None),
         }
     }
     Ok(Some(chain))
@@ -174,17 +178,10 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
             buffer_bytes: one.buffer_bytes.unwrap_or(base.reading.buffer_bytes),
             threads: base.reading.threads,
         };
-        match arms.work(&reading, &one.stages)? {
-            Ok(work) => {
-                let ids = sizes.iter().map(|data| arms.arm(&spec.name, *data, &work)).collect();
-                series.push((one.name.clone(), ids));
-            }
-            Err(reason) => {
-                arms.note(
-                    NoteKind::ArmLeftOut,
-                    format!("in group `{}`, series `{}`: {reason}", spec.name, one.name),
-                );
-            }
+        let place = format!("in group `{}`, series `{}`: ", spec.name, one.name);
+        if let Some(work) = arms.possible(&reading, &one.stages, NoteKind::ArmLeftOut, &place)? {
+            let ids = sizes.iter().map(|data| arms.arm(&spec.name, *data, &work)).collect();
+            series.push((one.name.clone(), ids));
         }
     }
     if !series.is_empty() {

@@ -2,13 +2,13 @@
 //! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All
 //! arms hash every name (`name_hash`), which proves equal work.
 
-use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
+use megadir::{Backend, Batch, Dir, ReadOptions};
 use megadir_record::{Counted, Stage, Work};
 
-use super::format_long::{self, format_long};
+use super::format_long::format_long;
 use super::ls_stat::{self, Asked};
-use super::output::{NameArena, RawFormat, Sink, with_sink};
-use crate::control::{COMPUTING, RunControl, WorkError, marked};
+use super::output::{NameArena, Sink, format_raw, with_sink};
+use crate::control::{COMPUTING, Result, RunControl, WorkError, marked};
 use crate::kind::{WorkBlock, Workload, name_hash, repeat};
 use crate::measure::Stopwatch;
 
@@ -19,7 +19,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    pub(crate) fn new(work: &Work) -> Result<Self, WorkError> {
+    pub(crate) fn new(work: &Work) -> Result<Self> {
         let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
             let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
             return Err(WorkError::Stage { stage: "list", source });
@@ -29,7 +29,7 @@ impl Listing {
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }
 
-    pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
+    pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted> {
         with_sink(self.has(Stage::Write), |sink| self.run_into(directory, control, sink))
     }
 
@@ -37,26 +37,18 @@ impl Listing {
         self.stages.contains(&stage)
     }
 
-    fn run_into(
-        &self,
-        directory: &Dir,
-        control: RunControl<'_>,
-        sink: &mut Sink,
-    ) -> Result<Counted, WorkError> {
-        let mut seen = Seen::default();
+    fn run_into(&self, directory: &Dir, control: RunControl<'_>, sink: &mut Sink) -> Result<Counted> {
+        let (keeps, formats_raw) = (self.has(Stage::Keep), self.has(Stage::FormatRaw));
+        let (mut seen, mut arena) = (Seen::default(), NameArena::default());
         let mut reader = self.backend.open(directory, &self.options)?;
-        if !self.has(Stage::Keep) {
-            match self.has(Stage::FormatRaw) {
-                true => read_raw(&mut *reader, &mut seen, control, sink)?,
-                false => read(&mut *reader, &mut seen, control)?,
-            }
-            return Ok(seen.counted(reader.calls(), 0, sink));
-        }
-        let mut arena = NameArena::default();
         while let Some(batch) = reader.next_batch()? {
             control.check()?;
             seen.add(&batch);
-            arena.add(&batch);
+            if keeps {
+                arena.add(&batch);
+            } else if formats_raw {
+                format_raw(&batch, sink)?;
+            }
         }
         let read_calls = reader.calls();
         drop(reader);
@@ -72,7 +64,9 @@ impl Listing {
         }
         if self.has(Stage::FormatLong) {
             format_long(&arena, control, sink)?;
-            sink.check_lines(seen.entries, format_long::HEADINGS)?;
+        }
+        if formats_raw || self.has(Stage::FormatLong) {
+            sink.check_lines(seen.entries)?;
         }
         // Vanished entries make the block unequal.
         seen.entries -= asked.vanished.min(seen.entries);
@@ -86,32 +80,9 @@ impl Workload for Listing {
         lacking.or_else(|| self.backend.probe(directory).err().map(|error| error.reason()))
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         repeat(block.operations, || self.once(block.directory, block.control))
     }
-}
-
-fn read(reader: &mut dyn Reader, seen: &mut Seen, control: RunControl<'_>) -> Result<(), WorkError> {
-    while let Some(batch) = reader.next_batch()? {
-        control.check()?;
-        seen.add(&batch);
-    }
-    Ok(())
-}
-
-fn read_raw(
-    reader: &mut dyn Reader,
-    seen: &mut Seen,
-    control: RunControl<'_>,
-    sink: &mut Sink,
-) -> Result<(), WorkError> {
-    let mut format = RawFormat::default();
-    while let Some(batch) = reader.next_batch()? {
-        control.check()?;
-        seen.add(&batch);
-        format.add(&batch, sink)?;
-    }
-    sink.check_lines(seen.entries, format.headings())
 }
 
 #[derive(Clone, Copy, Debug, Default)]

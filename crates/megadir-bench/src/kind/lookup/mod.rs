@@ -3,11 +3,11 @@
 mod run;
 
 use megadir_record::axes::{call_words, grouped, keys_words};
-use megadir_record::{ArmId, DataId, Keys, LookupCall, Pair, Presence, Work};
+use megadir_record::{ArmId, DataId, Keys, LookupCall, Presence, Work};
 use serde::Deserialize;
 
 use crate::kind::Traits;
-use crate::kind::arms::{Arms, Series};
+use crate::kind::arms::{Arms, Series, paired};
 use crate::kind::cost::BLOCK_NS;
 
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
@@ -50,28 +50,44 @@ pub(crate) fn traits(keys: Keys, entries: u64) -> Traits {
     Traits { block_ns: 3 * BLOCK_NS, cold_operations: Some(cold), names: Some(SAMPLE_MAX) }
 }
 
+#[derive(Clone, Copy, PartialEq)]
 struct One {
     call: LookupCall,
     data: DataId,
     entries: u64,
     presence: Presence,
     keys: Keys,
-    arm: ArmId,
 }
 
 pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     let all = cross(spec, arms);
-    if let Some(baseline) = all.first() {
-        arms.compare("lookup", "How much does a lookup of a name cost?", false, baseline.arm);
+    if let Some((_, baseline)) = all.first() {
+        arms.compare("lookup", "How much does a lookup of a name cost?", false, *baseline);
     }
-    absent(&all, arms);
-    patterns(&all, arms);
-    by_name(&all, arms);
+    let absent = paired(&all, |one| {
+        let at = format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries));
+        let words = ["absent names", "present ones", &at].map(str::to_owned);
+        (one.presence == Presence::Absent).then_some((One { presence: Presence::Present, ..one }, words))
+    });
+    arms.pairs("absent", "Do absent names cost more than present names?", absent);
+    let patterns = paired(&all, |one| {
+        let at = format!("{} names{} of {}", one.presence.name(), call_words(one.call), grouped(one.entries));
+        let words = [keys_words(one.keys), "one and the same", &at].map(str::to_owned);
+        (one.keys != Keys::Fixed).then_some((One { keys: Keys::Fixed, ..one }, words))
+    });
+    arms.pairs("pattern", "How much faster are lookups of one repeated name?", patterns);
+    let by_name = paired(&all, |one| {
+        let at = format!("{}, {} of {}", one.presence.name(), keys_words(one.keys), grouped(one.entries));
+        let words = ["a name in an open directory", "the whole path", &at].map(str::to_owned);
+        let by_handle = one.call == LookupCall::AttributesByHandle;
+        by_handle.then_some((One { call: LookupCall::AttributesByPath, ..one }, words))
+    });
+    arms.pairs("call", "How much do lookups by the whole path cost?", by_name);
     growth(&all, arms);
 }
 
-fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
-    let mut all: Vec<One> = Vec::new();
+fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<(One, ArmId)> {
+    let mut all = Vec::new();
     for (entries, data) in arms.ascending() {
         for &presence in &spec.presence {
             for &keys in &spec.keys {
@@ -86,7 +102,7 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
                         true => arms.baseline(data, work),
                         false => arms.arm("lookup", data, &work),
                     };
-                    all.push(One { call, data, entries, presence, keys, arm });
+                    all.push((One { call, data, entries, presence, keys }, arm));
                 }
             }
         }
@@ -94,58 +110,14 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     all
 }
 
-fn absent(all: &[One], arms: &mut Arms<'_>) {
-    let together = |one: &One, other: &One| {
-        one.presence == Presence::Absent
-            && other.presence == Presence::Present
-            && (one.keys, one.call) == (other.keys, other.call)
-    };
-    let pairs = pairs(all, together, |one, other| {
-        let at = format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries));
-        Pair::new("absent names", "present ones", at, (one.arm, other.arm))
-    });
-    arms.pairs("absent", "Do absent names cost more than present names?", pairs);
-}
-
-fn patterns(all: &[One], arms: &mut Arms<'_>) {
-    let together = |one: &One, other: &One| {
-        one.keys != Keys::Fixed
-            && other.keys == Keys::Fixed
-            && (one.presence, one.call) == (other.presence, other.call)
-    };
-    let pairs = pairs(all, together, |one, other| {
-        let at = format!("{} names{} of {}", one.presence.name(), call_words(one.call), grouped(one.entries));
-        Pair::new(keys_words(one.keys), "one and the same", at, (one.arm, other.arm))
-    });
-    arms.pairs("pattern", "How much faster are lookups of one repeated name?", pairs);
-}
-
-fn by_name(all: &[One], arms: &mut Arms<'_>) {
-    let together = |one: &One, other: &One| {
-        one.call == LookupCall::AttributesByHandle
-            && other.call == LookupCall::AttributesByPath
-            && (one.presence, one.keys) == (other.presence, other.keys)
-    };
-    let pairs = pairs(all, together, |one, other| {
-        let at = format!("{}, {} of {}", one.presence.name(), keys_words(one.keys), grouped(one.entries));
-        Pair::new("a name in an open directory", "the whole path", at, (one.arm, other.arm))
-    });
-    arms.pairs("call", "How much do lookups by the whole path cost?", pairs);
-}
-
-fn growth(all: &[One], arms: &mut Arms<'_>) {
+fn growth(all: &[(One, ArmId)], arms: &mut Arms<'_>) {
     let mut series: Vec<Series> = Vec::new();
-    for one in all {
+    for (one, arm) in all {
         let name = format!("{}{} {}", one.presence.name(), call_words(one.call), keys_words(one.keys));
         match series.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, arms)) => arms.push(one.arm),
-            None => series.push((name, vec![one.arm])),
+            Some((_, arms)) => arms.push(*arm),
+            None => series.push((name, vec![*arm])),
         }
     }
     arms.growth(true, series);
-}
-
-fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool, pair: impl Fn(&One, &One) -> Pair) -> Vec<Pair> {
-    let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
-    all.iter().filter_map(|one| Some(pair(one, of(one)?))).collect()
 }

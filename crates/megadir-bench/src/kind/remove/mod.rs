@@ -13,12 +13,12 @@ use megadir_record::{
 use megadir_sys::usage::process_usage;
 use serde::Deserialize;
 
-use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::control::{Result, RunControl, WRITING_BACK, WorkError, marked};
 use crate::dataset::Files;
-use crate::kind::arms::Arms;
+use crate::kind::arms::{Arms, paired};
 use crate::kind::cost::{BLOCK_NS, REMOVE_NS};
 use crate::kind::files::ranks::user_of;
-use crate::kind::files::{ONE, Place, WORKERS_MAX, by_name};
+use crate::kind::files::{ONE, WORKERS_MAX, by_name};
 use crate::kind::{BlockUsage, RankWorkers, Traits, WorkBlock, Workload, named_kind};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
@@ -142,41 +142,33 @@ pub(crate) fn removals(
 }
 
 fn groups(spec: &RemoveSpec, states: &[CacheFact], all: &[(Variant<'_>, ArmId)], arms: &mut Arms<'_>) {
-    let pair =
-        |(_, arm): &(Variant<'_>, ArmId), than: Variant<'_>, [what, other]: [String; 2], at: String| {
-            let (_, to) = all.iter().find(|(to, _)| *to == than)?;
-            Some(Pair { wall_time: true, ..Pair::new(what, other, at, (*arm, *to)) })
-        };
     let against = |than: Remover| {
-        let one = |one: &(Variant<'_>, ArmId)| {
-            let variant = one.0;
-            let different =
-                variant.by != than && (than == Remover::PlainLoop || variant.by == Remover::Library);
-            let names = [spec.name(variant.by, variant.workers), spec.name(than, 1)];
-            different.then(|| {
-                pair(one, Variant { by: than, workers: 1, ..variant }, names, variant.conditions())
-            })?
-        };
-        all.iter().filter_map(one).collect::<Vec<Pair>>()
+        paired(all, |one| {
+            let words = [spec.name(one.by, one.workers), spec.name(than, 1), one.conditions()];
+            let different = one.by != than && (than == Remover::PlainLoop || one.by == Remover::Library);
+            different.then_some((Variant { by: than, workers: 1, ..one }, words))
+        })
     };
     let fewest = spec.workers.first().copied().unwrap_or(1);
-    let more = |one: &(Variant<'_>, ArmId)| {
-        let variant = one.0;
-        let names = [spec.words(variant.workers), spec.words(fewest)];
-        let is_more = variant.by == Remover::Library && variant.workers != fewest;
-        is_more.then(|| pair(one, Variant { workers: fewest, ..variant }, names, variant.conditions()))?
+    let more = paired(all, |one| {
+        let words = [spec.words(one.workers), spec.words(fewest), one.conditions()];
+        let is_more = one.by == Remover::Library && one.workers != fewest;
+        is_more.then_some((Variant { workers: fewest, ..one }, words))
+    });
+    let cold = paired(all, |one| {
+        let first = states.first().filter(|first| *first != one.state)?;
+        let [what, than] = [&one.state.name, &first.name].map(|name| format!("a {name} cache"));
+        let at = format!("{}, {}", spec.name(one.by, one.workers), directories(one.directories));
+        Some((Variant { state: first, ..one }, [what, than, at]))
+    });
+    let mut pairs = |name: &str, title: &str, pairs: Vec<Pair>| {
+        arms.pairs(name, title, pairs.into_iter().map(|pair| Pair { wall_time: true, ..pair }));
     };
-    let cold = |one: &(Variant<'_>, ArmId)| {
-        let (variant, first) = (one.0, states.first().filter(|first| *first != one.0.state)?);
-        let names = [&variant.state.name, &first.name].map(|name| format!("a {name} cache"));
-        let at = format!("{}, {}", spec.name(variant.by, variant.workers), directories(variant.directories));
-        pair(one, Variant { state: first, ..variant }, names, at)
-    };
-    arms.pairs("workers", "Do more workers help?", all.iter().filter_map(more));
+    pairs("workers", "Do more workers help?", more);
+    pairs("loop", "Which method is faster than a loop in one thread?", against(Remover::PlainLoop));
+    pairs("rm", "Is the library faster than rm -rf?", against(Remover::Rm));
+    pairs("cache", "How much does a cold cache cost?", cold);
     arms.answers("workers");
-    arms.pairs("loop", "Which method is faster than a loop in one thread?", against(Remover::PlainLoop));
-    arms.pairs("rm", "Is the library faster than rm -rf?", against(Remover::Rm));
-    arms.pairs("cache", "How much does a cold cache cost?", all.iter().filter_map(cold));
 }
 
 fn chain_of(
@@ -188,7 +180,6 @@ fn chain_of(
     arms: &mut Arms<'_>,
 ) -> ArmId {
     let Variant { by, workers, directories, state } = variant;
-    let chain = arms.data.len() as u32;
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
     let trees = spec.trees(workers);
     // All arms with as many directories remove the same files.
@@ -211,10 +202,10 @@ fn chain_of(
     };
     let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, of_tree));
     let create = FileWork { workers: creators, ..create };
-    arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
+    arms.files(writes, Role::Arm, (data, 0), create);
     let files = of_tree * u64::from(trees);
     let work = Work::Remove(RemoveWork { by, workers, kind: creators.kind, files });
-    let arm = arms.push_at(Axes { cache: for_cache, ..axes }, role, data, work, (chain, 1));
+    let arm = arms.push_step(Axes { cache: for_cache, ..axes }, role, (data, 1), work);
     arms.planned[arm.0 as usize].cache = state.state;
     arm
 }
@@ -261,7 +252,7 @@ impl Removal {
     }
 
     /// `None` if this process removes nothing.
-    fn own(&self, directory: &Dir) -> Result<Option<Dir>, WorkError> {
+    fn own(&self, directory: &Dir) -> Result<Option<Dir>> {
         Ok(match self.share {
             Share::All => Some(directory.again()?),
             Share::Tree(worker) => Some(directory.open_below(Files::worker_directory(worker).as_bytes())?),
@@ -269,7 +260,7 @@ impl Removal {
         })
     }
 
-    fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64, WorkError> {
+    fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64> {
         let failures = Failures::new(1);
         let progress = Progress::new();
         let on_failure = |failure| failures.add(failure);
@@ -290,7 +281,7 @@ impl Workload for Removal {
         if self.work.by == Remover::Rm { process::unavailable() } else { None }
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         self.names.clear();
         if let (Remover::Rm, Some(own)) = (self.work.by, self.own(block.directory)?) {
             self.names = process::names(&own)?;
@@ -298,7 +289,7 @@ impl Workload for Removal {
         Ok(())
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         let control = block.control;
         let Some(directory) = self.own(block.directory)? else { return Ok(Counted::default()) };
         let (before, of_children) = (process_usage(), process::usage());
@@ -340,10 +331,10 @@ mod linux {
 
     use megadir::Dir;
     pub(crate) use megadir_sys::usage::children_usage as usage;
-    use rustix::fs::RawDir;
 
     use super::{STAGE, failed};
-    use crate::control::WorkError;
+    use crate::control::{Result, WorkError};
+    use crate::os::{self, At};
 
     const NAMES_MAX: usize = 50_000;
 
@@ -352,25 +343,20 @@ mod linux {
         found.err().map(|error| format!("the program rm is missing: {error}"))
     }
 
-    pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
-        let own = directory.reopen().map_err(failed)?;
-        let mut buffer = Vec::with_capacity(64 << 10);
-        let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
+    pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>> {
         let mut names = Vec::new();
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(failed)?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(OsStr::from_bytes(name).to_owned());
-            }
-        }
+        os::each_entry(directory.at(), &mut |name, _| {
+            names.push(OsStr::from_bytes(name).to_owned());
+            Ok(())
+        })
+        .map_err(failed)?;
         if names.len() > NAMES_MAX {
             return Err(WorkError::other(STAGE, "too many directories for one rm -rf"));
         }
         Ok(names)
     }
 
-    pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
+    pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<()> {
         // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
         let own = directory.reopen().map_err(failed)?;
         let mut rm = Command::new("rm");
@@ -397,7 +383,7 @@ mod windows {
     use megadir_sys::usage::Usage;
 
     use super::failed;
-    use crate::control::WorkError;
+    use crate::control::Result;
 
     const REASON: &str = "rm -rf needs Linux";
 
@@ -405,11 +391,11 @@ mod windows {
         Some(REASON.to_owned())
     }
 
-    pub(crate) fn names(_directory: &Dir) -> Result<Vec<OsString>, WorkError> {
+    pub(crate) fn names(_directory: &Dir) -> Result<Vec<OsString>> {
         Ok(Vec::new())
     }
 
-    pub(crate) fn remove(_directory: &Dir, _names: &[OsString]) -> Result<(), WorkError> {
+    pub(crate) fn remove(_directory: &Dir, _names: &[OsString]) -> Result<()> {
         Err(failed(std::io::Error::new(std::io::ErrorKind::Unsupported, REASON)))
     }
 

@@ -86,7 +86,16 @@ pub(crate) fn available<'a>(
     let baseline = names.iter().position(|name| system_of(name).is_none()).unwrap_or(0);
     let mut facts = Vec::new();
     for (place, name) in names.iter().enumerate() {
-        match fact(request, name)? {
+        let found = request.methods.iter().find(|fact| fact.method.name == *name);
+        let fact = match (found, system_of(name)) {
+            (Some(fact), _) => fact.unavailable.clone().map_or(Ok(fact), Err),
+            (None, Some(system)) => Err(format!("a method for {system}")),
+            (None, None) => {
+                let unknown = method_named(name).err().unwrap_or_else(|| "it is unknown here".into());
+                return Err(PlanError::value("the method", name, unknown));
+            }
+        };
+        match fact {
             Err(reason) if place == baseline => {
                 return Err(PlanError::NoBaseline { name: (*name).to_owned(), reason });
             }
@@ -103,17 +112,6 @@ fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
         Threads::Processors => vec![(fact.method, fact.processors)],
         Threads::Asked => asked.iter().map(|threads| (fact.method, *threads)).collect(),
     }
-}
-
-fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, String>, PlanError> {
-    if let Some(fact) = request.methods.iter().find(|fact| fact.method.name == name) {
-        return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));
-    }
-    if let Some(system) = system_of(name) {
-        return Ok(Err(format!("a method for {system}")));
-    }
-    let unknown = method_named(name).err().unwrap_or_else(|| "it is unknown here".into());
-    Err(PlanError::value("the method", name, unknown))
 }
 
 pub(crate) fn traits(entries: u64) -> Traits {

@@ -19,21 +19,30 @@ fn backend(name: &'static str, threads_max: u32, unavailable: Option<&str>) -> B
     }
 }
 
-fn found(name: &str, backing: Backing) -> FileSystemFact {
-    let in_memory = matches!(backing, Backing::Memory { .. });
+fn found(name: &str, place: Place, bytes_max: u64) -> FileSystemFact {
+    let in_memory = matches!(place, Place::Memory { .. });
     let split = in_memory.then_some("positions are no numbers");
     let state = |state: CacheState| CacheFact {
         state,
         name: state.name().into(),
         unavailable: (in_memory && state.is_cold()).then(|| "it stores its data in the cache".to_owned()),
     };
-    let found = FoundFileSystem {
+    let spec = Spec::parse(name).unwrap();
+    let file_system = LabFileSystem {
+        id: FsId(0),
+        name: name.into(),
         label: if name == "ext2" { "ext2 (ext4 driver)".into() } else { name.into() },
         kind: name.split(':').next().unwrap_or(name).into(),
         mount_options: String::new(),
         driver: if name == "ext2" { "ext4".into() } else { name.into() },
+        make: spec.make(),
         tool: None,
-        backing,
+        place,
+        made_anew: false,
+    };
+    let found = FoundFileSystem {
+        file_system,
+        bytes_max,
         backends: vec![
             backend("std", 1, None),
             backend("readdir", 1, None),
@@ -43,11 +52,19 @@ fn found(name: &str, backing: Backing) -> FileSystemFact {
         methods: Vec::new(),
         caches: CacheState::ALL.map(state).into(),
     };
-    FileSystemFact { name: name.into(), spec: Some(Spec::parse(name).unwrap()), found: Ok(found) }
+    FileSystemFact { name: name.into(), spec: Some(spec), found: Ok(found) }
 }
 
 fn image(name: &str) -> FileSystemFact {
-    found(name, Backing::Image)
+    found(name, Place::Image { bytes: 0, direct_io: None }, u64::MAX)
+}
+
+fn in_memory(name: &str, bytes_max: u64) -> FileSystemFact {
+    found(name, Place::Memory { bytes: 0 }, bytes_max)
+}
+
+fn on_device(name: &str, path: &str, bytes: u64) -> FileSystemFact {
+    found(name, Place::Device { path: path.into() }, bytes)
 }
 
 fn planned(study: &str, facts: &[FileSystemFact], caches: &[CacheState]) -> Result<Planned, PlanError> {
@@ -111,7 +128,7 @@ fn one_file_system_alone_is_planned_as_a_directory_is() {
 
 #[test]
 fn what_one_cannot_do_is_left_out_there_alone() {
-    let facts = [image("ext4"), found("tmpfs", Backing::Memory { bytes_max: 8 * GIB })];
+    let facts = [image("ext4"), in_memory("tmpfs", 8 * GIB)];
     let states = [CacheState::Warm, CacheState::FsCold];
     let Planned { plan, notes } = planned("listing", &facts, &states).unwrap();
     let set = |planned: &Arm| plan.data[planned.data.0 as usize].on;
@@ -139,7 +156,7 @@ fn what_cannot_be_had_is_named_with_its_reason() {
     let none = refused("lookup", &[gone("reiserfs")]);
     assert_eq!(none, "nothing is left to compare: no file system is available: reiserfs: no driver here");
     // A plan with cold states only has nothing to measure in memory.
-    let memory = found("tmpfs", Backing::Memory { bytes_max: 8 * GIB });
+    let memory = in_memory("tmpfs", 8 * GIB);
     let plan = planned("lookup", &[memory, image("xfs")], &[CacheState::FsCold]).unwrap().plan;
     assert_eq!((plan.unavailable[0].name.as_str(), plan.file_systems.len()), ("tmpfs", 1));
     assert!(plan.unavailable[0].reason.contains("it stores its data in the cache"), "{:?}", plan.unavailable);
@@ -180,7 +197,7 @@ fn image_bytes(plan: &Plan) -> Vec<u64> {
 
 #[test]
 fn images_have_room_for_all_rounds_where_their_directory_has() {
-    let facts = [image("ext4"), image("xfs"), found("tmpfs", Backing::Memory { bytes_max: 20 * GIB })];
+    let facts = [image("ext4"), image("xfs"), in_memory("tmpfs", 20 * GIB)];
     let study = built_in("smallfile").unwrap();
     let with = |images_room_bytes, entries| {
         let target = Target::Made { entries: vec![entries] };
@@ -211,7 +228,7 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
     use CacheState::{FsCold, VfsCold, Warm};
     let caches =
         CacheState::ALL.map(|state| CacheFact { state, name: state.name().to_owned(), unavailable: None });
-    let mut facts = [found("tmpfs", Backing::Memory { bytes_max: 20 * GIB }), image("ext4"), image("xfs")];
+    let mut facts = [in_memory("tmpfs", 20 * GIB), image("ext4"), image("xfs")];
     for fact in &mut facts[1..] {
         fact.found.as_mut().unwrap().caches = caches.to_vec();
     }
@@ -235,12 +252,11 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
 
 #[test]
 fn what_is_too_small_for_the_files_is_left_out_with_figures() {
-    let small = |backing| [image("ext4"), found("xfs", backing)];
-    for (backing, said) in [
-        (Backing::Memory { bytes_max: GIB / 2 }, " of memory, and at most 512M are allowed"),
-        (Backing::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, ", and '/dev/x' has 1000M"),
+    for (small, said) in [
+        (in_memory("xfs", GIB / 2), " of memory, and at most 512M are allowed"),
+        (on_device("xfs", "/dev/x", 1000 << 20), ", and '/dev/x' has 1000M"),
     ] {
-        let plan = planned("lookup", &small(backing), &[]).unwrap().plan;
+        let plan = planned("lookup", &[image("ext4"), small], &[]).unwrap().plan;
         let reason = &plan.unavailable[0].reason;
         assert!(reason.starts_with("it needs 1") && reason.ends_with(said), "{reason}");
         assert_eq!(plan.file_systems.len(), 1);
@@ -253,7 +269,7 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
             assert_eq!(plan.file_system_of(planned.data).unwrap().name, "ext4");
         }
     }
-    let device = found("btrfs", Backing::Device { path: "/dev/x".into(), bytes: 9 * GIB });
+    let device = on_device("btrfs", "/dev/x", 9 * GIB);
     let plan = planned("lookup", &[device], &[]).unwrap().plan;
     assert_eq!(plan.file_systems[0].place, Place::Device { path: "/dev/x".into() });
 }
@@ -304,19 +320,13 @@ fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
     let mut without = image("ext4");
     without.name = "ext4:^has_journal".into();
     without.spec = Some(Spec::parse(&without.name).unwrap());
-    let facts = [
-        image("ext2"),
-        image("ext3"),
-        image("xfs"),
-        without,
-        found("tmpfs", Backing::Memory { bytes_max: 8 << 30 }),
-    ];
+    let facts = [image("ext2"), image("ext3"), image("xfs"), without, in_memory("tmpfs", 8 << 30)];
     let (anew, noted) = lives("smallfile", &facts);
     assert_eq!(anew, ["ext2", "ext4:^has_journal"]);
     assert_eq!(noted, [""; 0]);
     // The ext2 driver does not depend on earlier removals.
     let mut old = image("ext2");
-    old.found.as_mut().unwrap().driver = "ext2".into();
+    old.found.as_mut().unwrap().file_system.driver = "ext2".into();
     assert_eq!(lives("smallfile", &[old]), (vec![], vec![]));
 }
 
@@ -329,7 +339,7 @@ fn a_file_system_that_cannot_be_reformatted_is_noted() {
     assert!(noted[0].ends_with("is not possible: its data must stay."), "{noted:?}");
     // No arm creates files after a removal.
     assert_eq!(lives("layout", &[image("ext2")]), (vec![], vec![]));
-    let device = |bytes| found("ext2", Backing::Device { path: "/dev/sdz".into(), bytes });
+    let device = |bytes| on_device("ext2", "/dev/sdz", bytes);
     assert_eq!(lives("smallfile", &[device(20 << 30)]).0, ["ext2"]);
     let (anew, noted) = lives("smallfile", &[device(65 << 30)]);
     assert_eq!(anew, [""; 0]);

@@ -12,9 +12,9 @@ use megadir::Dir;
 use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths};
 use megadir_advise::code::{Language, NoCode, snippet, transition};
-use megadir_advise::measure::{Outcome, Request, Run, TIME_MIN, measure};
+use megadir_advise::measure::{Request, Run, Stopped, TIME_MIN, measure};
 use megadir_advise::{Advice, Candidate, Look, Pattern, Question, advise, candidates, look};
-use megadir_bench::{Event, Listener, RunError};
+use megadir_bench::{Event, Listener};
 use megadir_record::Line;
 use megadir_report::page::{Conclusion, with_conclusion};
 
@@ -76,13 +76,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LANG", value_parser = language(), conflicts_with = "json")]
     code: Option<Language>,
     /// Print the function for LAYOUT, e.g. digest:2, without measuring
-    #[arg(long, value_name = "LAYOUT", requires = "code", value_parser = layout)]
+    #[arg(long, value_name = "LAYOUT", requires = "code")]
     #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "pattern", "time", "json", "report"])]
     layout: Option<Layout>,
     /// With --code, also print functions that open and create files while they are moved from layout OLD
     ///
     /// See megadir reshard. The function for reading tries the new path, the old one and the new one again.
-    #[arg(long, value_name = "OLD", requires = "code", value_parser = layout)]
+    #[arg(long, value_name = "OLD", requires = "code")]
     transition: Option<Layout>,
     /// Print a JSON object
     ///
@@ -150,7 +150,7 @@ struct Answer {
     look: Look,
     advice: Advice,
     of_directory: bool,
-    run: Result<Box<Run>, String>,
+    run: Result<Run, String>,
 }
 
 fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
@@ -166,10 +166,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
     };
     let look = look(&directory, &asked)?;
     let question = Question {
-        files: match args.files {
-            Some(files) => files,
-            None => entries_now(args, &look)?,
-        },
+        files: args.files.map_or_else(|| entries_now(args, &look), Ok)?,
         writers: args.writers.unwrap_or(1),
         churn: args.churn,
         pattern: args.pattern,
@@ -228,15 +225,11 @@ fn writers(text: &str) -> Result<u32, String> {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
-    let (least, most) = (TIME_MIN.as_secs(), TIME_MAX_S);
+    let times = TIME_MIN.as_secs()..=TIME_MAX_S;
     match values::age_s(text) {
-        Ok(seconds) if seconds == 0 || (least..=most).contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        Ok(seconds) if seconds == 0 || times.contains(&seconds) => Ok(Duration::from_secs(seconds)),
         _ => Err("write 2s to 1h, e.g. 30s or 5m; 0s measures nothing".into()),
     }
-}
-
-fn layout(text: &str) -> Result<Layout, String> {
-    text.parse::<Layout>().map_err(|error| error.to_string())
 }
 
 const PATTERNS: [(Pattern, &str); 4] = [
@@ -271,7 +264,7 @@ fn measured(
     look: &Look,
     candidates: &[Candidate],
     interrupt: &Interrupt,
-) -> Result<Result<Box<Run>, String>, CliError> {
+) -> Result<Result<Run, String>, CliError> {
     if args.time.is_zero() {
         return Ok(Err("--time 0s".into()));
     }
@@ -289,12 +282,12 @@ fn measured(
         beat: &interrupt.beat,
     };
     match measure(&request, &mut Shown("trial: ", None), &mut Shown("", None)) {
-        Ok(Outcome::Measured(run)) => Ok(Ok(run)),
-        Ok(Outcome::Not { why }) => Ok(Err(why)),
-        Ok(Outcome::Interrupted) | Err(RunError::Interrupted) => {
+        Ok(run) => Ok(Ok(run)),
+        Err(Stopped::Not(why)) => Ok(Err(why)),
+        Err(Stopped::Interrupted) => {
             Err(CliError::interrupted("interrupted; the test files have been removed"))
         }
-        Err(error) => Err(CliError::nothing_ran(error)),
+        Err(Stopped::Failed(error)) => Err(CliError::nothing_ran(error)),
     }
 }
 

@@ -16,7 +16,6 @@ use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
 use crate::ui::screen;
 
-const VALUES_AT: usize = 15;
 const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
 const STANDS: &str = "The machine was overloaded: times are rough, but the limits decide this answer.";
 
@@ -28,8 +27,8 @@ pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     }
     lines.push('\n');
     for (label, value) in rows(answer) {
-        let first = format!("  {label:<width$}", width = VALUES_AT - 2);
-        screen::wrapped(&mut lines, width, (&first, &" ".repeat(VALUES_AT)), &value);
+        let first = format!("  {label:<13}");
+        screen::wrapped(&mut lines, width, (&first, &" ".repeat(first.len())), &value);
     }
     text.extend_from_slice(lines.as_bytes());
 }
@@ -51,10 +50,8 @@ pub(super) fn first_line(answer: &Answer) -> String {
             interval(shortage.available)
         );
     }
-    match &advice.layout.levels() {
-        0 => format!("{place} ({system}), {files}: one directory (flat)."),
-        _ => format!("{place} ({system}), {files}: {}.", hashed(&advice.layout)),
-    }
+    let flat = if advice.layout.levels() == 0 { " (flat)" } else { "" };
+    format!("{place} ({system}), {files}: {}{flat}.", named(&advice.layout))
 }
 
 /// An answer that holds under any load comes first, then a warning about an overloaded machine.
@@ -104,19 +101,13 @@ fn files(number: u64) -> String {
 pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     let Answer { advice, of_directory, .. } = answer;
     let mut rows = Vec::new();
-    if *of_directory {
-        rows.push(("now", now(answer)));
-    }
+    rows.extend(of_directory.then(|| ("now", now(answer))));
     rows.extend(path(&advice.layout));
-    if let Some(by_name) = &advice.by_name {
-        rows.push(("or", instead(by_name)));
-    }
-    rows.push(("why", why(advice)));
+    rows.extend(advice.by_name.as_ref().map(|by_name| ("or", instead(by_name))));
+    rows.push(("why", format!("{} [{}]", advice.rule.reason, advice.rule.name)));
     rows.push(("limits", limits(answer)));
     rows.extend(measured(answer));
-    if let Some(changes) = changes(advice) {
-        rows.push(("changes", changes));
-    }
+    rows.extend(changes(advice).map(|changes| ("changes", changes)));
     if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| !shortage.is_likely()) {
         rows.push((
             "beware",
@@ -135,9 +126,7 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
 fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     let run = match &answer.run {
         Ok(run) => run,
-        Err(why) => {
-            return vec![("measured", format!("nothing, so the limits alone decide: {why}"))];
-        }
+        Err(why) => return vec![("measured", format!("nothing, so the limits alone decide: {why}"))],
     };
     let measured = &run.measured;
     let mut layouts: Vec<Layout> = Vec::new();
@@ -172,10 +161,8 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
 
 fn remarks(answer: &Answer, run: &Run, layouts: &[Layout]) -> String {
     let mut remarks = Vec::new();
-    let resolution = run.measured.resolution_percent;
-    let resolution =
-        resolution.map(|percent| format!("resolution {percent:.1} % (one directory against itself)"));
-    remarks.extend(resolution);
+    let resolution = |percent: f64| format!("resolution {percent:.1} % (one directory against itself)");
+    remarks.extend(run.measured.resolution_percent.map(resolution));
     let recommended = answer.advice.layout.layout;
     if recommended != Layout::FLAT && !layouts.contains(&recommended) {
         let levels = recommended.levels().len();
@@ -217,8 +204,8 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
         };
         format!("{} in {} ({direction}{time})", one.layout, one.phase.name())
     });
-    let open: Vec<String> = open.collect();
-    Some(("not decided", format!("a difference of a tenth from one directory: {}", open.join(", "))))
+    let open = open.collect::<Vec<_>>().join(", ");
+    Some(("not decided", format!("a difference of a tenth from one directory: {open}")))
 }
 
 fn typed(time: Duration) -> String {
@@ -231,9 +218,8 @@ fn typed(time: Duration) -> String {
 fn now(answer: &Answer) -> String {
     let limits = &answer.look.limits;
     let sentence = headline(limits, answer.advice.question.churn);
-    let sentence =
-        sentence.strip_prefix(&format!("{}: ", quoted(&limits.facts.path))).unwrap_or(&sentence).to_owned();
-    let mut text = capital(&sentence);
+    let place = format!("{}: ", quoted(&limits.facts.path));
+    let mut text = capital(sentence.strip_prefix(&place).unwrap_or(&sentence));
     if let Some(most) = limits.most_used().filter(|most| most.limit != Limit::Unknown) {
         text = format!("{text} Most used is the limit of {}: {}.", most.limit, percent(most.used));
     }
@@ -271,10 +257,6 @@ fn instead(by_name: &Candidate) -> String {
         words(&by_name.layout).trim_end_matches('.'),
         by_name.layout
     )
-}
-
-fn why(advice: &Advice) -> String {
-    format!("{} [{}]", advice.rule.reason, advice.rule.name)
 }
 
 fn limits(answer: &Answer) -> String {

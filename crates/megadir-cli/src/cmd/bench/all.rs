@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use megadir_bench::lab::Spec;
 use megadir_bench::plan::{Estimate, estimate};
-use megadir_bench::record_file_name;
 use megadir_bench::study::{Kind, Study};
+use megadir_bench::{RunEnd, record_file_name};
 use megadir_record::jsonl::read_partly;
 use megadir_record::{DataSource, Plan, Preset};
 use megadir_report::Report;
@@ -86,12 +86,10 @@ impl Kit {
             ));
         }
         let mut planned = Vec::new();
-        for study in studies() {
+        // Those with commands compare programs that few machines have.
+        let runs = |study: &Result<Study, _>| !matches!(study, Ok(Study { kind: Kind::Command(_), .. }));
+        for study in studies().filter(runs) {
             let study = study?;
-            // These compare programs that few machines have.
-            if matches!(study.kind, Kind::Command(_)) {
-                continue;
-            }
             let record = self.folder.join(format!("{}.jsonl", study.meta.name));
             let state = self.state(&study, &record, interrupt)?;
             if interrupt.asked() {
@@ -168,25 +166,11 @@ impl Kit {
         let (mut result, mut reports, mut missing) = (exit::DONE, Vec::new(), Vec::new());
         for one in planned {
             let name = one.study.meta.name.as_str();
-            let run = self.run_args(&one.study, &one.record);
-            let done = match &one.state {
-                State::LeftOut(reason) => {
-                    missing.push((name, reason.clone()));
-                    continue;
-                }
-                State::Complete => None,
-                State::Begun => Some(resume_run(&one.record, &run, interrupt, None)),
-                State::New(_) => Some(run_study(self.asked(&one.study, &run), interrupt, None)),
-            };
-            let ended = match done {
-                None => Ok(None),
-                Some(Ok(Done::Ran { result, .. })) => {
-                    result.map(Some).map_err(|error| run_error(error, exit::SOME_FAILED))
-                }
-                Some(Ok(Done::Described { .. })) => continue,
-                Some(Err(error)) => Err(error),
-            };
-            match ended {
+            if let State::LeftOut(reason) = &one.state {
+                missing.push((name, reason.clone()));
+                continue;
+            }
+            match self.end_of(one, interrupt) {
                 Ok(None) => {}
                 Ok(Some(end)) if end.interrupted => return Err(self.interrupted()),
                 Ok(Some(end)) => result = result.max(code(&end)),
@@ -209,6 +193,20 @@ impl Kit {
             "megadir: records, pages and a README are in '{folder}'; 'megadir bench compare' compares it with that of another machine"
         );
         Ok(result)
+    }
+
+    /// `None` without a run.
+    fn end_of(&self, one: &Planned, interrupt: &Interrupt) -> Result<Option<RunEnd>, CliError> {
+        let run = self.run_args(&one.study, &one.record);
+        let done = match one.state {
+            State::Begun => resume_run(&one.record, &run, interrupt, None)?,
+            State::New(_) => run_study(self.asked(&one.study, &run), interrupt, None)?,
+            State::Complete | State::LeftOut(_) => return Ok(None),
+        };
+        match done {
+            Done::Ran { result, .. } => result.map(Some).map_err(|error| run_error(error, exit::SOME_FAILED)),
+            Done::Described { .. } => Ok(None),
+        }
     }
 
     fn interrupted(&self) -> CliError {
@@ -251,16 +249,10 @@ fn described(planned: &[Planned]) -> String {
         };
         format!("{:width$}  {state}\n", one.study.meta.name)
     };
-    let new: Vec<&Estimate> = planned
-        .iter()
-        .filter_map(|one| match &one.state {
-            State::New(needs) => Some(needs),
-            _ => None,
-        })
-        .collect();
+    let needs = |one: &Planned| if let State::New(needs) = &one.state { Some(*needs) } else { None };
+    let new: Vec<Estimate> = planned.iter().filter_map(needs).collect();
     let mut text: String = planned.iter().map(line).collect();
-    if !new.is_empty() {
-        let space_bytes = new.iter().map(|needs| needs.space_bytes).max().unwrap_or(0);
+    if let Some(space_bytes) = new.iter().map(|needs| needs.space_bytes).max() {
         text.push_str(&format!(
             "together {}, {} of space at a time\n",
             about(new.iter().map(|needs| needs.elapsed_ns).sum()),

@@ -1,14 +1,12 @@
 //! `megadir bench commands`: measures command lines, without a study file.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use megadir_bench::dataset::parse_spread;
 use megadir_bench::study::{
     CommandArm, CommandGroup, CommandLine, CommandSpec, Kind, Meta, RulesSpec, SizeSpec, Sizes, Study,
 };
 use megadir_record::{Made, NameScheme, OutputTo, Preset, SameWork, Spread};
-use megadir_report::Report;
 use megadir_report::between::Gate;
 
 use super::compare::{self, Slower, parse_condition};
@@ -16,7 +14,7 @@ use super::options::{Asked, RunArgs};
 use super::report;
 use super::run::run_asked;
 use super::work::word;
-use crate::exit::{self, CliError};
+use crate::exit::{self, CliError, refuse_if};
 
 const ENTRIES: u64 = 100_000;
 const ROUNDS: u32 = 30;
@@ -83,24 +81,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let (spread, request) = (args.layout.clone(), args.run.request(Preset::Default));
     let asked = Asked { study: args.study()?, spread, request, of_all: false, run: &args.run };
-    let mut gate = None;
-    let code = run_asked(asked, &mut |path, report| {
-        gate = args.fail_if.map(|Slower(by)| Gate::of_run(report, by, args.despite_warnings));
-        args.export.iter().try_for_each(|format| export(path, report, format))
-    })?;
-    Ok(match gate.filter(|_| code != exit::INTERRUPTED) {
-        None => code,
-        Some(gate) => {
+    let (code, measured) = run_asked(asked)?;
+    let Some((path, measured)) = measured else { return Ok(code) };
+    for format in &args.export {
+        let written = report::export(&path, &measured, format)?;
+        eprintln!("megadir: wrote the report '{}'", written.display());
+    }
+    match args.fail_if.filter(|_| code != exit::INTERRUPTED) {
+        None => Ok(code),
+        Some(Slower(by)) => {
+            let gate = Gate::of_run(&measured, by, args.despite_warnings);
             eprintln!("megadir: {}", gate.verdict());
-            compare::code(&gate)
+            Ok(compare::code(&gate))
         }
-    })
-}
-
-fn export(path: &Path, of: &Report, format: &str) -> Result<(), CliError> {
-    let written = report::export(path, of, format)?;
-    eprintln!("megadir: wrote the report '{}'", written.display());
-    Ok(())
+    }
 }
 
 impl Args {
@@ -109,16 +103,12 @@ impl Args {
             let (names, commands) = (self.names.len(), self.commands.len());
             return Err(CliError::usage(format!("-N was given {names} times for {commands} commands")));
         }
-        if self.timeout == 0 {
-            return Err(CliError::usage("--timeout 0s: no command could finish in time"));
-        }
+        refuse_if(&[(self.timeout == 0, "--timeout 0s: no command could finish in time")])?;
         let parse = |line: &String| CommandLine::parse(line, self.shell).map_err(CliError::usage);
         let lines = self.commands.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         self.prepare.iter().try_for_each(|line| parse(line).map(drop))?;
-        let arm = |(place, run): (usize, &String)| CommandArm {
-            name: self.names.get(place).cloned(),
-            run: run.clone(),
-        };
+        let names = self.names.iter().cloned().map(Some).chain(std::iter::repeat(None));
+        let arm = |(run, name): (&String, Option<String>)| CommandArm { name, run: run.clone() };
         let group = CommandGroup {
             name: "commands".into(),
             title: "Which command is fastest?".into(),
@@ -131,7 +121,7 @@ impl Args {
             exit_code: self.exit_code,
             timeout_s: self.timeout,
             spread: None,
-            arms: self.commands.iter().enumerate().map(arm).collect(),
+            arms: self.commands.iter().zip(names).map(arm).collect(),
         };
         let uses = ["{dir}", "{n}"].iter().any(|name| lines.iter().any(|line| line.names(name)));
         let size = SizeSpec {

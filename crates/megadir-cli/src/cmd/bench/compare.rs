@@ -11,7 +11,7 @@ use megadir_report::between::{
 
 use super::record_file::{Opened, open, refuse};
 use super::report::{AT_LENGTH, FIRST_SCREEN, view};
-use crate::exit::{self, CliError};
+use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::reason;
 use crate::ui::output::print;
 
@@ -136,23 +136,16 @@ fn has_several_studies(side: &[Loaded]) -> bool {
 }
 
 fn compare_machines(args: &Args, folders: Vec<(&PathBuf, Vec<Loaded>)>) -> Result<u8, CliError> {
-    if args.fail_if.is_some() {
-        return Err(CliError::usage(
-            "--fail-if compares runs of one study, not machines: name their records",
-        ));
-    }
+    let reason = "--fail-if compares runs of one study, not machines: name their records";
+    refuse_if(&[(args.fail_if.is_some(), reason)])?;
     for (path, loaded) in &folders {
         let is_known =
             |(at, one): &(usize, &Loaded)| loaded[..*at].iter().any(|other| study(other) == study(one));
-        let twice = loaded.iter().enumerate().find(is_known);
-        if let Some((_, loaded)) = twice {
-            return Err(refuse(
-                path,
-                &format!(
-                    "it has two records of study {}; a folder of a machine has one of each study",
-                    study(loaded)
-                ),
-            ));
+        if let Some((_, twice)) = loaded.iter().enumerate().find(is_known) {
+            let study = study(twice);
+            let reason =
+                format!("it has two records of study {study}; a folder of a machine has one of each study");
+            return Err(refuse(path, &reason));
         }
     }
     once_each(folders.iter().flat_map(|(_, loaded)| loaded))?;
@@ -217,13 +210,11 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
         }
     }
     records.sort();
-    match records.is_empty() {
-        true => Err(refuse(
-            path,
-            "the directory has no records (*.jsonl, *.jsonl.gz); name records or another directory",
-        )),
-        false => Ok(records),
+    if records.is_empty() {
+        let reason = "the directory has no records (*.jsonl, *.jsonl.gz); name records or another directory";
+        return Err(refuse(path, reason));
     }
+    Ok(records)
 }
 
 /// Two copies would hide the variance between runs.

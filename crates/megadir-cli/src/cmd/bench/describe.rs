@@ -3,9 +3,7 @@
 use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
 use megadir_bench::plan::{CacheFact, Estimate, estimate};
 use megadir_bench::schedule;
-use megadir_record::{
-    ContentKind, Data, DataSource, Made, MakeDirectories, Plan, Preset, SizeLaw, Stop, When,
-};
+use megadir_record::{Arm, ContentKind, Data, DataSource, Made, MakeDirectories, Plan, SizeLaw, Stop, When};
 
 use megadir_report::text;
 
@@ -17,12 +15,7 @@ use crate::ui::sizes;
 pub(super) fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
     let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);
-    let preset = match plan.preset {
-        Preset::Quick => "quick",
-        Preset::Default => "default",
-        Preset::Published => "published",
-    };
-    let mut text = format!("study {} (size {preset}), seed {}\n", plan.study, plan.seed);
+    let mut text = format!("study {} (size {}), seed {}\n", plan.study, plan.preset.name(), plan.seed);
     text.push_str(&format!("directory: {}\n", resolved.directory.display()));
     text.push_str(&lab::described(plan));
     text.push_str(&data_sets(plan));
@@ -79,42 +72,38 @@ fn data_sets(plan: &Plan) -> String {
 }
 
 struct ArmLine<'a> {
-    id: u32,
+    arm: &'a Arm,
     name: String,
-    groups: String,
     on: Vec<&'a str>,
 }
 
 fn arms(plan: &Plan) -> String {
-    let mut arms: Vec<ArmLine<'_>> = Vec::new();
+    let mut lines: Vec<ArmLine<'_>> = Vec::new();
     for planned in &plan.arms {
-        let on = plan.data.iter().find(|data| data.id == planned.data).and_then(|data| data.on);
-        let of = on.and_then(|id| plan.file_systems.iter().find(|of| of.id == id));
-        let label = of.map_or("", |of| of.label.as_str());
+        let label = plan.file_system_of(planned.data).map_or("", |of| of.label.as_str());
         let name = planned.bare_name();
-        let of_study = |name: &'_ String| {
-            let group = plan.groups.iter().find(|group| group.name == *name);
-            group.and_then(|group| group.of.clone()).unwrap_or_else(|| name.clone())
-        };
-        let groups: Vec<String> = planned.groups.iter().map(of_study).collect();
-        let groups = groups.join(", ");
-        match arms.iter_mut().find(|arm| arm.name == name && !label.is_empty()) {
-            Some(arm) => arm.on.push(label),
-            None => arms.push(ArmLine { id: planned.id.0, name, groups, on: vec![label] }),
+        match lines.iter_mut().find(|line| line.name == name && !label.is_empty()) {
+            Some(line) => line.on.push(label),
+            None => lines.push(ArmLine { arm: planned, name, on: vec![label] }),
         }
     }
-    let width = arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
-    let line = |arm: &ArmLine<'_>| {
-        let all = plan.file_systems.len() < 2 || arm.on.len() == plan.file_systems.len();
-        let on = if all { String::new() } else { format!("  on {}", arm.on.join(", ")) };
-        let line = format!("  {:3}  {:width$}  {}{on}", arm.id, arm.name, arm.groups);
+    let width = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+    let of_study = |name: &String| {
+        let group = plan.groups.iter().find(|group| group.name == *name);
+        group.and_then(|group| group.of.clone()).unwrap_or_else(|| name.clone())
+    };
+    let line = |ArmLine { arm, name, on }: &ArmLine<'_>| {
+        let all = plan.file_systems.len() < 2 || on.len() == plan.file_systems.len();
+        let on = if all { String::new() } else { format!("  on {}", on.join(", ")) };
+        let groups: Vec<String> = arm.groups.iter().map(of_study).collect();
+        let line = format!("  {:3}  {name:width$}  {}{on}", arm.id.0, groups.join(", "));
         format!("{}\n", line.trim_end())
     };
     let several = match plan.file_systems.len() {
         0 | 1 => String::new(),
         count => format!("arms, on each of the {count} file systems unless noted otherwise:\n"),
     };
-    several + &arms.iter().map(line).collect::<String>()
+    several + &lines.iter().map(line).collect::<String>()
 }
 
 fn caches(resolved: &Resolved) -> String {

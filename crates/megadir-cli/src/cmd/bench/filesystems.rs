@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use megadir_bench::lab::{FILE_SYSTEMS, Fact, Spec, Survey, survey};
+use megadir_bench::lab::{FILE_SYSTEMS, Fact, Spec, survey};
 use megadir_record::{LabFileSystem, Place};
 
 use crate::cmd::interrupt::interruptible;
@@ -45,18 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         found.facts.iter().for_each(|fact| text.push_str(&json(fact, found.proven)));
     } else {
         found.facts.iter().for_each(|fact| describe(&mut text, fact));
-        text.push_str(basis(&found));
+        text.push_str(match found.proven {
+            true => "\neach was created, mounted and removed; options not shown are the defaults of mkfs\n",
+            false => "\njudged by the installed drivers and programs; creating and mounting needs CAP_SYS_ADMIN (run as root)\n",
+        });
     }
     print(&text)
-}
-
-fn basis(found: &Survey) -> &'static str {
-    match found.proven {
-        true => "\neach was created, mounted and removed; options not shown are the defaults of mkfs\n",
-        false => {
-            "\njudged by the installed drivers and programs; creating and mounting needs CAP_SYS_ADMIN (run as root)\n"
-        }
-    }
 }
 
 fn describe(text: &mut String, fact: &Fact) {

@@ -7,8 +7,9 @@ use megadir_bench::plan::{CacheFact, FileSystemFact};
 use megadir_bench::{LabFacts, file_system_facts};
 use megadir_record::{CacheState, LabFileSystem, Place, Plan};
 
+use super::work::given;
 use crate::cmd::interrupt::Interrupt;
-use crate::exit::CliError;
+use crate::exit::{CliError, refuse_if};
 use crate::ui::sizes;
 
 #[derive(Clone, clap::Args)]
@@ -33,34 +34,24 @@ pub(crate) struct LabArgs {
 
 impl LabArgs {
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let all = [
-            ("--fs", !self.fs.is_empty()),
-            ("--device", !self.device.is_empty()),
-            ("--erase-device", self.erase_device),
-        ];
-        all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+        let (fs, device) = (!self.fs.is_empty(), !self.device.is_empty());
+        given(&[("--fs", fs), ("--device", device), ("--erase-device", self.erase_device)]).first().copied()
     }
 
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
-        if self.fs.is_empty() {
-            return match self.erase_device {
-                true => Err(CliError::usage("--erase-device: no --device is given")),
-                false => Ok(LabFacts { file_systems: Vec::new(), room_bytes: 0 }),
-            };
-        }
         let (names, devices) = (self.fs.len(), self.device.len());
+        refuse_if(&[(self.erase_device && devices == 0, "--erase-device: no --device is given")])?;
+        if names == 0 {
+            return Ok(LabFacts { file_systems: Vec::new(), room_bytes: 0 });
+        }
         if devices > 0 && devices != names {
             let times = if devices == 1 { "once".to_owned() } else { format!("{devices} times") };
             return Err(CliError::usage(format!(
                 "--device is given {times} and --fs names {names}; each file system needs its own device"
             )));
         }
-        if self.erase_device != (devices > 0) {
-            return Err(CliError::usage(match devices {
-                0 => "--erase-device: no --device is given",
-                _ => "--device: all its data would be lost; allow that with --erase-device",
-            }));
-        }
+        let reason = "--device: all its data would be lost; allow that with --erase-device";
+        refuse_if(&[(devices > 0 && !self.erase_device, reason)])?;
         let devices = self.device.iter().map(|path| Some(path.as_path())).chain(std::iter::repeat(None));
         let asked: Vec<(Spec, Option<&Path>)> = self.fs.iter().cloned().zip(devices).collect();
         file_system_facts(directory, &asked, interrupt.control()).map_err(|error| match error {
@@ -107,8 +98,8 @@ pub(super) fn caches(facts: &[FileSystemFact]) -> String {
         for fact in &found.caches {
             let answer = availability(fact);
             match answers.iter_mut().find(|(name, known, _)| *name == fact.name && *known == answer) {
-                Some((.., on)) => on.push(&found.label),
-                None => answers.push((&fact.name, answer, vec![&found.label])),
+                Some((.., on)) => on.push(&found.file_system.label),
+                None => answers.push((&fact.name, answer, vec![&found.file_system.label])),
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
-use megadir_bench::METHODS;
 use megadir_bench::study::{BUILT_IN, Kind, Meta, Study, built_in};
+use megadir_bench::{METHODS, Method};
 
 use crate::exit::CliError;
 use crate::ui::message::counted;
@@ -19,14 +19,13 @@ pub(crate) struct Args {
 }
 
 fn methods(names: &[String]) -> String {
-    let mut text = String::new();
-    for method in
-        METHODS.iter().filter(|method| names.is_empty() || names.iter().any(|name| name == method.name))
-    {
+    let used =
+        METHODS.iter().filter(|method| names.is_empty() || names.iter().any(|name| name == method.name));
+    let line = |method: &Method| {
         let needs = method.needs.map(|needs| format!(" (needs {needs})")).unwrap_or_default();
-        text.push_str(&format!("  method {}: {}{needs}\n", method.name, method.what));
-    }
-    text
+        format!("  method {}: {}{needs}\n", method.name, method.what)
+    };
+    used.map(line).collect()
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -53,8 +52,8 @@ fn described() -> Result<String, CliError> {
     for study in studies() {
         let study = study?;
         let size = &study.sizes;
-        text.push_str(&format!("{}\n  {}\n", study.meta.name, study.meta.question));
-        text.push_str(&format!("  source: {}\n", study.meta.source));
+        let Meta { name, question, source, .. } = &study.meta;
+        text.push_str(&format!("{name}\n  {question}\n  source: {source}\n"));
         let sizes = [("quick", &size.quick), ("default", &size.default), ("published", &size.published)];
         for (name, size) in sizes {
             let entries = counted(size.entries, "entry", "entries");

@@ -8,18 +8,19 @@ use megadir_bench::dataset::{Chosen, Look, LookError, Sizes, look_at, parse_cont
 use megadir_bench::plan::{
     AgedBy, CacheFact, FileSystemFact, HalfWidth, PlanError, Planned, Request, Target, plan,
 };
+use megadir_bench::schedule::epochs::EPOCHS_MIN;
 use megadir_bench::study::{self, Kind, Study};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts, program_facts};
 use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
 use super::lab::LabArgs;
-use super::report::Wording;
+use super::report::{AT_LENGTH, FIRST_SCREEN};
 use super::volumes;
-use super::work::FileWorkArgs;
+use super::work::{FileWorkArgs, given};
 use crate::cmd::engine::{Engine, Shift};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::values;
-use crate::exit::CliError;
+use crate::exit::{CliError, refuse_if};
 use crate::ui::message::reason;
 
 const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the running executable)");
@@ -183,12 +184,9 @@ pub(crate) struct Resolved {
 }
 
 impl RunArgs {
-    pub(crate) fn wording(&self) -> Wording {
-        match (self.verbose, self.quiet) {
-            (true, _) => Wording::Everything,
-            (_, true) => Wording::Quiet,
-            _ => Wording::Screen,
-        }
+    /// Name of the format of the report at the end.
+    pub(crate) fn format(&self) -> Option<&'static str> {
+        (!self.quiet).then_some(if self.verbose { AT_LENGTH } else { FIRST_SCREEN })
     }
 
     pub(crate) fn request(&self, preset: Preset) -> Request<'static> {
@@ -214,9 +212,8 @@ pub(crate) struct Asked<'a> {
 
 impl Args {
     pub(crate) fn check_ranked(&self) -> Result<(), CliError> {
-        if self.run.dirs.len() > 1 {
-            return Err(CliError::usage("--engine mpi works in one directory: name one with --dir"));
-        }
+        let several = self.run.dirs.len() > 1;
+        refuse_if(&[(several, "--engine mpi works in one directory: name one with --dir")])?;
         match self.run.cache.iter().find(|state| **state != CacheState::Warm) {
             Some(state) => Err(CliError::usage(format!(
                 "--cache {}: every host has its own cache, so --engine mpi measures warm ones only",
@@ -237,7 +234,7 @@ impl Args {
     /// Options that not every study has, if given.
     pub(crate) fn of_one_study(&self) -> Vec<&'static str> {
         let run = &self.run;
-        let options = [
+        let mut options = given(&[
             ("--backend", !self.backend.is_empty()),
             ("--buffer", !self.buffer.is_empty()),
             ("--threads", !self.threads.is_empty()),
@@ -252,9 +249,9 @@ impl Args {
             ("--aged", run.aged.is_some()),
             ("--until", run.until.is_some()),
             ("a second --dir", run.dirs.len() > 1),
-        ];
-        let given = options.into_iter().filter(|(_, given)| *given).map(|(name, _)| name);
-        given.chain(self.work.given()).collect()
+        ]);
+        options.extend(self.work.given());
+        options
     }
 
     pub(crate) fn asked(&self, ranks: Option<u32>) -> Result<Asked<'_>, CliError> {
@@ -404,10 +401,9 @@ fn target(
 
 fn epochs(text: &str) -> Result<u32, String> {
     match text.parse() {
-        Ok(epochs) if epochs >= megadir_bench::schedule::epochs::EPOCHS_MIN as u32 => Ok(epochs),
+        Ok(epochs) if epochs >= EPOCHS_MIN as u32 => Ok(epochs),
         _ => Err(format!(
-            "expected {} or more; fewer give no interval (without --epochs, data sets are created once)",
-            megadir_bench::schedule::epochs::EPOCHS_MIN
+            "expected {EPOCHS_MIN} or more; fewer give no interval (without --epochs, data sets are created once)"
         )),
     }
 }

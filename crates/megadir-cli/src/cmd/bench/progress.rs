@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use megadir_bench::note::NoteKind;
 use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
-use megadir_record::{ArmId, Line, Note, Phase, Plan, Sample};
+use megadir_record::{ArmId, Line, Note, Phase, Plan};
 use terminal_size::terminal_size;
 
 use crate::cmd::limits::amount::plural;
@@ -104,10 +104,6 @@ impl Progress {
         let arms = plan.arms.len() as u64;
         (rounds * round_ns).saturating_sub(round_ns * u64::from(block.place) / arms)
     }
-
-    fn measured(&mut self, sample: &Sample) {
-        self.last_ns.insert(sample.arm, sample.elapsed_ns);
-    }
 }
 
 impl Listener for Progress {
@@ -119,7 +115,9 @@ impl Listener for Progress {
                 self.say(&format!("creating {}", plural(progress.of, "file", "files")));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
-            Event::Recorded(Line::Sample(sample)) => self.measured(sample),
+            Event::Recorded(Line::Sample(sample)) => {
+                self.last_ns.insert(sample.arm, sample.elapsed_ns);
+            }
             Event::Recorded(Line::Note(note)) => self.note(note),
             Event::Recorded(Line::Header(header)) => {
                 self.blocks = u64::from(header.plan.rules.rounds) * header.plan.arms.len() as u64;

@@ -2,7 +2,7 @@
 //! before leaves no record, one killed later a record that can be resumed. Linux locks the file (advisory); on Windows a lock would block
 //! readers, so the share mode excludes writers. Reports open records later, also truncated and damaged ones.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,6 +11,7 @@ use megadir_bench::Durable;
 use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
 use megadir_report::Report;
+use tempfile::NamedTempFile;
 
 use crate::exit::CliError;
 use crate::ui::message::{counted, reason};
@@ -53,13 +54,11 @@ impl RecordFile {
         let free = paths.iter().find(|path| path.symlink_metadata().is_err());
         let path = free.ok_or(io::ErrorKind::AlreadyExists)?;
         drop(temporary(path)?);
-        let is_listed = match listed {
-            Some(listed) => listed.canonicalize()? == folder_of(path).canonicalize()?,
-            None => false,
-        };
-        let reserved = match is_listed {
-            true => Some((alone(path, File::options().write(true).create_new(true))?, path.clone())),
-            false => None,
+        let reserved = match listed {
+            Some(listed) if listed.canonicalize()? == folder_of(path).canonicalize()? => {
+                Some((alone(path, File::options().write(true).create_new(true))?, path.clone()))
+            }
+            _ => None,
         };
         let got = Arc::default();
         Ok((Self::New(New { paths, reserved, got: Arc::clone(&got) }), got))
@@ -118,23 +117,13 @@ impl New {
 }
 
 fn replace(path: &Path, line: &[u8]) -> io::Result<File> {
-    let mut file = temporary(path)?;
-    file.write_all(line)?;
-    file.as_file().sync_all()?;
-    let file = file.persist(path).map_err(|error| error.error)?;
-    sync_directory(path);
+    let file = written(path, line)?.persist(path).map_err(|error| error.error)?;
     keep(file, path)
 }
 
 fn place(path: &Path, line: &[u8]) -> io::Result<File> {
-    let mut file = temporary(path)?;
-    file.write_all(line)?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
-        Ok(file) => {
-            sync_directory(path);
-            keep(file, path)
-        }
+    match written(path, line)?.persist_noclobber(path) {
+        Ok(file) => keep(file, path),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(error.error),
         // Some file systems support neither RENAME_NOREPLACE nor hard links.
         Err(_) => {
@@ -147,16 +136,26 @@ fn place(path: &Path, line: &[u8]) -> io::Result<File> {
     }
 }
 
-fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn written(path: &Path, line: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = temporary(path)?;
+    file.write_all(line)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let file = new_file::temporary(path, PREFIX, SUFFIX)?;
     match file.as_file().try_lock() {
-        Err(std::fs::TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+        Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => Err(error),
         _ => Ok(file),
     }
 }
 
 #[cfg(unix)]
-fn keep(file: File, _path: &Path) -> io::Result<File> {
+fn keep(file: File, path: &Path) -> io::Result<File> {
+    if let Ok(directory) = File::open(folder_of(path)) {
+        let _ = directory.sync_all();
+    }
     Ok(file)
 }
 
@@ -166,14 +165,6 @@ fn keep(file: File, path: &Path) -> io::Result<File> {
     let mut file = reopen(path)?;
     io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
     Ok(file)
-}
-
-fn sync_directory(path: &Path) {
-    if cfg!(unix)
-        && let Ok(directory) = File::open(folder_of(path))
-    {
-        let _ = directory.sync_all();
-    }
 }
 
 pub(super) fn reopen(path: &Path) -> io::Result<File> {
@@ -196,12 +187,15 @@ pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 fn is_abandoned(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    if file.try_lock().is_err() {
+        return false;
+    }
     let mut head = Vec::new();
-    let mut begins = |file: &mut File| {
-        file.take(HEAD.len() as u64).read_to_end(&mut head)?;
-        Ok::<_, io::Error>(HEAD.starts_with(&head))
-    };
-    File::open(path).is_ok_and(|mut file| file.try_lock().is_ok() && begins(&mut file).unwrap_or(false))
+    if (&file).take(HEAD.len() as u64).read_to_end(&mut head).is_err() {
+        return false;
+    }
+    HEAD.starts_with(&head)
 }
 
 /// Some file systems have no locks.
@@ -210,9 +204,9 @@ fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(io::Error::other(TAKEN)),
-        Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other(TAKEN)),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -3,11 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use megadir_report::chart::{self, CHARTS, chart_named};
 use megadir_report::{FORMATS, Format, Report, Style, View, format_named};
 
 use super::record_file::{open, refuse};
-use crate::exit::{self, CliError};
+use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::reason;
 use crate::ui::new_file::{NewFile, folder_of};
 use crate::ui::output::print_with;
@@ -16,13 +17,6 @@ use crate::ui::{is_unicode, wants_color};
 const WIDTH: usize = 100;
 pub(super) const FIRST_SCREEN: &str = "screen";
 pub(super) const AT_LENGTH: &str = "table";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wording {
-    Quiet,
-    Screen,
-    Everything,
-}
 
 /// Print or write reports of records
 ///
@@ -50,10 +44,8 @@ pub(crate) struct Args {
     share: bool,
 }
 
-pub(crate) fn formats() -> clap::builder::PossibleValuesParser {
-    let values =
-        FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.what));
-    clap::builder::PossibleValuesParser::new(values)
+pub(crate) fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.what)))
 }
 
 fn chart_help() -> String {
@@ -78,9 +70,7 @@ fn parse_chart(text: &str) -> Result<(String, usize), String> {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let name = if args.verbose { AT_LENGTH } else { &args.format };
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
-    if args.chart.is_some() && format.name != "svg" {
-        return Err(CliError::usage("--chart needs --format svg"));
-    }
+    refuse_if(&[(args.chart.is_some() && format.name != "svg", "--chart needs --format svg")])?;
     if let Some(missing) = format.missing {
         return Err(CliError::usage(format!("--format {}: {missing}", format.name)));
     }
@@ -98,28 +88,23 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (mut code, mut written) = (exit::DONE, Vec::new());
     for (place, path) in args.records.iter().enumerate() {
         // Large records take seconds: first check that the report can be written.
-        let file = match &args.output {
-            Some(output) => {
-                let to = target(output, path, format, several, &written)?;
-                let file = NewFile::create(&to).map_err(|error| cannot_write(&to, &error))?;
-                Some((to, file))
-            }
-            None => None,
-        };
+        let to = args.output.as_deref().map(|output| target(output, path, format, several, &written));
+        let to = to.transpose()?;
+        let file = to.as_deref().map(new_file).transpose()?;
         let opened = open(path, args.share)?;
         if opened.damaged {
             code = exit::SOME_FAILED;
         }
-        let ready = prepare(path, &opened.report, format, args.chart.as_ref())?;
-        match file {
+        let write = writer(path, &opened.report, format, args.chart.as_ref())?;
+        match to.zip(file) {
             None => print_with(|output| {
                 if place > 0 {
                     output.write_all(b"\n")?;
                 }
-                ready.write(output)
+                write(output)
             })?,
             Some((to, file)) => {
-                file.finish(|file| ready.write(file)).map_err(|error| cannot_write(&to, &error))?;
+                file.finish(write).map_err(|error| cannot_write(&to, &error))?;
                 eprintln!("megadir: wrote the report '{}'", to.display());
                 written.push(to);
             }
@@ -137,26 +122,19 @@ pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
 
 pub(crate) fn export(path: &Path, report: &Report, name: &str) -> Result<PathBuf, CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
-    let ready = prepare(path, report, format, None)?;
+    let write = writer(path, report, format, None)?;
     // The page of a run has the plain name.
     let mut file = path.with_extension(format.extension);
     if file.symlink_metadata().is_ok() {
         file = path.with_extension(format!("{}.{}", format.name, format.extension));
     }
-    let new = NewFile::create(&file).map_err(|error| cannot_write(&file, &error))?;
-    new.finish(|to| ready.write(to)).map_err(|error| cannot_write(&file, &error))?;
+    new_file(&file)?.finish(write).map_err(|error| cannot_write(&file, &error))?;
     Ok(file)
 }
 
-pub(crate) fn show(path: &Path, report: &Report, wording: Wording) -> Result<(), CliError> {
-    let name = match wording {
-        Wording::Quiet => return Ok(()),
-        Wording::Screen => FIRST_SCREEN,
-        Wording::Everything => AT_LENGTH,
-    };
+pub(crate) fn show(path: &Path, report: &Report, name: &str) -> Result<(), CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
-    let ready = prepare(path, report, format, None)?;
-    print_with(|output| ready.write(output))
+    print_with(writer(path, report, format, None)?)
 }
 
 /// `report.html` in the record's directory or, if that belongs to another record, the record's own name. Names the file if `loud`.
@@ -183,8 +161,8 @@ pub(super) fn write_page_as(
         } else if file.symlink_metadata().is_ok() {
             continue;
         } else {
-            let new = NewFile::create(&file).and_then(|new| new.finish(|out| out.write_all(text.as_bytes())));
-            new.map_err(|error| cannot_write(&file, &error))?;
+            let written = new_file(&file)?.finish(|output| output.write_all(text.as_bytes()));
+            written.map_err(|error| cannot_write(&file, &error))?;
         }
         if loud {
             eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
@@ -197,27 +175,12 @@ pub(super) fn write_page_as(
     Ok(())
 }
 
-struct Ready<'a> {
-    report: &'a Report,
-    format: &'a Format,
-    picture: Option<String>,
-}
-
-impl Ready<'_> {
-    fn write(&self, output: &mut dyn Write) -> io::Result<()> {
-        match &self.picture {
-            Some(picture) => output.write_all(picture.as_bytes()),
-            None => (self.format.write)(self.report, &view(), output),
-        }
-    }
-}
-
-fn prepare<'a>(
+fn writer(
     path: &Path,
-    report: &'a Report,
-    format: &'a Format,
+    report: &Report,
+    format: &Format,
     picked: Option<&(String, usize)>,
-) -> Result<Ready<'a>, CliError> {
+) -> Result<impl FnOnce(&mut dyn Write) -> io::Result<()>, CliError> {
     let mut picture = None;
     if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
         let (text, all) = chart::document(report, chart, number).map_err(|reason| refuse(path, &reason))?;
@@ -228,7 +191,10 @@ fn prepare<'a>(
     } else if let Some(why) = (format.refuses)(report) {
         return Err(refuse(path, why));
     }
-    Ok(Ready { report, format, picture })
+    Ok(move |output: &mut dyn Write| match picture {
+        Some(picture) => output.write_all(picture.as_bytes()),
+        None => (format.write)(report, &view(), output),
+    })
 }
 
 fn stem(path: &Path) -> &std::ffi::OsStr {
@@ -249,19 +215,20 @@ fn target(
     if !several && !output.is_dir() {
         return Ok(output.to_owned());
     }
-    if let Err(error) = std::fs::create_dir_all(output) {
-        return Err(CliError::nothing_ran(format!(
-            "cannot create the directory '{}': {}",
-            output.display(),
-            reason(&error)
-        )));
-    }
+    std::fs::create_dir_all(output).map_err(|error| {
+        let (output, reason) = (output.display(), reason(&error));
+        CliError::nothing_ran(format!("cannot create the directory '{output}': {reason}"))
+    })?;
     // Published records are all called `record.jsonl`.
     let parent = record.parent().and_then(Path::file_name).filter(|_| stem(record) == "record");
     let name = parent.unwrap_or(stem(record)).to_string_lossy().into_owned();
     let numbered = |number: usize| if number < 2 { name.clone() } else { format!("{name}-{number}") };
     let mut files = (1..).map(|number| output.join(format!("{}.{}", numbered(number), format.extension)));
     files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no file name is free"))
+}
+
+fn new_file(path: &Path) -> Result<NewFile, CliError> {
+    NewFile::create(path).map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> CliError {

@@ -15,12 +15,12 @@ use super::describe::{about, describe};
 use super::options::{self, Args, Asked, Resolved, RunArgs, resolve};
 use super::progress::Progress;
 use super::record_file::{Opened, RecordFile, open};
-use super::report::{self, Wording};
+use super::report;
 use super::{lab, resume};
 use crate::cmd::engine::{self, Engine};
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::times::now_s;
-use crate::exit::{self, CliError};
+use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         return interruptible(|interrupt| run_ranked(args, interrupt));
     }
     let done = interruptible(|interrupt| begin(args, interrupt, None));
-    finish(done?, args.run.wording(), &mut |_, _| Ok(()))
+    finish(done?, args.run.format()).map(|(code, _)| code)
 }
 
 fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Result<Done, CliError> {
@@ -49,9 +49,8 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         let control = interrupt.control();
         return megadir_bench::serve_rank(ranks, worker.as_ref(), control).map_err(engine::failed);
     }
-    let done = begin(args, interrupt, Some(&ranks));
-    let done = done.and_then(|done| finish(done, args.run.wording(), &mut |_, _| Ok(())));
-    let code = done.unwrap_or_else(|error| {
+    let done = begin(args, interrupt, Some(&ranks)).and_then(|done| finish(done, args.run.format()));
+    let code = done.map(|(code, _)| code).unwrap_or_else(|error| {
         // A launcher may end this rank with the others.
         eprintln!("megadir: {error}");
         error.code
@@ -59,23 +58,24 @@ fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     ranks.end(code).map(|()| code).map_err(engine::failed)
 }
 
-type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;
+/// Exit code; record and report if there is one.
+type Finished = (u8, Option<(PathBuf, Report)>);
 
-pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
-    let wording = asked.run.wording();
-    finish(interruptible(|interrupt| run_study(asked, interrupt, None))?, wording, more)
+pub(crate) fn run_asked(asked: Asked<'_>) -> Result<Finished, CliError> {
+    let format = asked.run.format();
+    finish(interruptible(|interrupt| run_study(asked, interrupt, None))?, format)
 }
 
-fn finish(done: Done, wording: Wording, more: &mut More<'_>) -> Result<u8, CliError> {
+fn finish(done: Done, format: Option<&str>) -> Result<Finished, CliError> {
     match done {
         Done::Described { text, refused } => {
             print(&text)?;
-            refused.map(|()| exit::DONE)
+            refused.map(|()| (exit::DONE, None))
         }
         Done::Ran { path: Some(path), result } => {
             let opened = open(&path, false);
-            let code = report_on(&path, &opened, result, wording)?;
-            opened.map_or(Ok(()), |opened| more(&path, &opened.report)).map(|()| code)
+            let code = report_on(&path, &opened, result, format)?;
+            Ok((code, opened.ok().map(|opened| (path, opened.report))))
         }
         Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => {
             Err(CliError::interrupted("interrupted before anything was measured"))
@@ -104,11 +104,9 @@ pub(super) fn run_study(
     let args = asked.run;
     let resolved = resolve(asked, interrupt)?;
     let is_cold = resolved.planned.plan.arms.iter().any(|arm| arm.cache.is_cold());
-    if ranks.is_some() && is_cold {
-        return Err(CliError::usage(
-            "--engine mpi: the study has uncached arms, and every host has its own cache; add --cache warm",
-        ));
-    }
+    let reason =
+        "--engine mpi: the study has uncached arms, and every host has its own cache; add --cache warm";
+    refuse_if(&[(ranks.is_some() && is_cold, reason)])?;
     if args.dry_run {
         return Ok(described(&resolved, "", args, interrupt));
     }
@@ -118,7 +116,7 @@ pub(super) fn run_study(
         check_start(&resolved, args, interrupt)?;
     }
     let (file, path) = create_record(args, &resolved)?;
-    if args.wording() != Wording::Quiet {
+    if !args.quiet {
         announce(&resolved);
         announce_drops(&resolved.planned.plan);
     }
@@ -160,7 +158,7 @@ pub(super) fn resume_run(
         let so_far = format!("so far: {} in the record\n", counted(blocks as u64, "block", "blocks"));
         return Ok(described(&begun.resolved, &so_far, args, interrupt));
     }
-    if args.wording() != Wording::Quiet {
+    if !args.quiet {
         let blocks = counted(blocks as u64, "block", "blocks");
         eprintln!("megadir: resuming '{}' after {blocks}", path.display());
         announce_drops(&begun.resolved.planned.plan);
@@ -184,12 +182,13 @@ fn report_on(
     path: &Path,
     opened: &Result<Opened, CliError>,
     result: Result<RunEnd, RunError>,
-    wording: Wording,
+    format: Option<&str>,
 ) -> Result<u8, CliError> {
-    let loud = wording != Wording::Quiet;
+    let loud = format.is_some();
     let shown = match opened {
         Ok(Opened { report, .. }) => {
-            report::show(path, report, wording).and_then(|()| report::write_page(path, report, loud))
+            let shown = format.map_or(Ok(()), |format| report::show(path, report, format));
+            shown.and_then(|()| report::write_page(path, report, loud))
         }
         Err(error) => Err(error.clone()),
     };
@@ -254,7 +253,7 @@ fn measure(
         let hosts = ranks.iter().flat_map(|ranks| ranks.facts().hosts.iter().cloned());
         recorder = recorder.shared(private(&directory).into_iter().chain(hosts).collect());
     }
-    let mut progress = Progress::new(&plan, args.wording() != Wording::Quiet);
+    let mut progress = Progress::new(&plan, !args.quiet);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
     let request = RunRequest {
         plan,
@@ -360,11 +359,12 @@ fn announce_drops(plan: &Plan) {
 }
 
 fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
-    match (drops(plan) > 0, allowed) {
-        (true, false) => Err(CliError::usage(
+    let drops = drops(plan) > 0;
+    refuse_if(&[
+        (
+            drops && !allowed,
             "the run drops the caches of the whole machine before vfs-cold blocks; allow it again with --drop-caches",
-        )),
-        (false, true) => Err(CliError::usage("--drop-caches: the run of this record drops no caches")),
-        _ => Ok(()),
-    }
+        ),
+        (allowed && !drops, "--drop-caches: the run of this record drops no caches"),
+    ])
 }

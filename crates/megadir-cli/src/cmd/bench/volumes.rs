@@ -26,10 +26,7 @@ pub(crate) fn facts(dirs: &[PathBuf], share: bool, lab: Option<&str>) -> Result<
             twice.display()
         )));
     }
-    let labels = match share {
-        true => numbered(whole.len()),
-        false => labels(&whole),
-    };
+    let labels = if share { numbered(whole.len()) } else { labels(&whole) };
     let file_systems = volume_facts(dirs, &labels)?;
     Ok(LabFacts { file_systems, room_bytes: 0 })
 }
@@ -46,26 +43,15 @@ fn numbered(count: usize) -> Vec<String> {
 }
 
 fn labels(whole: &[PathBuf]) -> Vec<String> {
-    let parts = |path: &PathBuf| -> Vec<String> {
-        let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-        parts.collect()
+    let part = |path: &PathBuf, above: usize| {
+        Some(path.components().nth_back(above)?.as_os_str().to_string_lossy().into_owned())
     };
-    let all: Vec<Vec<String>> = whole.iter().map(parts).collect();
-    let deepest = all.iter().map(Vec::len).max().unwrap_or(0);
-    for above in 0..deepest {
-        let Some(labels) = all
-            .iter()
-            .map(|parts| parts.len().checked_sub(above + 1).map(|place| parts[place].clone()))
-            .collect::<Option<Vec<String>>>()
-        else {
-            break;
-        };
+    let parts = |above: usize| whole.iter().map(|path| part(path, above)).collect::<Option<Vec<String>>>();
+    let suits = |labels: &Vec<String>| {
         let differ = labels.iter().enumerate().all(|(place, label)| !labels[..place].contains(label));
-        if differ && labels.iter().all(|label| is_plain(label)) {
-            return labels;
-        }
-    }
-    numbered(whole.len())
+        differ && labels.iter().all(|label| is_plain(label))
+    };
+    (0..).map_while(parts).find(suits).unwrap_or_else(|| numbered(whole.len()))
 }
 
 fn is_plain(label: &str) -> bool {

@@ -8,7 +8,7 @@ use megadir_record::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::exit::CliError;
+use crate::exit::{CliError, refuse_if};
 
 /// Parts of studies; options not given are the study's.
 #[derive(clap::Args)]
@@ -53,7 +53,7 @@ pub(crate) struct FileWorkArgs {
 
 impl FileWorkArgs {
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let all = [
+        given(&[
             ("--layout", !self.layout.is_empty()),
             ("--order", !self.order.is_empty()),
             ("--sync", !self.sync.is_empty()),
@@ -63,8 +63,7 @@ impl FileWorkArgs {
             ("--operation", !self.operation.is_empty()),
             ("--sharing", self.sharing.is_some()),
             ("--group", !self.group.is_empty()),
-        ];
-        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+        ])
     }
 
     pub(crate) fn spread(&self, study: &Study) -> Result<Option<Spread>, CliError> {
@@ -138,19 +137,16 @@ impl FileWorkArgs {
     }
 
     pub(crate) fn apply(&self, study: &mut Study) -> Result<(), CliError> {
-        let mut unused = self.given();
-        let mut uses = |name: &str| unused.retain(|given| *given != name);
-        uses("--layout");
-        match &mut study.kind {
+        let uses: &[&str] = match &mut study.kind {
             Kind::Layout(layout) => {
                 take(&mut layout.layouts, &self.layout);
                 take(&mut layout.read_orders, &self.order);
                 layout.sync = one(&self.sync, layout.sync)?;
-                ["--order", "--sync"].into_iter().for_each(&mut uses);
+                &["--order", "--sync"]
             }
             Kind::Fill(fill) => {
                 fill.sync = one(&self.sync, fill.sync)?;
-                uses("--sync");
+                &["--sync"]
             }
             Kind::SmallFiles(small) => {
                 take(&mut small.sync, &self.sync);
@@ -158,23 +154,18 @@ impl FileWorkArgs {
                 take(&mut small.access, &self.access);
                 take(&mut small.operations, &self.operation);
                 small.workers.sort_unstable();
-                if self.worker_kind == Some(WorkerKind::Rank) {
-                    return Err(CliError::usage("--worker-kind rank: use --engine mpi instead"));
-                }
+                let by_rank = self.worker_kind == Some(WorkerKind::Rank);
+                refuse_if(&[(by_rank, "--worker-kind rank: use --engine mpi instead")])?;
                 small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
                 small.sharing = self.sharing.unwrap_or(small.sharing);
-                ["--sync", "--workers", "--worker-kind", "--access", "--operation", "--sharing"]
-                    .into_iter()
-                    .for_each(&mut uses);
+                &["--sync", "--workers", "--worker-kind", "--access", "--operation", "--sharing"]
             }
             Kind::Remove(remove) => {
-                if !self.layout.is_empty() {
-                    let reason = "study `remove` has its own shapes and takes no --layout";
-                    return Err(CliError::usage(reason));
-                }
+                let reason = "study `remove` has its own shapes and takes no --layout";
+                refuse_if(&[(!self.layout.is_empty(), reason)])?;
                 take(&mut remove.workers, &self.workers);
                 remove.workers.sort_unstable();
-                uses("--workers");
+                &["--workers"]
             }
             Kind::Command(commands) => {
                 if !self.group.is_empty() {
@@ -183,11 +174,11 @@ impl FileWorkArgs {
                 if !self.layout.is_empty() {
                     commands.groups.iter_mut().for_each(|group| group.spread = None);
                 }
-                uses("--group");
+                &["--group"]
             }
-            _ => {}
-        }
-        match unused.first() {
+            _ => &[],
+        };
+        match self.given().into_iter().find(|name| *name != "--layout" && !uses.contains(name)) {
             None => Ok(()),
             Some(name) => Err(CliError::usage(format!(
                 "study `{}` does not take {name}; see 'megadir bench run --help'",
@@ -197,15 +188,15 @@ impl FileWorkArgs {
     }
 }
 
+/// The names of the options that were given.
+pub(super) fn given(options: &[(&'static str, bool)]) -> Vec<&'static str> {
+    options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
+}
+
 fn take<T: Clone + PartialEq>(of_study: &mut Vec<T>, chosen: &[T]) {
-    if chosen.is_empty() {
-        return;
-    }
-    of_study.clear();
-    for value in chosen {
-        if !of_study.contains(value) {
-            of_study.push(value.clone());
-        }
+    if !chosen.is_empty() {
+        let firsts = chosen.iter().enumerate().filter(|(place, value)| !chosen[..*place].contains(value));
+        *of_study = firsts.map(|(_, value)| value.clone()).collect();
     }
 }
 

@@ -139,12 +139,9 @@ impl Args {
         let shown = quoted(&self.inventory);
         let path = std::path::absolute(&self.inventory);
         let path = path.map_err(|error| CliError::nothing_ran(format!("open {shown}: {error}")))?;
-        match path.parent().filter(|_| path.file_name().is_some()) {
-            Some(parent) => Ok(parent.to_owned()),
-            None => {
-                Err(CliError::usage(format!("--engine mpi: {shown} has no name; give its path with a name")))
-            }
-        }
+        let parent = path.parent().filter(|_| path.file_name().is_some()).map(Path::to_path_buf);
+        let reason = || format!("--engine mpi: {shown} has no name; give its path with a name");
+        parent.ok_or_else(|| CliError::usage(reason()))
     }
 
     fn check_two(&self) -> Result<(), CliError> {
@@ -156,12 +153,9 @@ impl Args {
             ("--fresh", self.fresh, "no attributes are read"),
             ("--engine mpi", self.engine.is_some(), "one process compares them"),
         ];
-        match reading.iter().find(|(_, is_given, _)| *is_given) {
-            Some((option, _, hint)) => {
-                Err(CliError::usage(format!("{option} cannot be used with two inventories: {hint}")))
-            }
-            None => Ok(()),
-        }
+        let given = reading.iter().find(|(_, is_given, _)| *is_given);
+        let Some((option, _, hint)) = given else { return Ok(()) };
+        Err(CliError::usage(format!("{option} cannot be used with two inventories: {hint}")))
     }
 
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {

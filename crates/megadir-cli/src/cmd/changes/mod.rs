@@ -17,7 +17,7 @@ use megadir_inventory::changes::{Change, ChangeKind, CompareOptions, Compared, H
 use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
 };
-use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Root, Rows, WriteOptions, Writer};
+use megadir_inventory::{Excluded, Inventory, Metadata, Root, Rows, Writer, root_path};
 use megadir_tasks::{Bytes, Kind, Request, finish_folder};
 
 pub(crate) use self::args::Args;
@@ -31,11 +31,11 @@ use super::list::examined::MEMORY_BYTES;
 use super::progress::Progress;
 use super::ranked::{self, Parts, Work};
 use super::scan::args::spill_directory;
-use crate::exit::{self, CliError};
+use super::scan::write_options;
+use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::Output;
 
-const LEVEL: i32 = 1;
 const UNREAD: [&str; 2] = ["entry or directory", "entries or directories"];
 /// More suspects are one line on a terminal.
 const SUSPECTS_MAX: usize = 10;
@@ -115,10 +115,10 @@ impl Opened {
 
 struct Run<'a> {
     args: &'a Args,
+    interrupt: &'a Interrupt,
     metadata: Metadata,
     roots: Vec<PathBuf>,
     selection: Selection,
-    threads: usize,
     failures: u64,
     complaints: ErrorLimiter,
 }
@@ -133,9 +133,8 @@ enum Now {
 /// `scanned`: folder of the parts of a scan that was made for this comparison.
 fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Opened { inventory, newer, metadata, roots, selection } = Opened::new(args)?;
-    let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let complaints = ErrorLimiter::new(args.all_errors);
-    let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
+    let mut run = Run { args, interrupt, metadata, roots, selection, failures: 0, complaints };
     run.warn_of(&args.inventory, &inventory);
     let mut exclude: Vec<_> = inventory.excluded().into_iter().collect();
     if let (Some(path), Some(newer)) = (args.newer(), &newer) {
@@ -150,7 +149,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
         (None, Some(folder)) => Now::Scanned(Inventory::open(folder)?),
         (None, None) => Now::Trees,
     };
-    let compared = run.compare((inventory, now), exclude, interrupt);
+    let compared = run.compare(inventory, now, exclude);
     if interrupt.asked() {
         return Err(interrupted(args));
     }
@@ -179,7 +178,7 @@ fn work(args: &Args, scanned: Option<&Path>, interrupt: &Interrupt) -> Result<u8
     }
     if let Some(writer) = writer
         && let Some(now) = compared.now.take()
-        && !run.update(writer, now, compared.lost, interrupt)?
+        && !run.update(writer, now, compared.lost)?
     {
         return Err(interrupted(args));
     }
@@ -197,22 +196,17 @@ pub(super) fn recorded_roots(metadata: &Metadata) -> megadir::Result<Vec<PathBuf
 
 impl Run<'_> {
     fn warn_of(&mut self, path: &Path, inventory: &Inventory) {
-        let metadata = inventory.metadata();
+        let (shown, metadata) = (quoted(path), inventory.metadata());
         if let Some(error) = inventory.unfinished() {
             self.fail(&exit::describe(&error));
         }
         if !metadata.is_complete() {
-            let failed = metadata.failed.max(metadata.unread_directories);
-            eprintln!(
-                "megadir: {} is incomplete: {} could not be read during the scan",
-                quoted(path),
-                counted(failed, "entry", "entries")
-            );
+            let failed = counted(metadata.failed.max(metadata.unread_directories), "entry", "entries");
+            eprintln!("megadir: {shown} is incomplete: {failed} could not be read during the scan");
         }
         if !inventory.has_footer_checksum() {
             eprintln!(
-                "megadir: {} has no checksum of its metadata because an older version wrote it: damage to its times would not be detected",
-                quoted(path)
+                "megadir: {shown} has no checksum of its metadata because an older version wrote it: damage to its times would not be detected"
             );
         }
     }
@@ -237,12 +231,12 @@ impl Run<'_> {
 
     fn compare(
         &mut self,
-        (inventory, now): (Inventory, Now),
-        exclude: Vec<megadir_inventory::Excluded>,
-        interrupt: &Interrupt,
+        inventory: Inventory,
+        now: Now,
+        exclude: Vec<Excluded>,
     ) -> Result<Compared, CliError> {
         let options = CompareOptions {
-            threads: self.threads,
+            threads: self.args.threads.unwrap_or_else(megadir::policy::processors),
             skip_unchanged: !self.args.list_all,
             any_root: self.args.any_root,
             keep: self.args.update.then(|| Keep {
@@ -250,11 +244,11 @@ impl Run<'_> {
                 spill_directory: spill_directory(Some(&self.args.inventory)),
             }),
             exclude,
-            conditions: self.selection.sight(),
+            conditions: self.selection.sight.clone(),
             gains: self.args.gains.map(|_| self.selection.counted()),
             fresh: self.args.fresh,
         };
-        let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
+        let watch = Watch { stop: Arc::clone(&self.interrupt.stop), entries: AtomicU64::new(0) };
         let roots = if matches!(now, Now::Trees) { self.open() } else { Vec::new() };
         let progress = Progress::new("entries compared");
         if self.args.files0_from.is_none() {
@@ -283,12 +277,9 @@ impl Run<'_> {
 
     fn check_gains(&self, compared: &Compared) -> Result<(), CliError> {
         let lacks = compared.gains.as_ref().is_some_and(|gains| !gains.has_allocated);
-        match self.args.gains == Some(By::Allocated) && lacks {
-            true => Err(CliError::usage(
-                "--gains=allocated: the space on disk is not recorded; use --gains=apparent, or scan again",
-            )),
-            false => Ok(()),
-        }
+        let reason =
+            "--gains=allocated: the space on disk is not recorded; use --gains=apparent, or scan again";
+        refuse_if(&[(self.args.gains == Some(By::Allocated) && lacks, reason)])
     }
 
     fn verify(&self, compared: &mut Compared) {
@@ -297,7 +288,7 @@ impl Run<'_> {
         if undecided > 0 {
             eprintln!(
                 "megadir: {} cannot be decided: the inventory has no hashes for them (scan --hash-suspects and --update --verify store hashes)",
-                suspects(undecided)
+                counted(undecided, "suspect", "suspects")
             );
         }
     }
@@ -349,7 +340,7 @@ impl Run<'_> {
             let names = if self.counts_suspects(compared) { "; --only suspect lists them" } else { "" };
             eprintln!(
                 "megadir: {}: modified so shortly before the scan that a later change may not show{hint}{names}",
-                suspects(suspect as u64)
+                counted(suspect as u64, "suspect", "suspects")
             );
         }
     }
@@ -375,23 +366,11 @@ impl Run<'_> {
     }
 
     fn writer(&self) -> Result<Writer, CliError> {
-        let absolute = self.roots.iter().map(|root| {
-            let path = std::path::absolute(root).map_err(|error| megadir::Error::io("open", root, error))?;
-            Ok(megadir::names::from_os(path.as_os_str()).to_vec())
-        });
-        let absolute = absolute.collect::<megadir::Result<_>>()?;
-        let threads = if self.threads == 1 { 0 } else { self.threads };
-        let options = WriteOptions { threads, level: LEVEL, group_rows: GROUP_ROWS };
-        Ok(Writer::create(&self.args.inventory, absolute, options)?)
+        let absolute = self.roots.iter().map(|root| root_path(root)).collect::<megadir::Result<_>>()?;
+        Ok(Writer::create(&self.args.inventory, absolute, write_options(self.args.threads))?)
     }
 
-    fn update(
-        &mut self,
-        writer: Writer,
-        now: Kept,
-        lost: u64,
-        interrupt: &Interrupt,
-    ) -> Result<bool, CliError> {
+    fn update(&mut self, writer: Writer, now: Kept, lost: u64) -> Result<bool, CliError> {
         if lost > 0 {
             self.fail(&format!(
                 "{} is unchanged: {} could not be read, and renames from or to them would be lost; make them readable, or accept \
@@ -401,28 +380,25 @@ impl Run<'_> {
             ));
             return Ok(true);
         }
-        interrupt.beat.fetch_or(COMPUTING, Ordering::Relaxed);
+        let Interrupt { beat, .. } = self.interrupt;
+        beat.fetch_or(COMPUTING, Ordering::Relaxed);
         let roots =
             if self.args.verify { self.open().into_iter().map(Result::ok).collect() } else { Vec::new() };
         let mut sink = Hashing::new(writer, roots, now.metadata().started_ns)?;
-        let mut watch = |_: megadir::TreeEvent<'_>| interrupt.flow();
+        let mut watch = |_: megadir::TreeEvent<'_>| self.interrupt.flow();
         let written = match self.args.verify {
             true => now.write(&mut watch, &mut sink)?,
             // Hashes that still hold are kept.
             false => now.write(&mut watch, sink.sink_mut())?,
         };
         let Some(metadata) = written else { return Ok(false) };
-        interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
+        beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
         sink.into_inner().finish(&metadata)?;
-        interrupt.beat.fetch_and(!(WRITING_BACK | COMPUTING), Ordering::Relaxed);
+        beat.fetch_and(!(WRITING_BACK | COMPUTING), Ordering::Relaxed);
         Ok(true)
     }
 }
 
 fn interrupted(args: &Args) -> CliError {
     CliError::interrupted(format!("interrupted; {} is unchanged", quoted(&args.inventory)))
-}
-
-fn suspects(number: u64) -> String {
-    counted(number, "suspect", "suspects")
 }

@@ -1,6 +1,6 @@
 //! Conditions of a comparison: from the command, and from the inventory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use megadir::{Conditions, FileType, Globs};
@@ -15,7 +15,8 @@ use crate::ui::message::quoted;
 /// A change is reported if one of its sides meets all of these.
 pub(super) struct Selection {
     chosen: Arc<Chosen>,
-    sight: Option<Arc<Conditions>>,
+    /// Conditions on the entries that exist at all.
+    pub(super) sight: Option<Arc<Conditions>>,
 }
 
 struct Chosen {
@@ -43,10 +44,6 @@ impl Selection {
         let sight = Conditions { exclude, depth_max, ..Conditions::default() };
         let sight = all().next().is_some().then(|| Arc::new(sight));
         Ok(Self { chosen: Arc::new(Chosen { asked, recorded }), sight })
-    }
-
-    pub(super) fn sight(&self) -> Option<Arc<Conditions>> {
-        self.sight.clone()
     }
 
     pub(super) fn choose(&self, changes: &mut Vec<Change>) {
@@ -85,20 +82,17 @@ impl Chosen {
 
 /// Entries that have no row because of their age, size or owner would count as added.
 fn recorded(selected: &megadir_inventory::Selected, args: &Args) -> Result<Conditions, CliError> {
-    let path: &Path = &args.inventory;
+    let shown = quoted(&args.inventory);
     if selected.by_attributes {
         return Err(CliError::usage(format!(
-            "{} has only entries that met conditions on time, size or owner at its scan, so every other entry would \
-             count as added; write an inventory without such conditions",
-            quoted(path)
+            "{shown} has only entries that met conditions on time, size or owner at its scan, so every other entry would \
+             count as added; write an inventory without such conditions"
         )));
     }
     if args.update {
         return Err(CliError::usage(format!(
-            "--update: {} was made with conditions; repeat `megadir scan` with the same conditions",
-            quoted(path)
+            "--update: {shown} was made with conditions; repeat `megadir scan` with the same conditions"
         )));
     }
-    let conditions = selected.conditions();
-    conditions.map_err(|error| CliError::usage(format!("{}: {}", quoted(path), error.reason())))
+    selected.conditions().map_err(|error| CliError::usage(format!("{shown}: {}", error.reason())))
 }

@@ -1,12 +1,11 @@
 //! Limits for programs: JSON, one object per line, with exact numbers and the basis of each; metrics.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use megadir::limits::{Basis, Ceiling, Details, Fact, Limit, Limits, Span, Trap};
 use megadir::names;
 
-use crate::cmd::prometheus::{Labels, Metrics};
+use crate::cmd::prometheus::{Labels, Metrics, Name};
 use crate::cmd::times::now_s;
 use crate::ui::object::Object;
 
@@ -61,10 +60,7 @@ pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
 }
 
 fn features(object: &mut Object<'_>, details: &Details) {
-    let ext4 = match details {
-        Details::Ext4(ext4) => Some(ext4),
-        Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => None,
-    };
+    let ext4 = if let Details::Ext4(ext4) = details { Some(ext4) } else { None };
     object.part_or_null("ext4", ext4, |part, ext4| {
         let features = &ext4.features.value;
         part.raw("dir_index", features.dir_index);
@@ -117,8 +113,6 @@ fn basis(part: &mut Object<'_>, basis: &Basis) {
     });
 }
 
-type Name = (&'static str, &'static str);
-
 const CHECKED: Name = ("megadir_limits_success", "1 if the directory could be checked, otherwise 0.");
 const TIME: Name = ("megadir_limits_check_timestamp_seconds", "Time of the check.");
 const SIZE: Name = ("megadir_limits_directory_size_bytes", "Size of the directory itself.");
@@ -150,20 +144,14 @@ pub(super) fn add_to(metrics: &mut Metrics, path: &Path, limits: Option<&Limits>
             metrics.gauge(name, &labels, value);
         }
     }
-    // Several quotas of one owner, e.g. of inodes and of blocks, are one limit here: the nearest.
-    let mut used: HashMap<String, f64> = HashMap::new();
     for ceiling in &limits.ceilings {
-        let most = used.entry(ceiling.limit.to_string()).or_default();
-        *most = most.max(ceiling.used);
-    }
-    for ceiling in &limits.ceilings {
-        let of = match ceiling.limit {
-            Limit::Quota(of) => of.to_string(),
-            _ => String::new(),
-        };
+        // Several quotas of one owner, e.g. of inodes and of blocks, are one limit here: the nearest.
+        let same = limits.ceilings.iter().filter(|other| other.limit == ceiling.limit);
+        let used = same.map(|other| other.used).fold(0.0, f64::max);
+        let of = if let Limit::Quota(of) = ceiling.limit { of.to_string() } else { String::new() };
         let labels = labels.clone().with("limit", ceiling.limit.name()).with("of", &of);
         metrics.gauge(LEFT, &labels, ceiling.more.likely);
-        metrics.gauge(USED, &labels, used.get(&ceiling.limit.to_string()).copied().unwrap_or(ceiling.used));
+        metrics.gauge(USED, &labels, used);
     }
     if let Some(warn_at) = warn_at {
         let reached = limits.most_used().is_some_and(|most| most.used >= warn_at);

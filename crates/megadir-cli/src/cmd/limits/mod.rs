@@ -111,28 +111,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 
 fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     let mut pass = Pass::new(args)?;
-    if args.quiet {
-        for path in &args.directories {
-            pass.check(path, asked);
-        }
-        return pass.end();
-    }
-    let mut output = Output::new()?;
-    let look = text::Look::new(output.is_terminal(), args.verbose);
-    for (index, path) in args.directories.iter().enumerate() {
-        let Some(limits) = pass.check(path, asked) else { continue };
+    let mut output = if args.quiet { None } else { Some(Output::new()?) };
+    let is_terminal = output.as_ref().is_some_and(Output::is_terminal);
+    let mut is_first = true;
+    let write = |text: &mut Vec<u8>, limits: &Limits| {
         if args.json {
-            formats::json(&mut output.text, &limits, None);
-        } else {
-            if index > 0 && pass.seen > 1 {
-                output.text.push(b'\n');
-            }
-            look.report(&mut output.text, &limits, args.churn);
+            return formats::json(text, limits, None);
         }
-        if let Err(ended) = output.flush() {
-            return pass.end_unread(&args.directories[index + 1..], asked, ended);
+        if !is_first {
+            text.push(b'\n');
         }
-    }
+        is_first = false;
+        text::write(text, limits, args, is_terminal);
+    };
+    pass.check_all(&args.directories, asked, output.as_mut(), || {}, write);
     pass.end()
 }
 
@@ -142,23 +134,17 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
     let mut ever_seen = false;
     loop {
         let mut pass = Pass::new(args)?;
-        for (index, path) in args.directories.iter().enumerate() {
-            interrupt.beats();
-            let Some(limits) = pass.check(path, asked) else { continue };
-            let Some(output) = &mut output else { continue };
+        let write = |text: &mut Vec<u8>, limits: &Limits| {
             let time = TimeStyle::IsoSeconds.text(Time { seconds: now_s(), nanoseconds: 0 });
-            if args.json {
-                formats::json(&mut output.text, &limits, Some(&time));
-            } else {
-                output.text.extend_from_slice(line(&time, &limits).as_bytes());
+            match args.json {
+                true => formats::json(text, limits, Some(&time)),
+                false => text.extend_from_slice(line(&time, limits).as_bytes()),
             }
-            if let Err(ended) = output.flush() {
-                return pass.end_unread(&args.directories[index + 1..], asked, ended);
-            }
-        }
+        };
+        pass.check_all(&args.directories, asked, output.as_mut(), || interrupt.beats(), write);
         ever_seen |= pass.seen > 0;
         // A directory that was never readable ends the loop; one that vanishes may return.
-        let is_last = pass.reached || !ever_seen;
+        let is_last = pass.reached || !ever_seen || pass.ended.is_some();
         let code = pass.end()?;
         if is_last {
             return Ok(code);
@@ -192,12 +178,37 @@ struct Pass {
     seen: usize,
     failed: Option<u8>,
     reached: bool,
+    ended: Option<Ended>,
 }
 
 impl Pass {
     fn new(args: &Args) -> Result<Self, CliError> {
         let metrics = args.prometheus.prepare()?.map(|file| (file, Metrics::default()));
-        Ok(Self { warn_at: args.warn_at, metrics, seen: 0, failed: None, reached: false })
+        Ok(Self { warn_at: args.warn_at, metrics, seen: 0, failed: None, reached: false, ended: None })
+    }
+
+    /// Calls `before` for each directory. If no one reads the output any more, only the metrics are completed.
+    fn check_all(
+        &mut self,
+        paths: &[PathBuf],
+        asked: &Asked<'_>,
+        mut output: Option<&mut Output>,
+        before: impl Fn(),
+        mut write: impl FnMut(&mut Vec<u8>, &Limits),
+    ) {
+        for path in paths {
+            before();
+            if self.ended.is_some() && self.metrics.is_none() {
+                return;
+            }
+            let Some(limits) = self.check(path, asked) else { continue };
+            if self.ended.is_none()
+                && let Some(output) = &mut output
+            {
+                write(&mut output.text, &limits);
+                self.ended = output.flush().err();
+            }
+        }
     }
 
     fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
@@ -229,20 +240,12 @@ impl Pass {
         }
     }
 
-    /// Completes the metrics of a pass whose output no one reads any more.
-    fn end_unread(mut self, rest: &[PathBuf], asked: &Asked<'_>, ended: Ended) -> Result<u8, CliError> {
-        if self.metrics.is_some() {
-            for path in rest {
-                self.check(path, asked);
-            }
-            self.end()?;
-        }
-        ended.code()
-    }
-
     fn end(self) -> Result<u8, CliError> {
         if let Some((file, metrics)) = self.metrics {
             file.write(&metrics)?;
+        }
+        if let Some(ended) = self.ended {
+            return ended.code();
         }
         Ok(match self.failed {
             _ if self.reached => exit::CONDITION_MET,
@@ -255,10 +258,9 @@ impl Pass {
 
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
-    match number.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
-        Some(percent) => Ok(percent / 100.0),
-        None => Err("expected a share above 0 % and up to 100 %, e.g. 80%".into()),
-    }
+    let percent = number.filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    let expected = || "expected a share above 0 % and up to 100 %, e.g. 80%".to_owned();
+    percent.map(|percent| percent / 100.0).ok_or_else(expected)
 }
 
 fn interval_s(text: &str) -> Result<u64, String> {

@@ -3,6 +3,7 @@
 use megadir::FileSystem;
 use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits, Trap};
 
+use super::Args;
 use super::amount::{amount, interval, percent};
 use crate::ui::message::quoted;
 use crate::ui::{screen, sizes};
@@ -16,30 +17,17 @@ const SCREEN_LINES: usize = 24;
 const SCREEN_TRAPS: usize = 3;
 const SCREEN_EVIDENCE: [&str; 3] = ["entries now", "names to come", "plan for"];
 
-#[derive(Clone, Copy)]
-pub(super) struct Look {
-    width: usize,
-    lines_max: usize,
-}
-
-impl Look {
-    pub(super) fn new(is_terminal: bool, is_verbose: bool) -> Self {
-        let lines_max = if is_terminal && !is_verbose { SCREEN_LINES } else { usize::MAX };
-        Self { width: screen::width(is_terminal), lines_max }
+pub(super) fn write(text: &mut Vec<u8>, limits: &Limits, args: &Args, is_terminal: bool) {
+    let mut report = Report { text: String::new(), width: screen::width(is_terminal) };
+    report.above_traps(limits, args.churn, |_| true);
+    report.traps(limits);
+    if is_terminal && !args.verbose && report.lines() > SCREEN_LINES {
+        report.text.clear();
+        report.above_traps(limits, args.churn, |label| SCREEN_EVIDENCE.contains(&label));
+        report.first_traps(limits, SCREEN_LINES - 1);
+        report.wrapped("", "", "More (all evidence, hazards and remedies): megadir limits --verbose");
     }
-
-    pub(super) fn report(self, text: &mut Vec<u8>, limits: &Limits, churn: bool) {
-        let mut report = Report { text: String::new(), width: self.width };
-        report.above_traps(limits, churn, |_| true);
-        report.traps(limits);
-        if report.lines() > self.lines_max {
-            report.text.clear();
-            report.above_traps(limits, churn, |label| SCREEN_EVIDENCE.contains(&label));
-            report.first_traps(limits, self.lines_max - 1);
-            report.wrapped("", "", "More (all evidence, hazards and remedies): megadir limits --verbose");
-        }
-        text.extend_from_slice(report.text.as_bytes());
-    }
+    text.extend_from_slice(report.text.as_bytes());
 }
 
 /// Bounds this far apart make a figure misleading.
@@ -111,9 +99,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         let note = match facts.details {
             _ if facts.seen_as.is_some_and(|seen| seen != FileSystem::Nfs) => "computed from the entries",
             Details::Ext4(_) => "the directory's size, which never shrinks",
-            Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => {
-                "the directory's size"
-            }
+            _ => "the directory's size",
         };
         let (now, full) = (sizes::text(gauge.bytes), sizes::text(gauge.full_bytes));
         rows.push(("index", format!("{now} of about {full}, {} ({note})", percent(gauge.used()))));
@@ -123,13 +109,13 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         let both = format!("{growing} in its index if they stay, {churning} if names come and go");
         rows.push(("plan for", both));
     }
-    match limits.model {
-        Some(model) => rows.push(("model", model.about.into())),
-        None => rows.push((
-            "model",
-            format!("none for directories of {}; the other limits give an upper bound", facts.file_system),
-        )),
-    }
+    let model = match limits.model {
+        Some(model) => model.about.to_owned(),
+        None => {
+            format!("none for directories of {}; the other limits give an upper bound", facts.file_system)
+        }
+    };
+    rows.push(("model", model));
     rows
 }
 

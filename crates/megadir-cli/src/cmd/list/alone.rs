@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, FileType, STAT_BACKENDS, StatMask, names};
 
+use super::lines::Lines;
 use super::{Run, Stop};
 
 pub(super) struct Alone {
@@ -29,8 +30,9 @@ impl Alone {
     }
 
     pub(super) fn list(&self, run: &mut Run<'_>) -> Result<(), Stop> {
-        let label = run.lines.label_of_parent(&self.parent);
-        let parent = if self.parent.as_os_str().is_empty() { Path::new(".") } else { &self.parent };
+        let with_path = !self.parent.as_os_str().is_empty();
+        let label = Lines { with_path, ..run.lines }.label(self.parent.as_path().into());
+        let parent = if with_path { self.parent.as_path() } else { Path::new(".") };
         let directory = Dir::open(parent)?;
         let want = run.want().unwrap_or(StatMask::NOTHING) | StatMask::TYPE | StatMask::INODE;
         let rows = self.examine(run, &directory, want)?;

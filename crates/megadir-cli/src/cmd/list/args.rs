@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use megadir::{Backend, StatBackend};
+use megadir::{Backend, StatBackend, StatMask};
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::prometheus::Prometheus;
@@ -195,6 +195,19 @@ pub(super) enum Of {
     Directories,
 }
 
+impl Sort {
+    /// Attributes that the order compares.
+    pub(super) fn want(self) -> StatMask {
+        match self {
+            Self::None | Self::Name | Self::Inode => StatMask::NOTHING,
+            Self::Size => StatMask::SIZE,
+            Self::Allocated => StatMask::ALLOCATED,
+            Self::Mtime => StatMask::MODIFIED,
+            Self::Atime => StatMask::ACCESSED,
+        }
+    }
+}
+
 impl Args {
     pub(in crate::cmd) fn writes(&self) -> bool {
         self.prometheus.is_given()
@@ -204,7 +217,7 @@ impl Args {
         self.long
             || !self.fields.is_empty()
             || self.summary.is_some()
-            || matches!(self.sort, Sort::Size | Sort::Allocated | Sort::Mtime | Sort::Atime)
+            || self.sort.want() != StatMask::NOTHING
             || self.conditions.any_on_attributes()
     }
 
@@ -267,25 +280,20 @@ impl Args {
 
     fn check_backend(&self) -> Result<(), CliError> {
         let Some(backend) = self.backend else { return Ok(()) };
-        let name = backend.name();
-        if self.buffer.is_some() && !backend.uses_buffer() {
+        let (name, threads) = (backend.name(), self.threads.unwrap_or(1));
+        let message = if self.buffer.is_some() && !backend.uses_buffer() {
             let others = those(|backend| backend.uses_buffer(), "has", "have");
-            let reason = format!("--buffer: {name} has no configurable buffer; {others}");
-            return Err(CliError::usage(reason));
-        }
-        if self.raw && !backend.is_raw() {
+            format!("--buffer: {name} has no configurable buffer; {others}")
+        } else if self.raw && !backend.is_raw() {
             let others = those(|backend| backend.is_raw(), "does", "do");
-            let reason = format!("--raw: {name} returns neither record length nor offset; {others}");
-            return Err(CliError::usage(reason));
-        }
-        match self.threads {
-            Some(threads) if threads > 1 && !backend.uses_threads() => {
-                let others = those(|backend| backend.uses_threads(), "uses several", "use several");
-                let reason = format!("--threads {threads}: {name} reads with one thread; {others}");
-                Err(CliError::usage(reason))
-            }
-            _ => Ok(()),
-        }
+            format!("--raw: {name} returns neither record length nor offset; {others}")
+        } else if threads > 1 && !backend.uses_threads() {
+            let others = those(|backend| backend.uses_threads(), "uses several", "use several");
+            format!("--threads {threads}: {name} reads with one thread; {others}")
+        } else {
+            return Ok(());
+        };
+        Err(CliError::usage(message))
     }
 }
 

@@ -14,10 +14,6 @@ fn accepts(conditions: &Conditions, place: &Place, entry: &Entry<'_>) -> bool {
 }
 
 impl Run<'_> {
-    fn accepts(&self, entry: &Entry<'_>) -> bool {
-        accepts(&self.conditions, &self.place, entry)
-    }
-
     pub(super) fn rows<'e>(
         &mut self,
         rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
@@ -47,7 +43,7 @@ impl Run<'_> {
             if row.have.contains(StatMask::TYPE) {
                 entry.kind = row.kind;
             }
-            if row.has_vanished() || !self.accepts(&entry) {
+            if row.has_vanished() || !accepts(&self.conditions, &self.place, &entry) {
                 continue;
             }
             if row.error != 0 {
@@ -83,10 +79,9 @@ impl Run<'_> {
     pub(super) fn batch(&mut self, batch: Batch<'_>, label: &Label) -> Result<(), Stop> {
         let everything = self.conditions.is_none() && batch.len() as u64 <= self.left;
         if self.args.count {
-            self.counted += match everything {
-                true => batch.len() as u64,
-                false => batch.entries().filter(|entry| self.accepts(entry)).count() as u64,
-            };
+            let is_accepted = |entry: &Entry<'_>| accepts(&self.conditions, &self.place, entry);
+            let count = if everything { batch.len() } else { batch.entries().filter(is_accepted).count() };
+            self.counted += count as u64;
             return Ok(());
         }
         self.began |= !batch.is_empty();

@@ -69,31 +69,21 @@ impl Store {
 pub(super) struct Complaint {
     pub(super) directory: DirPath,
     first: Vec<u8>,
-    error: i32,
+    reason: String,
     pub(super) count: u64,
 }
 
 impl Examined {
-    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool) -> Result<Self, CliError> {
-        let sorting = |sort| {
-            let (reverse, store) = (args.reverse, Store::new(args));
+    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool) -> Self {
+        let sorting = (args.sort != Sort::None).then(|| {
+            let (sort, reverse, store) = (args.sort, args.reverse, Store::new(args));
             Sorting { sort, reverse, store, key: Vec::new(), item: Vec::new() }
-        };
-        Ok(Self {
-            lines,
-            long: Long::new(args, lines, is_terminal),
-            sorting: (args.sort != Sort::None).then(|| sorting(args.sort)),
-        })
+        });
+        Self { lines, long: Long::new(args, lines, is_terminal), sorting }
     }
 
     pub(super) fn want(&self) -> StatMask {
-        let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
-            Some(Sort::Size) => StatMask::SIZE,
-            Some(Sort::Allocated) => StatMask::ALLOCATED,
-            Some(Sort::Mtime) => StatMask::MODIFIED,
-            Some(Sort::Atime) => StatMask::ACCESSED,
-            _ => StatMask::NOTHING,
-        };
+        let for_sorting = self.sorting.as_ref().map_or(StatMask::NOTHING, |sorting| sorting.sort.want());
         for_sorting | self.long.as_ref().map_or(StatMask::NOTHING, Long::want)
     }
 
@@ -167,27 +157,23 @@ fn write(long: Option<&Long>, item: &[u8], output: &mut Output) -> Result<(), En
 }
 
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
+    if sort.want() != StatMask::NOTHING {
+        key.push(u8::from(!row.have.contains(sort.want())));
+    }
     match sort {
         Sort::None | Sort::Name => {}
         Sort::Inode if row.have.contains(StatMask::INODE) => key.extend_from_slice(&row.inode.to_be_bytes()),
         Sort::Inode => key.extend_from_slice(&entry.inode.to_be_bytes()),
-        Sort::Size => {
-            key.push(u8::from(!row.have.contains(StatMask::SIZE)));
-            key.extend_from_slice(&(!row.size_bytes).to_be_bytes());
-        }
-        Sort::Allocated => {
-            key.push(u8::from(!row.have.contains(StatMask::ALLOCATED)));
-            key.extend_from_slice(&(!row.allocated_bytes).to_be_bytes());
-        }
-        Sort::Mtime => newest_first(key, row.have.contains(StatMask::MODIFIED), row.modified),
-        Sort::Atime => newest_first(key, row.have.contains(StatMask::ACCESSED), row.accessed),
+        Sort::Size => key.extend_from_slice(&(!row.size_bytes).to_be_bytes()),
+        Sort::Allocated => key.extend_from_slice(&(!row.allocated_bytes).to_be_bytes()),
+        Sort::Mtime => newest_first(key, row.modified),
+        Sort::Atime => newest_first(key, row.accessed),
     }
     key.extend_from_slice(label.prefix());
     key.extend_from_slice(entry.name);
 }
 
-fn newest_first(key: &mut Vec<u8>, is_known: bool, time: Time) {
-    key.push(u8::from(!is_known));
+fn newest_first(key: &mut Vec<u8>, time: Time) {
     let seconds = (time.seconds as u64) ^ (1 << 63);
     key.extend_from_slice(&(!seconds).to_be_bytes());
     key.extend_from_slice(&(!time.nanoseconds).to_be_bytes());
@@ -210,20 +196,17 @@ fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {
 }
 
 impl Complaint {
-    pub(super) fn new(directory: &DirPath, first: &[u8], error: i32) -> Self {
-        Self { directory: directory.clone(), first: first.to_vec(), error, count: 0 }
+    pub(super) fn new(directory: &DirPath, first: &[u8], errno: i32) -> Self {
+        let reason = reason(&io::Error::from_raw_os_error(errno));
+        Self { directory: directory.clone(), first: first.to_vec(), reason, count: 0 }
     }
 
     pub(super) fn kind(&self) -> String {
-        format!("examine: {}", self.reason())
-    }
-
-    fn reason(&self) -> String {
-        reason(&io::Error::from_raw_os_error(self.error))
+        format!("examine: {}", self.reason)
     }
 
     pub(super) fn error(&self) -> CliError {
-        let message = unexamined(&self.directory, &self.first, self.count, &self.reason());
+        let message = unexamined(&self.directory, &self.first, self.count, &self.reason);
         CliError { message, code: SOME_FAILED }
     }
 }

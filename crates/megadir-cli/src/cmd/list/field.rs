@@ -102,10 +102,8 @@ pub(in crate::cmd) fn names() -> Vec<&'static str> {
 }
 
 pub(super) fn parse(text: &str) -> Result<Field, String> {
-    if let Some(row) = FIELDS.iter().find(|row| row.1 == text) {
-        return Ok(row.0);
-    }
-    Err(choices(text, FIELDS.iter().map(|row| row.1)))
+    let found = FIELDS.iter().find(|row| row.1 == text);
+    found.map(|row| row.0).ok_or_else(|| choices(text, FIELDS.iter().map(|row| row.1)))
 }
 
 pub(super) struct Values {

@@ -26,16 +26,14 @@ pub(super) struct Lines {
     pub(super) with_path: bool,
 }
 
-#[derive(Debug)]
 pub(super) struct Label {
-    directory: DirPath,
+    pub(super) directory: DirPath,
     with_path: bool,
     is_json: bool,
     /// Made when an entry is printed: the path of a directory of a deep tree is long.
     texts: OnceCell<Texts>,
 }
 
-#[derive(Debug)]
 struct Texts {
     prefix: Vec<u8>,
     /// `"dir":...,` or empty.
@@ -52,10 +50,6 @@ impl Label {
     #[inline]
     pub(super) fn prefix(&self) -> &[u8] {
         &self.texts().prefix
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.directory
     }
 
     #[inline]
@@ -88,10 +82,6 @@ impl Lines {
     pub(super) fn label(&self, directory: DirPath) -> Label {
         let (with_path, is_json) = (self.with_path, self.format == Format::Json);
         Label { directory, with_path, is_json, texts: OnceCell::new() }
-    }
-
-    pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
-        Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent.into())
     }
 
     pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) -> bool {
@@ -208,14 +198,13 @@ impl Lines {
             line.extend_from_slice(b": ");
         }
         line.extend_from_slice(estimate.basis.as_bytes());
-        match String::from_utf8(line) {
+        match std::str::from_utf8(&line) {
             Ok(line) if self.escape => {
                 let mut wrapped = String::new();
-                screen::wrapped(&mut wrapped, screen::width(true), ("", "  "), &line);
+                screen::wrapped(&mut wrapped, screen::width(true), ("", "  "), line);
                 text.extend_from_slice(wrapped.as_bytes());
             }
-            Ok(line) => text.extend_from_slice(format!("{line}\n").as_bytes()),
-            Err(line) => text.extend_from_slice(&[line.as_bytes(), b"\n"].concat()),
+            _ => text.extend_from_slice(&[&line[..], b"\n"].concat()),
         }
     }
 

@@ -12,18 +12,12 @@ pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,
     lines: Lines,
-    layout: Layout,
+    /// Columns on a terminal; otherwise tabs or JSON.
+    is_aligned: bool,
     arrows: bool,
     /// Columns only grow, because lines are streamed.
     widths: Vec<usize>,
     scratch: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    Aligned,
-    Tabs,
-    Json,
 }
 
 const SEPARATOR: u8 = 0;
@@ -34,23 +28,19 @@ impl Long {
             return None;
         }
         let fields = if args.fields.is_empty() { field::DEFAULT.to_vec() } else { args.fields.clone() };
-        let layout = match lines.format {
-            Format::Json => Layout::Json,
-            _ if is_terminal && lines.end == b'\n' => Layout::Aligned,
-            _ => Layout::Tabs,
-        };
+        let is_aligned = lines.format != Format::Json && is_terminal && lines.end == b'\n';
         // Terminal lines are short, and nanoseconds are noise to people.
-        let usual = if layout == Layout::Aligned { TimeStyle::IsoSeconds } else { TimeStyle::Iso };
+        let usual = if is_aligned { TimeStyle::IsoSeconds } else { TimeStyle::Iso };
         Some(Self {
             // Sorted output is complete before the first line, so widths are exact.
             widths: match args.sort {
                 Sort::None => fields.iter().map(|field| field.streamed_width(args.human())).collect(),
                 _ => vec![0; fields.len()],
             },
-            arrows: layout == Layout::Aligned && args.fields.is_empty(),
+            arrows: is_aligned && args.fields.is_empty(),
             values: Values::new(args.time_style.unwrap_or(usual), args.human()),
             lines,
-            layout,
+            is_aligned,
             fields,
             scratch: Vec::new(),
         })
@@ -61,7 +51,7 @@ impl Long {
     }
 
     pub(super) fn line(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
-        if self.layout != Layout::Aligned {
+        if !self.is_aligned {
             return self.pack(text, label, entry, row);
         }
         let mut packed = std::mem::take(&mut self.scratch);
@@ -72,33 +62,27 @@ impl Long {
     }
 
     pub(super) fn pack(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
-        match self.layout {
-            Layout::Json => self.json(text, label, entry, row),
-            Layout::Tabs => {
-                for index in 0..self.fields.len() {
-                    if index > 0 {
-                        text.push(b'\t');
-                    }
-                    self.value(text, label, entry, row, index);
+        if self.lines.format == Format::Json {
+            return self.json(text, label, entry, row);
+        }
+        let last = self.fields.len() - 1;
+        for index in 0..=last {
+            let start = text.len();
+            self.value(text, label, entry, row, index);
+            if self.is_aligned {
+                if text.len() == start {
+                    text.push(b'-');
                 }
-                text.push(self.lines.end);
-            }
-            Layout::Aligned => {
-                for index in 0..self.fields.len() {
-                    let start = text.len();
-                    self.value(text, label, entry, row, index);
-                    if text.len() == start {
-                        text.push(b'-');
-                    }
-                    self.widths[index] = self.widths[index].max(width(&text[start..]));
-                    text.push(SEPARATOR);
-                }
+                self.widths[index] = self.widths[index].max(width(&text[start..]));
+                text.push(SEPARATOR);
+            } else {
+                text.push(if index < last { b'\t' } else { self.lines.end });
             }
         }
     }
 
     pub(super) fn fit<'p>(&mut self, lines: impl Iterator<Item = &'p [u8]>) {
-        if self.layout != Layout::Aligned {
+        if !self.is_aligned {
             return;
         }
         self.widths.fill(0);
@@ -110,7 +94,7 @@ impl Long {
     }
 
     pub(super) fn unpack(&self, text: &mut Vec<u8>, packed: &[u8]) {
-        if self.layout != Layout::Aligned {
+        if !self.is_aligned {
             return text.extend_from_slice(packed);
         }
         let last = self.fields.len() - 1;
@@ -129,15 +113,8 @@ impl Long {
         text.push(self.lines.end);
     }
 
-    fn value(
-        &mut self,
-        text: &mut Vec<u8>,
-        label: &Label,
-        entry: &Entry<'_>,
-        row: &Attributes,
-        index: usize,
-    ) {
-        match self.fields[index] {
+    fn value(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes, at: usize) {
+        match self.fields[at] {
             Field::Name => {
                 self.lines.bare_name(text, label.prefix(), entry.name);
                 if self.arrows
@@ -188,7 +165,7 @@ fn target(label: &Label, entry: &Entry<'_>) -> Option<Vec<u8>> {
     if entry.kind != FileType::Symlink {
         return None;
     }
-    let target = std::fs::read_link(label.path().join(&*names::to_os(entry.name).ok()?)).ok()?;
+    let target = std::fs::read_link(label.directory.join(&*names::to_os(entry.name).ok()?)).ok()?;
     Some(names::from_os(target.as_os_str()).to_vec())
 }
 

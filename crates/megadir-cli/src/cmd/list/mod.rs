@@ -26,7 +26,7 @@ use self::summary::Summarizing;
 use super::conditions::refuse_lacking;
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use super::progress::{Progress, estimate};
-use super::prometheus::{Labels, Metrics, Textfile};
+use super::prometheus::{Labels, Metrics, Name, Textfile};
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
@@ -107,14 +107,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 #[cfg(target_os = "linux")]
-const ESTIMATED: [(&str, &str); 3] = [
+const ESTIMATED: [Name; 3] = [
     ("megadir_list_estimated_entries", "Number of entries in the directory, estimated."),
     ("megadir_list_estimated_entries_low", "Lower bound of the 95 % interval of the number of entries."),
     ("megadir_list_estimated_entries_high", "Upper bound of the 95 % interval of the number of entries."),
 ];
 #[cfg(target_os = "linux")]
-const ESTIMATED_AT: (&str, &str) = ("megadir_list_estimate_timestamp_seconds", "Time of the estimate.");
-const ESTIMATED_OK: (&str, &str) =
+const ESTIMATED_AT: Name = ("megadir_list_estimate_timestamp_seconds", "Time of the estimate.");
+const ESTIMATED_OK: Name =
     ("megadir_list_estimate_success", "1 if the number of entries could be estimated, otherwise 0.");
 
 fn directory_label(path: &Path) -> Labels {
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
             refuse_lacking(stat_backend, &conditions)?;
         }
         let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
-        let examined = if examines { Some(Examined::new(args, lines, is_terminal)?) } else { None };
+        let examined = examines.then(|| Examined::new(args, lines, is_terminal));
         let run = Self {
             args,
             conditions,
@@ -162,12 +162,11 @@ impl<'a> Run<'a> {
             failures: 0,
             code_if_none: exit::NOTHING_RAN,
         };
-        match args.stat_backend.is_some() && run.want().is_none() {
-            true => {
-                Err(CliError::usage("--stat-backend: --fields name needs no attributes; name other fields"))
-            }
-            false => Ok(run),
+        if args.stat_backend.is_some() && run.want().is_none() {
+            let reason = "--stat-backend: --fields name needs no attributes; name other fields";
+            return Err(CliError::usage(reason));
         }
+        Ok(run)
     }
 
     fn directory(&mut self, path: &Path) -> Result<(), Stop> {

@@ -119,6 +119,11 @@ impl Args {
         self.change.json || self.dry_run
     }
 
+    /// `None` without a fixed rate.
+    pub(super) fn rate_max(&self) -> Option<NonZeroU32> {
+        if let Some(Rate::Fixed(rate)) = self.rate { Some(rate) } else { None }
+    }
+
     pub(super) fn puts_aside(&self) -> bool {
         self.detach || self.renew
     }
@@ -157,10 +162,9 @@ pub(super) enum Rate {
 }
 
 fn newest(text: &str) -> Result<NonZeroUsize, String> {
-    match values::count(text)? {
-        count @ 1..=NEWEST_MAX => Ok(NonZeroUsize::new(count as usize).unwrap_or(NonZeroUsize::MIN)),
-        _ => Err("write a number from 1 to 1M".into()),
-    }
+    let count = values::count(text)?;
+    let newest = NonZeroUsize::new(count as usize).filter(|_| count <= NEWEST_MAX);
+    newest.ok_or_else(|| "write a number from 1 to 1M".into())
 }
 
 const NEWEST_MAX: u64 = 1_000_000;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use megadir::remove::aside::leftovers;
 use megadir::remove::target::{NoTarget, Target};
 use megadir::{
-    Attributes, Batch, BatchBuilder, Conditions, Dir, DirPath, Entry, Error, ErrorKind, FileType, Place,
-    StatMask, Walk, WalkItem, WalkOptions,
+    Attributes, Batch, BatchBuilder, Conditions, Dir, DirPath, Error, ErrorKind, FileType, Place, StatMask,
+    Walk, WalkItem, WalkOptions,
 };
 
 use super::args::Args;
@@ -47,10 +47,6 @@ impl Total {
             // Most entries are further below.
             _ => self.is_incomplete = true,
         }
-    }
-
-    fn known(&self) -> Option<u64> {
-        (!self.is_incomplete && self.estimates > 0).then_some(self.entries)
     }
 }
 
@@ -149,8 +145,10 @@ impl Counted {
         match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
             Ok((again, directory)) => {
                 let before = self.entries;
-                if !self.is_many() {
-                    self.count(again, args, conditions);
+                if !self.is_many()
+                    && let Err(error) = self.count(again, args, conditions)
+                {
+                    self.failed(&error);
                 }
                 let counted = self.entries - before;
                 match self.is_many() && conditions.is_none() {
@@ -162,14 +160,16 @@ impl Counted {
         }
     }
 
-    fn count(&mut self, directory: Dir, args: &Args, conditions: Option<&Arc<Conditions>>) {
-        let examine =
-            conditions.map(|conditions| needed(conditions)).filter(|want| *want != StatMask::NOTHING);
-        let examine = match examine.map(|want| (want, megadir::attribute_policy::choose(&directory, want, 1)))
-        {
-            Some((want, Ok(choice))) => Some((choice.stat_backend, want)),
-            Some((_, Err(error))) => return self.failed(&error),
-            None => None,
+    fn count(
+        &mut self,
+        directory: Dir,
+        args: &Args,
+        conditions: Option<&Arc<Conditions>>,
+    ) -> megadir::Result<()> {
+        let want = conditions.map_or(StatMask::NOTHING, |conditions| needed(conditions));
+        let examine = match want != StatMask::NOTHING {
+            true => Some((megadir::attribute_policy::choose(&directory, want, 1)?.stat_backend, want)),
+            false => None,
         };
         let options = WalkOptions {
             cross_mounts: args.cross_mounts,
@@ -177,10 +177,7 @@ impl Counted {
             conditions: conditions.map(Arc::clone),
             ..WalkOptions::new(1)
         };
-        let mut walk = match Walk::new(directory, &options) {
-            Ok(walk) => walk,
-            Err(error) => return self.failed(&error),
-        };
+        let mut walk = Walk::new(directory, &options)?;
         while let Some(item) = walk.next_item() {
             match item {
                 WalkItem::Batch { directory, batch, attributes } => {
@@ -190,9 +187,10 @@ impl Counted {
                 WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
             }
             if self.is_many() {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     fn add_batch(
@@ -211,13 +209,9 @@ impl Counted {
             return;
         };
         let place = conditions.place(directory.below());
-        if attributes.is_empty() {
-            let goes =
-                |entry: &Entry<'_>| conditions.accepts(&place, entry.name, entry.kind, &Attributes::NOTHING);
-            self.entries += batch.entries().filter(goes).count() as u64;
-            return;
-        }
-        for (entry, row) in batch.entries().zip(attributes) {
+        // Attributes are there for all entries or none.
+        let rows = attributes.iter().chain(std::iter::repeat(&Attributes::NOTHING));
+        for (entry, row) in batch.entries().zip(rows) {
             self.entries += u64::from(conditions.accepts(&place, entry.name, entry.kind, row));
             if row.error != 0 && conditions.accepts_name(&place, entry.name) {
                 let error = io::Error::from_raw_os_error(row.error);
@@ -238,11 +232,12 @@ impl Counted {
             }
             Paths::ListedIn(file) => format!("the paths listed in {}", quoted(file)),
         };
-        let number = match (self.total.known(), &self.unknown) {
-            (Some(about), None) if about > UNASKED_MAX => {
+        let Total { entries: about, estimates, is_incomplete } = self.total;
+        let number = match &self.unknown {
+            None if about > UNASKED_MAX && estimates > 0 && !is_incomplete => {
                 format!("about {} entries, more if there are subdirectories", amount(about))
             }
-            (_, Some(why)) if self.entries <= UNASKED_MAX => {
+            Some(why) if self.entries <= UNASKED_MAX => {
                 format!("an unknown number of entries, because counting failed: {why}")
             }
             _ => format!("more than {UNASKED_MAX} entries"),

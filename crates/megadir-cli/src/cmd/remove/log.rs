@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir::{Error, FileType, names};
@@ -51,25 +51,17 @@ impl Log {
         Ok(Self::File(Mutex::new(Lines { file, name, line, synced: Instant::now(), failed: None })))
     }
 
-    pub(super) fn is_none(&self) -> bool {
-        matches!(self, Self::None)
-    }
-
     /// `false` if it cannot be recorded: then the entry must stay.
     pub(super) fn goes(&self, path: &Path, kind: FileType) -> bool {
         let bytes = names::from_os(path.as_os_str());
         match self {
             Self::None => true,
-            Self::File(lines) => {
-                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-                lines.write(|line| {
-                    line.name("path", bytes);
-                    line.string("type", kind.name());
-                })
-            }
+            Self::File(lines) => lock(lines).write(|line| {
+                line.name("path", bytes);
+                line.string("type", kind.name());
+            }),
             Self::List { output, end } => {
-                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-                let (output, ended) = &mut *output;
+                let (output, ended) = &mut *lock(output);
                 let is_shown = output.is_terminal() && *end == b'\n';
                 escape::name(&mut output.text, bytes, is_shown);
                 output.text.push(*end);
@@ -86,8 +78,7 @@ impl Log {
 
     pub(super) fn failed(&self, error: &Error) {
         let Self::File(lines) = self else { return };
-        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.write(|line| {
+        lock(lines).write(|line| {
             line.name("path", names::from_os(error.path().as_os_str()));
             line.string("failed", &exit::kind(error));
         });
@@ -142,6 +133,10 @@ impl Lines {
         }
         self.synced = Instant::now();
     }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A full disk may have cut the last line short.

@@ -36,10 +36,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let here = guards(args);
     let source = Source::open(args, &here)?;
     // Until here Ctrl-C ends the program at once.
-    if !args.dry_run && !args.change.yes && !source.may_go(args, &here, &conditions)? {
+    if !args.dry_run && !args.change.yes && !source.may_go(&conditions)? {
         return Err(CliError::interrupted("nothing was removed"));
     }
-    interruptible(|interrupt| run::run(args, source, &here, &conditions, interrupt))
+    interruptible(|interrupt| run::run(args, source, &conditions, interrupt))
 }
 
 fn ranked(args: &Args) -> Result<u8, CliError> {

@@ -1,25 +1,24 @@
 //! Passes targets to the library one by one; collects and prints the results.
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use megadir::remove::target::{Guards, Target};
+use megadir::remove::target::Target;
 use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
-use megadir::{Conditions, Error, policy};
+use megadir::{Conditions, Error};
 use megadir_bench::control::marked;
 
 use super::args::{Args, Rate};
-use super::aside;
-use super::log::Log;
+use super::log::{Log, lock};
 use super::source::{BadPath, Source};
 use super::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
-use crate::cmd::mass_change::Failure;
-use crate::cmd::progress::watched;
-use crate::cmd::progress::{Progress, estimate};
+use crate::cmd::mass_change::{Failure, size_kept};
+use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{CliError, describe};
+use crate::ui::message::quoted;
 
 struct Results {
     summary: Mutex<Summary>,
@@ -30,7 +29,7 @@ struct Results {
 
 impl Results {
     fn fail(&self, failure: Failure, message: &str) {
-        lock(&self.complaints).print(failure.reason(), 1, || message.to_owned());
+        lock(&self.complaints).print(&failure.reason, 1, || message.to_owned());
         lock(&self.summary).failed(failure);
     }
 
@@ -58,7 +57,6 @@ impl Results {
 pub(super) fn run(
     args: &Args,
     mut source: Source<'_>,
-    here: &Guards,
     conditions: &Conditions,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
@@ -85,7 +83,7 @@ pub(super) fn run(
         }
         results.draw(&counts);
     };
-    let work = || each(args, &mut source, here, conditions, &results, &progress);
+    let work = || each(args, &mut source, conditions, &results, &progress);
     let done = marked(&interrupt.beat, REMOVING, || watched(look, work)).flatten();
     drop(results.shown);
     lock(&results.complaints).print_rest();
@@ -102,7 +100,6 @@ pub(super) fn run(
 fn each(
     args: &Args,
     source: &mut Source<'_>,
-    here: &Guards,
     conditions: &Conditions,
     results: &Results,
     progress: &remove::Progress,
@@ -114,16 +111,14 @@ fn each(
         conditions: Some(conditions),
         keep_newest: args.keep_newest,
         back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
-        on_removal: if results.log.is_none() { None } else { Some(&announce) },
+        on_removal: if matches!(results.log, Log::None) { None } else { Some(&announce) },
         dry_run: args.dry_run,
-        entries_per_second_max: args.rate.and_then(|rate| match rate {
-            Rate::Fixed(rate) => Some(rate),
-            Rate::Auto => None,
-        }),
-        ..RemoveOptions::new(args.threads.unwrap_or_else(policy::processors), &on_failure)
+        entries_per_second_max: args.rate_max(),
+        ..RemoveOptions::new(args.threads.unwrap_or_else(megadir::policy::processors), &on_failure)
     };
+    let removing = Removing { args, options, progress };
     while !progress.is_cancelled() {
-        let target = match source.next(args, here)? {
+        let target = match source.next_target()? {
             None => break,
             Some(Ok(target)) => target,
             Some(Err(BadPath { error, failure })) => {
@@ -134,36 +129,33 @@ fn each(
         };
         lock(&results.summary).attempted += 1;
         results.begin(args, &target);
-        if let Err(error) = one(args, &target, &options, progress) {
+        if let Err(error) = removing.one(&target) {
             results.failed(&error);
         }
     }
     Ok(())
 }
 
-fn one(
-    args: &Args,
-    target: &Target,
-    options: &RemoveOptions<'_>,
-    progress: &remove::Progress,
-) -> Result<(), Error> {
-    if args.puts_aside() && args.dry_run {
-        return aside::would_remove(args, target, options, progress);
-    }
-    if args.puts_aside() {
-        return aside::remove(args, target, options, progress);
-    }
-    if !args.contents {
-        return remove_tree(&target.parent, &target.name, options, progress).map(drop);
-    }
-    let directory = target.open()?;
-    remove_contents(&directory, options, progress)?;
-    if let Some(advice) = aside::advise_renew(&directory).filter(|_| !args.change.quiet) {
-        eprintln!("megadir: {advice}");
-    }
-    Ok(())
+pub(super) struct Removing<'a> {
+    pub(super) args: &'a Args,
+    pub(super) options: RemoveOptions<'a>,
+    pub(super) progress: &'a remove::Progress,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Removing<'_> {
+    fn one(&self, target: &Target) -> Result<(), Error> {
+        let Self { args, options, progress } = self;
+        if args.puts_aside() {
+            return if args.dry_run { self.would_put_aside(target) } else { self.put_aside(target) };
+        }
+        if !args.contents {
+            return remove_tree(&target.parent, &target.name, options, progress).map(drop);
+        }
+        let directory = target.open()?;
+        remove_contents(&directory, options, progress)?;
+        if let Some(size) = size_kept(&directory).filter(|_| !args.change.quiet) {
+            eprintln!("megadir: {} {size}; --contents --renew replaces it", quoted(directory.path()));
+        }
+        Ok(())
+    }
 }

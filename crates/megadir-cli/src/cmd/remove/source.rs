@@ -19,6 +19,8 @@ const HELD_MAX: usize = 64;
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
 pub(super) struct Source<'a> {
+    args: &'a Args,
+    here: &'a Guards,
     held: VecDeque<Result<Target, BadPath>>,
     rest: &'a [std::ffi::OsString],
     list: Option<List>,
@@ -32,42 +34,28 @@ pub(super) struct BadPath {
 
 impl<'a> Source<'a> {
     /// Checks all paths of the command line before any is touched.
-    pub(super) fn open(args: &'a Args, here: &Guards) -> Result<Self, CliError> {
-        if let Some(path) = &args.files0_from {
-            let list = Some(List::open(path)?);
-            return Ok(Self {
-                held: VecDeque::new(),
-                rest: &[],
-                list,
-                resolver: Resolver::new(Links::Refused),
-            });
-        }
+    pub(super) fn open(args: &'a Args, here: &'a Guards) -> Result<Self, CliError> {
+        let list = args.files0_from.as_deref().map(List::open).transpose()?;
         for path in &args.paths {
             let path = names::from_os(path);
             Resolver::check(path).map_err(|refusal| refused(path, &refusal).error)?;
         }
-        let mut resolver = Resolver::new(Links::Followed);
-        let mut held = VecDeque::new();
+        let resolver = Resolver::new(if list.is_some() { Links::Refused } else { Links::Followed });
         let held_max = held_max();
+        let rest = args.paths.get(held_max..).unwrap_or(&[]);
+        let mut source = Self { args, here, held: VecDeque::new(), rest, list, resolver };
         for (index, path) in args.paths.iter().enumerate() {
-            let target = find(&mut resolver, names::from_os(path), args, here);
-            match target {
+            match source.find(names::from_os(path)) {
                 Err(astray) if astray.error.code == USAGE => return Err(astray.error),
-                target if index < held_max => held.push_back(target),
+                target if index < held_max => source.held.push_back(target),
                 _ => {}
             }
         }
-        let rest = args.paths.get(held_max..).unwrap_or(&[]);
-        Ok(Self { held, rest, list: None, resolver })
+        Ok(source)
     }
 
-    pub(super) fn may_go(
-        &self,
-        args: &Args,
-        here: &Guards,
-        conditions: &Arc<Conditions>,
-    ) -> Result<bool, CliError> {
-        let mut counted = Counted::default();
+    pub(super) fn may_go(&self, conditions: &Arc<Conditions>) -> Result<bool, CliError> {
+        let (args, mut counted) = (self.args, Counted::default());
         let conditions = args.has_conditions().then_some(conditions);
         let Some(path) = &args.files0_from else {
             for target in self.held.iter().flatten() {
@@ -92,7 +80,7 @@ impl<'a> Source<'a> {
         while let Some(item) = list.next_item()? {
             let Item::Path(path) = item else { continue };
             match resolver.resolve(&path, args.puts_aside()) {
-                Ok(target) if here.check(&target, args.contents).is_ok() => {
+                Ok(target) if self.here.check(&target, args.contents).is_ok() => {
                     counted.add(&target, args, conditions);
                 }
                 Ok(_) => {}
@@ -107,17 +95,13 @@ impl<'a> Source<'a> {
     }
 
     /// `None` at the end. Fails if the list cannot be read any further.
-    pub(super) fn next(
-        &mut self,
-        args: &Args,
-        here: &Guards,
-    ) -> Result<Option<Result<Target, BadPath>>, CliError> {
+    pub(super) fn next_target(&mut self) -> Result<Option<Result<Target, BadPath>>, CliError> {
         if let Some(target) = self.held.pop_front() {
             return Ok(Some(target));
         }
         if let Some((path, rest)) = self.rest.split_first() {
             self.rest = rest;
-            return Ok(Some(find(&mut self.resolver, names::from_os(path), args, here)));
+            return Ok(Some(self.find(names::from_os(path))));
         }
         let Some(list) = &mut self.list else { return Ok(None) };
         Ok(match list.next_item()? {
@@ -126,24 +110,25 @@ impl<'a> Source<'a> {
                 let failure = Failure::of_message(&message);
                 Some(Err(BadPath { error: CliError::some_failed(message), failure }))
             }
-            Some(Item::Path(path)) => Some(find(&mut self.resolver, &path, args, here)),
+            Some(Item::Path(path)) => Some(self.find(&path)),
         })
     }
-}
 
-fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Result<Target, BadPath> {
-    let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
-        NoTarget::Refused(refusal) => refused(path, &refusal),
-        NoTarget::Failed(error) => {
-            let hint = names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)));
-            let reason = format!("{}{}", reason(&error), if cfg!(windows) { hint } else { "" });
-            let message = format!("remove {}: {reason}", quoted_bytes(path));
-            let failure = Failure::at(path, format!("remove: {reason}"));
-            BadPath { error: CliError::nothing_ran(message), failure }
-        }
-    })?;
-    here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;
-    Ok(target)
+    fn find(&mut self, path: &[u8]) -> Result<Target, BadPath> {
+        let found = self.resolver.resolve(path, self.args.puts_aside());
+        let target = found.map_err(|error| match error {
+            NoTarget::Refused(refusal) => refused(path, &refusal),
+            NoTarget::Failed(error) => {
+                let hint = names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)));
+                let reason = format!("{}{}", reason(&error), if cfg!(windows) { hint } else { "" });
+                let message = format!("remove {}: {reason}", quoted_bytes(path));
+                let failure = Failure::at(path, format!("remove: {reason}"));
+                BadPath { error: CliError::nothing_ran(message), failure }
+            }
+        })?;
+        self.here.check(&target, self.args.contents).map_err(|refusal| refused(path, &refusal))?;
+        Ok(target)
+    }
 }
 
 fn refused(path: &[u8], refusal: &Refusal) -> BadPath {

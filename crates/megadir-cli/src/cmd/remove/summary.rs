@@ -6,7 +6,7 @@ use std::time::Duration;
 use megadir::remove::Counts;
 use megadir_tasks::Removal;
 
-use super::args::{Args, Rate};
+use super::args::Args;
 use crate::cmd::limits::amount::{grouped, plural, seconds};
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
@@ -39,10 +39,7 @@ impl Summary {
             dry_run: args.dry_run,
             quiet: args.change.quiet,
             listed: args.list,
-            rate: match args.rate {
-                Some(Rate::Fixed(rate)) => Some(rate.get().into()),
-                Some(Rate::Auto) | None => None,
-            },
+            rate: args.rate_max().map(|rate| rate.get().into()),
             looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
             ..Self::default()
         }

@@ -145,17 +145,6 @@ pub(in crate::cmd) struct Reading {
 }
 
 impl Reading {
-    pub(in crate::cmd) fn threads(&self) -> usize {
-        self.readers.threads.unwrap_or_else(megadir::policy::processors)
-    }
-
-    /// As many as help on the file system of any of the trees.
-    fn thread_counts(&self, trees: &[PathBuf]) -> (usize, usize) {
-        let roots = trees.iter().filter_map(|path| Dir::open(path).ok());
-        let most = roots.map(|root| walk_threads(&root, self.readers.threads));
-        most.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1))).unwrap_or((1, 1))
-    }
-
     pub(in crate::cmd) fn options(
         &self,
         trees: &[PathBuf],
@@ -164,7 +153,11 @@ impl Reading {
         conditions: Option<Arc<Conditions>>,
     ) -> Result<ScanOptions, CliError> {
         raise_descriptor_limit();
-        let (threads, threads_max) = self.thread_counts(trees);
+        // As many threads as help on the file system of any of the trees.
+        let roots = trees.iter().filter_map(|path| Dir::open(path).ok());
+        let most = roots.map(|root| walk_threads(&root, self.readers.threads));
+        let most = most.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)));
+        let (threads, threads_max) = most.unwrap_or((1, 1));
         let memory_bytes = self.memory.unwrap_or(MEMORY_BYTES);
         Ok(ScanOptions {
             threads_max,

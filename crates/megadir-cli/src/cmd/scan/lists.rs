@@ -1,17 +1,18 @@
 //! `megadir scan --lists`: lists of paths for programs that copy in parallel.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use megadir_bench::control::{WRITING_BACK, marked};
 use megadir_inventory::Lists;
 
 use super::args::{Args, spill_directory};
-use super::{Asked, Found, concluded, timed};
+use super::{Asked, Found, concluded, scanned};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::values::ListLimits;
 use crate::exit::CliError;
-use crate::ui::message::quoted;
+use crate::ui::message::{counted, quoted};
 use crate::ui::new_file::folder_of;
 
 pub(super) fn check(args: &Args, directory: &Path) -> Result<(), CliError> {
@@ -40,12 +41,9 @@ pub(super) fn write(
     let mut options = args.reading.options(&args.paths, Some(directory), Vec::new(), conditions)?;
     options.memory_bytes = memory_bytes;
     let mut lists = Lists::create(directory, limits, memory_bytes, spill)?;
-    let (scanned, started) = timed(args, &options, interrupt, &mut lists);
-    let metadata = scanned?;
+    let started = Instant::now();
+    let metadata = scanned(args, &options, interrupt, &mut lists)?;
     let done = marked(&interrupt.beat, WRITING_BACK, || lists.finish())?;
-    let written = match done.lists {
-        1 => format!("1 list in {}", quoted(directory)),
-        lists => format!("{lists} lists in {}", quoted(directory)),
-    };
+    let written = format!("{} in {}", counted(done.lists, "list", "lists"), quoted(directory));
     Ok(concluded(args, &Found::of(&metadata), started.elapsed(), Some(written)))
 }

@@ -24,15 +24,19 @@ use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
 use super::progress::TreeProgress;
 use super::ranked::{self, Parts, Work};
-use crate::exit::{self, CliError};
+use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::{counted, quoted};
-use crate::ui::output::Ended;
 use crate::ui::sizes;
 
 type Asked = Option<Arc<Conditions>>;
 
 /// Higher levels take longer than the scan and save little: most of the data is names.
-pub(super) const LEVEL: i32 = 1;
+const LEVEL: i32 = 1;
+
+pub(in crate::cmd) fn write_options(threads: Option<usize>) -> WriteOptions {
+    let threads = threads.unwrap_or_else(megadir::policy::processors);
+    WriteOptions { threads: if threads == 1 { 0 } else { threads }, level: LEVEL, group_rows: GROUP_ROWS }
+}
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     #[cfg(not(unix))]
@@ -108,12 +112,9 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
         _ => None,
     };
     let Some(path) = args.file() else {
-        return match asked {
-            None if !args.dry_run => Err(CliError::usage(
-                "--output -: Parquet cannot be written to standard output; add --jsonl or --csv, or name a file",
-            )),
-            asked => Ok(asked),
-        };
+        let reason =
+            "--output -: Parquet cannot be written to standard output; add --jsonl or --csv, or name a file";
+        return refuse_if(&[(asked.is_none() && !args.dry_run, reason)]).map(|()| asked);
     };
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     let named = match extension.as_deref() {
@@ -127,15 +128,13 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
         Some(ending) => return other_ending(path, ending, asked),
         None => return Ok(asked),
     };
-    match asked {
-        Some(asked) if named != Some(asked) => {
-            let (option, path) = (if args.jsonl { "--jsonl" } else { "--csv" }, quoted(path));
-            Err(CliError::usage(format!(
-                "{option} and --output {path} contradict each other: leave the option out, or rename the file"
-            )))
-        }
-        _ => Ok(named),
+    if asked.is_some() && asked != named {
+        let (option, path) = (if args.jsonl { "--jsonl" } else { "--csv" }, quoted(path));
+        return Err(CliError::usage(format!(
+            "{option} and --output {path} contradict each other: leave the option out, or rename the file"
+        )));
     }
+    Ok(named)
 }
 
 /// Endings of text, which CSV and JSON lines may have.
@@ -164,15 +163,10 @@ fn other_ending(path: &Path, ending: &str, asked: Option<Form>) -> Result<Option
 
 fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
-    let reading = &args.reading;
-    let threads = reading.threads();
-    let encoders = if threads == 1 { 0 } else { threads };
-    let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
-    let writer = Writer::create(output, args.roots()?, options)?;
-    let options = reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
-    let mut hashing = hashing(args, writer)?;
-    let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
-    let metadata = scanned?;
+    let writer = Writer::create(output, args.roots()?, write_options(args.reading.readers.threads))?;
+    let options = args.reading.options(&args.paths, Some(output), writer.excluded(), conditions)?;
+    let (mut hashing, started) = (hashing(args, writer)?, Instant::now());
+    let metadata = scanned(args, &options, interrupt, &mut hashing)?;
     let writer = report_hashed(args, hashing);
     let bytes = marked(&interrupt.beat, WRITING_BACK, || writer.finish(&metadata))?;
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
@@ -182,12 +176,10 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
     let output = args.file();
     let sink = TextSink::create(form, output, args.roots()?)?;
     let options = args.reading.options(&args.paths, output, sink.excluded(), conditions)?;
-    let mut hashing = hashing(args, sink)?;
-    let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
-    match hashing.sink_mut().ended() {
-        Some(Ended::ClosedPipe) => return Ok(exit::DONE),
-        Some(ended) => return ended.code(),
-        None => {}
+    let (mut hashing, started) = (hashing(args, sink)?, Instant::now());
+    let scanned = scanned(args, &options, interrupt, &mut hashing);
+    if let Some(ended) = hashing.sink_mut().ended.take() {
+        return ended.code();
     }
     let metadata = scanned?;
     let sink = report_hashed(args, hashing);
@@ -202,10 +194,7 @@ fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Re
 fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let started_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
-    let roots = match args.hash_suspects {
-        true => args.paths.iter().map(|path| Dir::open(path).ok()).collect(),
-        false => Vec::new(),
-    };
+    let roots = args.paths.iter().filter(|_| args.hash_suspects).map(|path| Dir::open(path).ok()).collect();
     Ok(Hashing::new(sink, roots, started_ns)?)
 }
 
@@ -230,21 +219,19 @@ fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8,
         }
     }
     let options = args.reading.options(&args.paths, None, Vec::new(), conditions)?;
-    let (scanned, started) = timed(args, &options, interrupt, &mut Nowhere);
-    Ok(conclude(args, &scanned?, started.elapsed(), None))
+    let started = Instant::now();
+    let metadata = scanned(args, &options, interrupt, &mut Nowhere)?;
+    Ok(conclude(args, &metadata, started.elapsed(), None))
 }
 
-fn timed(
+fn scanned(
     args: &Args,
     options: &ScanOptions,
     interrupt: &Interrupt,
     sink: &mut dyn Sink,
-) -> (Result<Metadata, CliError>, Instant) {
-    let started = Instant::now();
-    if args.reading.idle
-        && let Err(error) = megadir::io_priority::make_idle()
-    {
-        return (Err(error.into()), Instant::now());
+) -> Result<Metadata, CliError> {
+    if args.reading.idle {
+        megadir::io_priority::make_idle()?;
     }
     let mut progress = TreeProgress::new(args.all_errors);
     let mut watch = |event: TreeEvent<'_>| {
@@ -256,9 +243,8 @@ fn timed(
         Some(folder) => merge(folder, &mut watch, sink),
         None => scan(&args.paths, options, &mut watch, sink),
     };
-    let scanned = scanned.map_err(CliError::from).and_then(|found| found.ok_or_else(|| interrupted(args)));
     progress.finish();
-    (scanned, started)
+    scanned?.ok_or_else(|| interrupted(args))
 }
 
 fn interrupted(args: &Args) -> CliError {
@@ -338,8 +324,5 @@ fn merge(folder: &Path, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> megad
 
 fn open_parts(folder: &Path) -> megadir::Result<Inventory> {
     let parts = Inventory::open(folder)?;
-    match parts.unfinished() {
-        Some(error) => Err(error),
-        None => Ok(parts),
-    }
+    parts.unfinished().map_or(Ok(parts), Err)
 }

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use megadir::{Error, ErrorKind, Result};
+use megadir::{Error, ErrorKind};
 use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink, named_numbers};
 
 use crate::exit::CliError;
-use crate::ui::escape::{csv_value, hex, json_member, json_string};
+use crate::ui::escape::{csv_value, hex};
+use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 
 const FLUSH_BYTES: usize = 64 << 10;
@@ -24,7 +25,8 @@ pub(super) struct TextSink {
     target: Target,
     text: Vec<u8>,
     path: Vec<u8>,
-    ended: Option<Ended>,
+    /// Error or end of the output, after which the scan ends.
+    pub(super) ended: Option<Ended>,
 }
 
 enum Target {
@@ -33,11 +35,7 @@ enum Target {
 }
 
 impl TextSink {
-    pub(super) fn create(
-        form: Form,
-        output: Option<&Path>,
-        roots: Vec<Vec<u8>>,
-    ) -> std::result::Result<Self, CliError> {
+    pub(super) fn create(form: Form, output: Option<&Path>, roots: Vec<Vec<u8>>) -> Result<Self, CliError> {
         let target = match output {
             Some(path) => {
                 let file = Box::new(Replacement::create(path, FileKind::Inventory)?);
@@ -45,10 +43,7 @@ impl TextSink {
             }
             None => Target::Stdout(Output::new()?),
         };
-        let text = match form {
-            Form::Jsonl => Vec::new(),
-            Form::Csv => CSV_HEADER.as_bytes().to_vec(),
-        };
+        let text = if form == Form::Csv { CSV_HEADER.as_bytes().to_vec() } else { Vec::new() };
         Ok(Self { form, roots, target, text, path: Vec::new(), ended: None })
     }
 
@@ -59,11 +54,7 @@ impl TextSink {
         }
     }
 
-    pub(super) fn ended(&mut self) -> Option<Ended> {
-        self.ended.take()
-    }
-
-    pub(super) fn finish(mut self) -> std::result::Result<Option<u64>, Ended> {
+    pub(super) fn finish(mut self) -> Result<Option<u64>, Ended> {
         self.flush()?;
         match self.target {
             Target::Stdout(_) => Ok(None),
@@ -71,7 +62,7 @@ impl TextSink {
         }
     }
 
-    fn flush(&mut self) -> std::result::Result<(), Ended> {
+    fn flush(&mut self) -> Result<(), Ended> {
         match &mut self.target {
             Target::File { file, path } => {
                 let written = file.write_all(&self.text);
@@ -88,7 +79,7 @@ impl TextSink {
 }
 
 impl Sink for TextSink {
-    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+    fn add(&mut self, row: &Row<'_>) -> megadir::Result<()> {
         let root = self.roots.get(row.key.root as usize).map_or(&b""[..], |root| root);
         self.path.clear();
         row.key.text_into(root, &mut self.path);
@@ -111,35 +102,18 @@ fn push_number(text: &mut Vec<u8>, number: i128) {
 }
 
 fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
-    text.extend_from_slice(b"{\"v\":1,\"root\":");
-    push_number(text, row.key.root.into());
-    for (key, name) in [("parent", row.key.parent), ("name", row.key.name), ("path", path)] {
-        text.push(b',');
-        json_member(text, key, name);
-    }
-    text.extend_from_slice(b",\"type\":\"");
-    text.extend_from_slice(row.facts.kind.name().as_bytes());
-    text.push(b'"');
-    for (key, number) in named_numbers(&row.facts) {
-        text.extend_from_slice(b",\"");
-        text.extend_from_slice(key.as_bytes());
-        text.extend_from_slice(b"\":");
-        match number {
-            Some(number) => push_number(text, number),
-            None => text.extend_from_slice(b"null"),
+    Object::line(text, |object| {
+        object.number_or_null("root", Some(row.key.root));
+        for (key, name) in [("parent", row.key.parent), ("name", row.key.name), ("path", path)] {
+            object.name(key, name);
         }
-    }
-    text.extend_from_slice(b",\"error\":");
-    match row.error {
-        Some(words) => json_string(text, words),
-        None => text.extend_from_slice(b"null"),
-    }
-    text.extend_from_slice(b",\"sha256\":");
-    match &row.facts.sha256 {
-        Some(hash) => json_string(text, &hex(hash)),
-        None => text.extend_from_slice(b"null"),
-    }
-    text.extend_from_slice(b"}\n");
+        object.string("type", row.facts.kind.name());
+        for (key, number) in named_numbers(&row.facts) {
+            object.number_or_null(key, number);
+        }
+        object.string_or_null("error", row.error);
+        object.string_or_null("sha256", row.facts.sha256.map(|hash| hex(&hash)).as_deref());
+    });
 }
 
 fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {

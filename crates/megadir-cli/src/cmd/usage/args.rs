@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) readers: Readers,
     #[command(flatten)]
-    conditions: Asked,
+    pub(super) conditions: Asked,
     #[command(flatten)]
     pub(super) prometheus: Prometheus,
 }
@@ -95,10 +95,6 @@ impl Args {
             ))),
             (sort, rank) => Ok(sort.or(rank).unwrap_or_default()),
         }
-    }
-
-    pub(super) fn selection(&self) -> String {
-        self.conditions.words()
     }
 
     pub(super) fn conditions(&self, named: &[PathBuf]) -> Result<Option<Arc<Conditions>>, CliError> {

@@ -9,7 +9,7 @@ use megadir::{Time, names};
 
 use super::Answer;
 use super::text::{exact_time, extension_name, whole_path};
-use crate::cmd::prometheus::{Labels, Metrics};
+use crate::cmd::prometheus::{Labels, Metrics, Name};
 use crate::ui::escape::csv_value;
 use crate::ui::object::Object;
 
@@ -90,10 +90,8 @@ pub(super) fn csv(text: &mut Vec<u8>, answer: &Answer<'_>) {
 
 fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answer<'_>) {
     csv_value(text, path);
-    let allocated = match answer.report.has_allocated() {
-        true => sum.amount.allocated.to_string(),
-        false => String::new(),
-    };
+    let allocated =
+        if answer.report.has_allocated() { sum.amount.allocated.to_string() } else { String::new() };
     let [newest, oldest] = [sum.newest, sum.oldest].map(|time| time.map(exact_time).unwrap_or_default());
     let (amount, directories) = (&sum.amount, sum.directories);
     let (entries, inodes, apparent) = (amount.entries, amount.inodes, amount.apparent);
@@ -110,8 +108,6 @@ pub(super) struct Tree {
     /// End of reading it, seconds since 1970-01-01 UTC; `None` if it could not be read.
     pub(super) read_s: Option<i64>,
 }
-
-type Name = (&'static str, &'static str);
 
 /// Entries, directories, inodes, space on disk, sizes, newest, oldest.
 type Names = [Name; 7];
@@ -142,7 +138,7 @@ const TOOK: Name = ("megadir_usage_read_duration_seconds", "Time that reading th
 
 pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     let mut metrics = Metrics::default();
-    let selection = answer.args.selection();
+    let selection = answer.args.conditions.words();
     let of = |path: &[u8]| Labels::default().with_path("tree", path).with("conditions", &selection);
     for tree in &answer.trees {
         let labels = of(names::from_os(tree.path.as_os_str()));

@@ -73,10 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Some(path) => from_inventory(args, by, path, interrupt),
         None => from_trees(args, by, interrupt),
     })?;
-    let printed = match answer.code_if_none {
-        Some(code) => Ok(code),
-        None => print(&answer),
-    };
+    let printed = answer.code_if_none.map_or_else(|| print(&answer), Ok);
     let metrics = textfile.map_or(Ok(()), |textfile| textfile.write(&formats::metrics(&answer)));
     let page = page.filter(|_| answer.code_if_none.is_none());
     let page = page.map_or(Ok(()), |page| page.write(&page::document(&answer)));
@@ -133,11 +130,9 @@ fn inventory(paths: &[PathBuf], cross_mounts: bool) -> Result<Option<&Path>, Cli
         return Ok(None);
     };
     if paths.len() > 1 {
-        return Err(CliError::usage(format!(
-            "{} is {}: an inventory must be the only PATH",
-            quoted(file),
-            if file.is_dir() { "a folder of parts" } else { "a file" }
-        )));
+        let what = if file.is_dir() { "a folder of parts" } else { "a file" };
+        let file = quoted(file);
+        return Err(CliError::usage(format!("{file} is {what}: an inventory must be the only PATH")));
     }
     Ok(Some(file))
 }
@@ -261,10 +256,7 @@ fn from_inventory<'a>(
     };
     let flow = megadir_inventory::usage(inventory, conditions.as_ref(), &mut usage, &mut watch);
     progress.finish();
-    let lacking = match flow? {
-        ControlFlow::Continue(lacking) => lacking,
-        ControlFlow::Break(()) => return Err(interrupted()),
-    };
+    let ControlFlow::Continue(lacking) = flow? else { return Err(interrupted()) };
     let (unread, mounts_not_entered) = (lacking.unread_directories, lacking.mounts_not_entered);
     let (report, is_selection) = (usage.finish(), conditions.is_some());
     let is_complete = unread + report.unexamined() == 0;

@@ -97,14 +97,19 @@ fn figures(amount: &Amount, has_allocated: bool) -> String {
     format!("{} {entries}{on_disk}, {} in size", grouped(amount.entries), sizes::text(amount.apparent))
 }
 
+/// Numbers of the directories from the first one down to this one.
+fn path(nodes: &[Node<'_>], at: usize) -> Vec<usize> {
+    let mut path: Vec<usize> =
+        std::iter::successors(Some(at), |&at| (at != 0).then(|| nodes[at].parent)).collect();
+    path.reverse();
+    path
+}
+
 fn view(out: &mut String, nodes: &[Node<'_>], at: usize, report: &Report) {
     let node = &nodes[at];
     out.push_str(&format!("<section class=\"view\" id=\"d{at}\">\n<p class=\"up\">"));
-    let mut path = vec![at];
-    while let Some(&last) = path.last().filter(|last| **last != 0) {
-        path.push(nodes[last].parent);
-    }
-    for &above in path.iter().skip(1).rev() {
+    let path = path(nodes, at);
+    for &above in &path[..path.len() - 1] {
         out.push_str(&format!("<a href=\"#d{above}\">{}</a> › ", html(&nodes[above].name)));
     }
     let figures = figures(&node.sum.amount, report.has_allocated());
@@ -226,19 +231,15 @@ fn list(out: &mut String, nodes: &[Node<'_>], report: &Report) {
          <th class=\"r\">on disk</th><th class=\"r\">size</th><th class=\"b\"></th></tr></thead>\n<tbody>\n",
     );
     for (at, node) in nodes.iter().enumerate().take(LIST) {
-        let mut path = vec![node.name.clone()];
-        let mut above = at;
-        while above != 0 && nodes[above].parent != 0 {
-            above = nodes[above].parent;
-            path.push(nodes[above].name.clone());
-        }
-        path.reverse();
-        let name = html(&path.join(std::path::MAIN_SEPARATOR_STR));
+        let path = path(nodes, at);
+        let below: Vec<&str> =
+            path[usize::from(at > 0)..].iter().map(|&above| nodes[above].name.as_str()).collect();
+        let name = html(&below.join(std::path::MAIN_SEPARATOR_STR));
         let name = match node.children.is_empty() {
             true => name,
             false => format!("<a href=\"#d{at}\">{name}</a>"),
         };
-        row(out, &name, &node.sum.amount, report.has_allocated(), value(report, node.sum) / whole);
+        row(out, &name, &cells(&node.sum.amount, report.has_allocated()), value(report, node.sum) / whole);
     }
     out.push_str("</tbody></table>\n");
     if nodes.len() > LIST {
@@ -247,15 +248,15 @@ fn list(out: &mut String, nodes: &[Node<'_>], report: &Report) {
     }
 }
 
-fn row(out: &mut String, name: &str, amount: &Amount, has_allocated: bool, share: f64) {
+fn cells(amount: &Amount, has_allocated: bool) -> [String; 3] {
     let allocated = if has_allocated { sizes::text(amount.allocated) } else { "-".into() };
-    out.push_str(&format!(
-        "<tr><td>{name}</td><td class=\"r\">{}</td><td class=\"r\">{allocated}</td><td class=\"r\">{}</td>\
-         <td class=\"b\"><i style=\"width:{:.1}%\"></i></td></tr>\n",
-        grouped(amount.entries),
-        sizes::text(amount.apparent),
-        share * 100.0
-    ));
+    [grouped(amount.entries), allocated, sizes::text(amount.apparent)]
+}
+
+fn row(out: &mut String, name: &str, cells: &[String], share: f64) {
+    let cells: String = cells.iter().map(|cell| format!("<td class=\"r\">{cell}</td>")).collect();
+    let bar = format!("<td class=\"b\"><i style=\"width:{:.1}%\"></i></td>", share * 100.0);
+    out.push_str(&format!("<tr><td>{name}</td>{cells}{bar}</tr>\n"));
 }
 
 fn table(out: &mut String, table: &Table, has_allocated: bool) {
@@ -271,16 +272,9 @@ fn table(out: &mut String, table: &Table, has_allocated: bool) {
          <th class=\"b\"></th></tr></thead>\n<tbody>\n"
     ));
     for (label, amount) in table.rows.iter().take(ROWS) {
-        let share = amount.entries as f64 / most as f64;
-        match has_bytes {
-            true => row(out, &html(label), amount, has_allocated, share),
-            false => out.push_str(&format!(
-                "<tr><td>{}</td><td class=\"r\">{}</td><td class=\"b\"><i style=\"width:{:.1}%\"></i></td></tr>\n",
-                html(label),
-                grouped(amount.entries),
-                share * 100.0
-            )),
-        }
+        let cells = cells(amount, has_allocated);
+        let cells = if has_bytes { &cells[..] } else { &cells[..1] };
+        row(out, &html(label), cells, amount.entries as f64 / most as f64);
     }
     out.push_str("</tbody></table>\n");
     if table.rows.len() > ROWS {

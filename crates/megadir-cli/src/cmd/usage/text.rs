@@ -19,11 +19,9 @@ const PARTS: usize = 4;
 
 pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) {
     let look = Look::new(is_terminal, is_terminal);
-    let (mut answered, sentence) = (String::new(), sentence(answer, is_terminal));
-    match look.terminal {
-        Some(terminal) => screen::wrapped(&mut answered, terminal.width, ("", ""), &sentence),
-        None => answered = sentence,
-    }
+    let mut answered = String::new();
+    let width = look.terminal.map_or(usize::MAX, |terminal| terminal.width);
+    screen::wrapped(&mut answered, width, ("", ""), &sentence(answer, is_terminal));
     push(text, &format!("{}\n\n", answered.trim_end()));
     tree(text, answer, look);
     let tables = if answer.args.engine.is_some() { Vec::new() } else { tables(&answer.report).into() };
@@ -66,10 +64,8 @@ pub(super) fn sentence(answer: &Answer<'_>, is_short: bool) -> String {
 /// The deepest directory with more than half, or the one with the most.
 fn place(report: &Report) -> Option<String> {
     let name = |directory: &Directory| {
-        let path = match &report.roots[..] {
-            [_] => directory.path.to_vec(),
-            _ => whole_path(report, directory),
-        };
+        let has_one = report.roots.len() == 1;
+        let path = if has_one { directory.path.to_vec() } else { whole_path(report, directory) };
         escaped(&path, true)
     };
     let value = |sum: &Sum| value(report, sum);
@@ -183,34 +179,31 @@ pub(super) struct Table {
 pub(super) fn tables(report: &Report) -> [Table; 6] {
     let age = |row: megadir::summary::AgeBucket<Amount>| (age_label(row.from_s, row.to_s), row.total);
     let counts = report.files_per_directory().into_iter().map(|row| {
-        let label = match (row.from, row.to) {
-            (from, to) if from == to => from.to_string(),
-            (from, to) => format!("{from}-{to}"),
-        };
+        let (from, to) = (row.from, row.to);
+        let label = if from == to { from.to_string() } else { format!("{from}-{to}") };
         (label, Amount { entries: row.directories, ..Amount::default() })
     });
-    let table = |heading, rows: Vec<(String, Amount)>| Table { heading, counts: "entries", rows };
-    let files = |heading, rows| Table { counts: "files", ..table(heading, rows) };
-    let owner = |user: Option<u32>| match user {
-        None => "(unknown)".to_owned(),
-        Some(user) => {
-            user_name(user).map_or_else(|| user.to_string(), |name| escaped(name.as_bytes(), false))
+    let owner = |(user, amount): (Option<u32>, Amount)| match user {
+        None => ("(unknown)".to_owned(), amount),
+        Some(id) => {
+            let name = user_name(id).map(|name| escaped(name.as_bytes(), false));
+            (name.unwrap_or_else(|| id.to_string()), amount)
         }
     };
+    let extensions = report.extensions().into_iter();
+    let sizes = report.sizes().into_iter();
     [
-        table("owner", report.owners().into_iter().map(|(user, amount)| (owner(user), amount)).collect()),
-        files(
-            "extension",
-            report.extensions().into_iter().map(|(of, amount)| (extension_name(of), amount)).collect(),
-        ),
-        files("modified", report.modified().into_iter().map(age).collect()),
-        files("accessed", report.accessed().into_iter().map(age).collect()),
-        files(
-            "file size",
-            report.sizes().into_iter().map(|row| (size_label(row.from, row.to), row.total)).collect(),
-        ),
-        Table { counts: "directories", ..table("files in a directory", counts.collect()) },
+        table("owner", "entries", report.owners().into_iter().map(owner)),
+        table("extension", "files", extensions.map(|(of, amount)| (extension_name(of), amount))),
+        table("modified", "files", report.modified().into_iter().map(age)),
+        table("accessed", "files", report.accessed().into_iter().map(age)),
+        table("file size", "files", sizes.map(|row| (size_label(row.from, row.to), row.total))),
+        table("files in a directory", "directories", counts),
     ]
+}
+
+fn table(heading: &'static str, counts: &'static str, rows: impl Iterator<Item = (String, Amount)>) -> Table {
+    Table { heading, counts, rows: rows.collect() }
 }
 
 pub(super) fn extension_name(extension: Extension) -> String {
@@ -269,26 +262,19 @@ fn whole(text: &mut Vec<u8>, table: &Table, look: Look, has_allocated: bool) {
 fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
     let report = &answer.report;
     let mut notes = Vec::new();
-    if report.linked_entries > 0 {
-        let names = look.counted(
-            report.linked_entries,
-            "name is a further hard link",
-            "names are further hard links",
-        );
-        notes.push(format!("{names}; further links add no space and no size"));
-    }
-    if answer.unread > 0 {
-        let directories = look.counted(answer.unread, "directory", "directories");
-        notes.push(format!("{directories} could not be read to the end: the rest in them is not counted"));
-    }
-    if report.unexamined() > 0 {
-        let entries = look.counted(report.unexamined(), "entry", "entries");
-        notes.push(format!("{entries} could not be examined: counted without space, size and time"));
-    }
-    if answer.mounts_not_entered > 0 {
-        let mounts = look.counted(answer.mounts_not_entered, "mount point", "mount points");
-        notes.push(format!("{mounts} not entered (--cross-mounts enters them)"));
-    }
+    let mut note = |count: u64, one: &str, several: &str, rest: &str| {
+        if count > 0 {
+            notes.push(look.counted(count, one, several) + rest);
+        }
+    };
+    let rest = "; further links add no space and no size";
+    note(report.linked_entries, "name is a further hard link", "names are further hard links", rest);
+    let rest = " could not be read to the end: the rest in them is not counted";
+    note(answer.unread, "directory", "directories", rest);
+    let rest = " could not be examined: counted without space, size and time";
+    note(report.unexamined(), "entry", "entries", rest);
+    let rest = " not entered (--cross-mounts enters them)";
+    note(answer.mounts_not_entered, "mount point", "mount points", rest);
     if !report.has_allocated() {
         notes.push("the space on disk is unavailable: not every entry has it recorded".into());
     }

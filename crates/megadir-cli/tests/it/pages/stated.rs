@@ -438,7 +438,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/windows.md",
         "GetFileInformationByHandleEx with 64 KiB",
-        Text("crates/megadir-bench/src/method.rs", "const BUFFER: Option<u64> = Some(64 << 10);"),
+        Text("crates/megadir-bench/src/method/windows.rs", "const BUFFER: Option<u64> = Some(64 << 10);"),
     ),
     ("docs/windows.md", "times to 100 ns", Fact("FILETIME, Microsoft Win32 reference")),
     ("docs/windows.md", "ticks of 10 to 16 ms", Fact("GetSystemTimeAdjustment, Microsoft Win32 reference")),

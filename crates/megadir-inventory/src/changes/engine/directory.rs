@@ -10,8 +10,8 @@ use megadir::{
     StatMask, names,
 };
 
-use super::Tree;
 use crate::block::Block;
+use crate::changes::settle::Entry;
 use crate::path::TreePath;
 use crate::row::Facts;
 
@@ -39,41 +39,33 @@ pub(super) enum Opened {
     Vanished,
     OtherMount(PathBuf),
     Failed(Error),
+    Recorded,
 }
 
 impl Live {
-    pub(super) fn root(root: u32, tree: &Tree) -> Self {
-        let at = At::Open(Arc::clone(&tree.directory));
-        let old = Some(tree.facts);
-        Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
+    pub(super) fn root(root: u32, at: At, facts: Facts) -> Self {
+        let path = TreePath::root();
+        Self { root, path, at, old: Some(facts), is_same: true, was_read: true, new: facts }
     }
 
-    pub(super) fn recorded_root(root: u32) -> Self {
-        let (path, at, new) = (TreePath::root(), At::Recorded(None), Facts::NOTHING);
-        Self { root, path, at, old: Some(new), is_same: true, was_read: true, new }
-    }
-
-    pub(super) fn open(&self, cross_mounts: bool) -> Option<Opened> {
-        Some(match &self.at {
-            At::Open(directory) => Opened::Here(Arc::clone(directory)),
-            At::Below(parent, name) => open_below(parent, name, cross_mounts),
-            At::Recorded(_) => return None,
-        })
-    }
-}
-
-fn open_below(parent: &Dir, name: &[u8], cross_mounts: bool) -> Opened {
-    let opened = match cross_mounts {
-        true => parent.open_below(name).map(Some),
-        false => parent.open_below_on_this_mount(name),
-    };
-    match opened {
-        Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
-        Ok(None) => Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default())),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Opened::Vanished
+    pub(super) fn open(&self, cross_mounts: bool) -> Opened {
+        let (parent, name) = match &self.at {
+            At::Open(directory) => return Opened::Here(Arc::clone(directory)),
+            At::Below(parent, name) => (parent, name),
+            At::Recorded(_) => return Opened::Recorded,
+        };
+        let opened = match cross_mounts {
+            true => parent.open_below(name).map(Some),
+            false => parent.open_below_on_this_mount(name),
+        };
+        match opened {
+            Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
+            Ok(None) => Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default())),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Opened::Vanished
+            }
+            Err(error) => Opened::Failed(error),
         }
-        Err(error) => Opened::Failed(error),
     }
 }
 
@@ -208,6 +200,10 @@ impl Task {
 
     pub(super) fn path(&self, name: &[u8]) -> TreePath {
         self.live.path.join(name)
+    }
+
+    pub(super) fn entry(&self, name: &[u8], facts: Facts, suspect: bool) -> Entry {
+        Entry { root: self.block.root, path: self.path(name), facts, suspect }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use megadir::{Dir, Error, ErrorKind, FileSystem, Result, StatBackend, names};
 
-use self::directory::{Live, Task};
+use self::directory::{At, Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
 use super::keep::Keeping;
@@ -102,17 +102,14 @@ impl Found {
 }
 
 enum Job {
-    Directory(Box<Live>, Both),
+    Directory(Fate<Box<Live>>, Both),
     Names(Arc<Task>, std::ops::Range<usize>),
-    Gone(Arc<Block>),
-    Unread(Arc<Block>),
 }
 
 impl Job {
     fn rows(&self) -> usize {
         match self {
             Self::Directory(_, rows) => rows.rows(),
-            Self::Gone(block) | Self::Unread(block) => block.len(),
             Self::Names(_, range) => range.len(),
         }
     }
@@ -125,6 +122,13 @@ struct State<S> {
     source: Option<S>,
     working: usize,
     failed: Option<Error>,
+}
+
+impl<S> State<S> {
+    fn push(&mut self, job: Job) {
+        self.ready_rows += job.rows();
+        self.ready.push(job);
+    }
 }
 
 struct Shared<'a, S> {
@@ -151,9 +155,10 @@ pub(crate) fn compare<S: Source>(
     });
     let mut table = Table::new();
     for (root, tree) in comparing.trees.iter().enumerate() {
+        let here = |at, facts| Fate::Here(Box::new(Live::root(root as u32, at, facts)));
         let fate = match (tree, comparing.now) {
-            (Some(tree), _) => Fate::Here(Box::new(Live::root(root as u32, tree))),
-            (None, Some(_)) => Fate::Here(Box::new(Live::recorded_root(root as u32))),
+            (Some(tree), _) => here(At::Open(Arc::clone(&tree.directory)), tree.facts),
+            (None, Some(_)) => here(At::Recorded(None), Facts::NOTHING),
             (None, None) => Fate::Unread,
         };
         let waits = table.found((root as u32, TreePath::root()), fate).is_none();
@@ -300,27 +305,21 @@ impl<S: Source> Shared<'_, S> {
         self.changed.notify_all();
     }
 
-    fn ready(&self, state: &mut State<S>, (place, fate, block): Joined<Box<Live>>) {
-        let job = match (fate, block) {
-            (Fate::Here(live), Some(rows)) => Job::Directory(live, rows),
-            (Fate::Here(live), None) => {
+    fn ready(&self, state: &mut State<S>, (place, fate, rows): Joined<Box<Live>>) {
+        let rows = match (&fate, rows) {
+            (_, Some(rows)) => rows,
+            (Fate::Here(_), None) => {
                 let started_ns = self.comparing.metadata.started_ns;
-                Job::Directory(live, Both::before(Arc::new(Block::empty(place.0, place.1, started_ns))))
+                Both::before(Arc::new(Block::empty(place.0, place.1, started_ns)))
             }
-            (Fate::Gone, Some(rows)) => Job::Gone(rows.before),
-            (Fate::Unread, Some(rows)) => Job::Unread(rows.before),
             (Fate::Gone | Fate::Unread, None) => return,
         };
-        state.ready_rows += job.rows();
-        state.ready.push(job);
+        state.push(Job::Directory(fate, rows));
     }
 
     fn share(&self, task: &Arc<Task>, ranges: impl Iterator<Item = std::ops::Range<usize>>) {
         let mut state = self.lock();
-        for job in ranges.map(|range| Job::Names(Arc::clone(task), range)) {
-            state.ready_rows += job.rows();
-            state.ready.push(job);
-        }
+        ranges.for_each(|range| state.push(Job::Names(Arc::clone(task), range)));
         drop(state);
         self.changed.notify_all();
     }

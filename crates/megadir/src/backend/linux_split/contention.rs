@@ -1,6 +1,5 @@
-//! Detects threads that slow each other down while they read attributes: XFS looks up uncached names under an
-//! exclusive lock (`xfs_da3_node_lookup_int`), where eight threads are slower than one. A thread leaves if
-//! locks make it sleep; one always stays.
+//! Detects threads that slow each other down while they read attributes: XFS looks up uncached names under an exclusive lock
+//! (`xfs_da3_node_lookup_int`), where eight threads are slower than one. A thread leaves if locks make it sleep; one always stays.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ const ENTRIES_A_SLEEP: u64 = 8;
 /// A device read of at least this size explains one sleep.
 const SECTORS_A_READ: u64 = 8;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Contention {
     before: Option<Waits>,
     entries: usize,
@@ -21,10 +20,6 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    pub(super) fn new() -> Self {
-        Self { before: None, entries: 0, is_contended: false }
-    }
-
     pub(super) fn note(&mut self, entries: usize) {
         if self.entries < ENTRIES_TO_DECIDE {
             self.note_waits(entries, thread_waits());
@@ -93,7 +88,7 @@ mod tests {
 
     /// Simulates a thread with this many sleeps and reads per 1000 entries; `true` if it leaves.
     fn contended(sleeps: u64, reads: u64) -> bool {
-        let mut contention = Contention::new();
+        let mut contention = Contention::default();
         for round in 0..10 {
             let waits = Waits { switches: 7 + round * sleeps, read_sectors: 9 + round * reads * 32 };
             contention.note_waits(1000, waits);

@@ -18,9 +18,10 @@ use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
-use crate::options::{ReadOptions, join};
+use crate::options::ReadOptions;
 use crate::read_ahead;
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend};
+use crate::threads::join;
 
 pub(crate) struct SplitReader {
     shared: Arc<Shared>,
@@ -51,12 +52,10 @@ impl SplitReader {
         options.check("split", directory.dir_path())?;
         read_ahead::check(directory, options.read_ahead)?;
         let shared = Shared::new(directory, Vec::new())?;
-        let stat_backends = match examination {
-            Some((stat_backend, want)) => {
-                stat_backend.start_threads(directory, want, options.threads_max + 1)?
-            }
-            None => Vec::new(),
+        let start = |(stat_backend, want): (&'static dyn StatBackend, StatMask)| {
+            stat_backend.start_threads(directory, want, options.threads_max + 1)
         };
+        let stat_backends = examination.map(start).transpose()?.unwrap_or_default();
         let apart = examination.is_some_and(|(stat_backend, _)| stat_backend.works_apart());
         let serial = directory.again()?;
         Ok(Self {
@@ -95,13 +94,11 @@ impl SplitReader {
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
-        match Arc::get_mut(&mut self.shared) {
-            Some(shared) => {
-                shared.bounds = space::bounds(start, end, options.shares_of(threads));
-                shared.regions = if self.apart { threads } else { 1 };
-            }
-            None => unreachable!("no thread has been started yet"),
-        }
+        let Some(shared) = Arc::get_mut(&mut self.shared) else {
+            unreachable!("no thread has been started yet")
+        };
+        shared.bounds = space::bounds(start, end, options.shares_of(threads));
+        shared.regions = if self.apart { threads } else { 1 };
         let is_certain = self.shared.space != Space::Numbers || !self.stat_backends.is_empty();
         let measured = (!is_certain).then(|| Throughput::new(alone.0, alone.1));
         self.start(serial, threads, options.buffer_bytes, self.throughput.or(measured))
@@ -122,7 +119,7 @@ impl SplitReader {
             let directory = first.again()?;
             let examine = self.stat_backends.pop();
             let mut reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, throughput);
-            reader.contention = matches!(self.shared.space, Space::Offsets { .. }).then(Contention::new);
+            reader.contention = matches!(self.shared.space, Space::Offsets { .. }).then(Contention::default);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let named = std::thread::Builder::new().name(format!("megadir-split-{index}"));
             // If the system refuses a thread, the others and the caller's read its shares.
@@ -177,8 +174,7 @@ impl SplitReader {
         }
     }
 
-    /// Takes another thread's buffer, or reads here if none is ready, so that the caller sleeps only at the
-    /// end; `false` at the end.
+    /// Takes another thread's buffer, or reads here if none is ready, so that the caller sleeps only at the end; `false` at the end.
     fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
             self.current = Some(next?);

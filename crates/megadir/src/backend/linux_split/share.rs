@@ -14,7 +14,7 @@
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
@@ -26,8 +26,9 @@ use super::space::Space;
 use crate::backend::linux_getdents::read;
 use crate::decode::Records;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::stat::Examine;
+use crate::threads::lock;
 
 pub(super) struct ShareReader {
     shared: Arc<Shared>,
@@ -78,14 +79,11 @@ impl ShareReader {
 
     fn try_step(&mut self, buffer: &mut Filled) -> Result<bool> {
         loop {
-            let share = match self.share {
-                Some(share) => share,
-                None => match self.next_share()? {
-                    Some(share) => share,
-                    None => return Ok(false),
-                },
+            let share = match self.share.take() {
+                None => self.next_share()?,
+                share => share,
             };
-            self.share = None;
+            let Some(share) = share else { return Ok(false) };
             let after = self.read(buffer, share)?;
             if let After::Rest(rest) = after {
                 self.share = Some(rest);
@@ -123,7 +121,9 @@ impl ShareReader {
         }
         let scanned = buffer.scan(share.before, share.end, &self.shared.path)?;
         if !scanned.ascending {
-            return Err(unreliable(&self.shared));
+            let reason = "positions stopped ascending, so shares overlap and the listing is incomplete: \
+                          use backend getdents";
+            return Err(Error::new("read", &self.shared.path, ErrorKind::PositionsUnreliable, reason));
         }
         // The call's first record, with the next one already past the end.
         let ambiguous = scanned.inside_records == 1 && share.is_behind(scanned.first_offset);
@@ -166,13 +166,10 @@ impl ShareReader {
     /// Like a new descriptor: ext4 would continue among names of equal hash if it seeks to its current position.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
-        let seek = |directory: &Dir, to| {
-            seek(directory, to).map_err(|error| Error::io("seek in", &self.shared.path, error.into()))
-        };
-        if seek(&self.directory, SeekFrom::Current(0))? == to {
+        if seek(&self.directory, SeekFrom::Current(0)).at("seek in", &self.shared.path)? == to {
             self.directory = self.directory.again()?;
         }
-        seek(&self.directory, SeekFrom::Start(to)).map(|_| ())
+        seek(&self.directory, SeekFrom::Start(to)).at("seek in", &self.shared.path).map(drop)
     }
 }
 
@@ -213,7 +210,7 @@ impl Shared {
     }
 
     pub(super) fn take(&self) -> Option<(i64, i64)> {
-        if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        if let Some(left) = lock(&self.left).pop() {
             return Some(left);
         }
         let shares = self.bounds.len().saturating_sub(1);
@@ -231,7 +228,7 @@ impl Shared {
 
     pub(super) fn leave(&self, share: Option<Share>) {
         if let Some(Share { before: Some(from), end, .. }) = share {
-            self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
+            lock(&self.left).push((from, end));
         }
     }
 }
@@ -283,12 +280,6 @@ impl Share {
             _ => usize::MAX,
         }
     }
-}
-
-pub(super) fn unreliable(shared: &Shared) -> Error {
-    let reason = "positions stopped ascending, so shares overlap and the listing is incomplete: \
-                  use backend getdents";
-    Error::new("read", &shared.path, ErrorKind::PositionsUnreliable, reason)
 }
 
 #[cfg(test)]

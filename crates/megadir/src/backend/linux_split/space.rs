@@ -6,8 +6,7 @@
 //! | XFS | byte offset of the record / 8 | directory size / 8 |
 //! | btrfs | number of the entry in order of creation | found by probing |
 //!
-//! tmpfs positions descend; positions of overlayfs, NFS and FUSE are opaque. A new file system needs the
-//! property test on a real mount.
+//! tmpfs positions descend; positions of overlayfs, NFS and FUSE are opaque. A new file system needs the property test on a real mount.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -17,7 +16,7 @@ use rustix::fs::{IFlags, SeekFrom, seek};
 
 use crate::backend::linux_getdents::read;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::ext4_disk::flags;
 use crate::file_system::FileSystem;
 
@@ -91,18 +90,15 @@ impl Space {
 }
 
 fn has_index(directory: &Dir) -> bool {
-    match rustix::fs::ioctl_getflags(directory.as_fd()) {
-        Ok(flags) => flags.contains(IFlags::from_bits_retain(flags::INDEX)),
-        Err(_) => false,
-    }
+    let index = IFlags::from_bits_retain(flags::INDEX);
+    rustix::fs::ioctl_getflags(directory.as_fd()).is_ok_and(|flags| flags.contains(index))
 }
 
 /// At least one but few entries follow the result.
 fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
     let has_entry_at = |position: i64| -> Result<bool> {
         calls.fetch_add(1, Ordering::Relaxed);
-        seek(directory, SeekFrom::Start(u64::try_from(position).unwrap_or(0)))
-            .map_err(|error| Error::io("read", path, error.into()))?;
+        seek(directory, SeekFrom::Start(u64::try_from(position).unwrap_or(0))).at("read", path)?;
         Ok(read(directory, &mut [0; 512], path)? > 0)
     };
     let (mut inside, mut outside) = (start.max(1), start.max(1));

@@ -16,6 +16,7 @@ use crate::directory_information::{Layout, Records};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
+#[derive(Clone, Copy)]
 pub(in crate::backend) struct Enumerate {
     name: &'static str,
     about: &'static str,
@@ -147,10 +148,8 @@ impl Enumerate {
         options.check_plain(self.name, directory.dir_path())?;
         self.probe(directory)?;
         Ok(Box::new(EnumerateReader {
-            name: self.name,
+            of: *self,
             directory: Arc::clone(directory),
-            call: self.call,
-            layout: self.layout,
             buffer: Buffer::new(options.buffer_bytes),
             gathered: Gathered::new(options.buffer_bytes, want.map(|want| (want, self.layout.attributes()))),
             progress: Progress::Start,
@@ -167,10 +166,8 @@ enum Progress {
 }
 
 struct EnumerateReader {
-    name: &'static str,
+    of: Enumerate,
     directory: Arc<Dir>,
-    call: Call,
-    layout: Layout,
     buffer: Buffer,
     gathered: Gathered,
     progress: Progress,
@@ -193,14 +190,15 @@ impl Reader for EnumerateReader {
         };
         let Some(filled) = filled else { return Ok(None) };
         self.gathered.clear();
-        for record in Records::new(&self.buffer.bytes()[..filled], self.layout) {
+        for record in Records::new(&self.buffer.bytes()[..filled], self.of.layout) {
             let record =
                 record.map_err(|bad| self.malformed(&format!("a malformed record at byte {}", bad.at)))?;
             if record.is_dot() {
                 continue;
             }
-            let pushed = self.gathered.push(record.name(), &record.found);
-            pushed.map_err(|_| self.malformed("an invalid name"))?;
+            if !self.gathered.push(record.name(), &record.found) {
+                return Err(self.malformed("an invalid name"));
+            }
         }
         self.progress = Progress::Midst;
         Ok(Some(self.gathered.batch()))
@@ -216,7 +214,7 @@ const ERROR_FILE_NOT_FOUND: i32 = 2;
 impl EnumerateReader {
     fn fill(&mut self, is_first: bool) -> std::io::Result<Option<usize>> {
         let (handle, buffer) = (self.directory.as_handle(), &mut self.buffer);
-        match self.call {
+        match self.of.call {
             Call::ByHandle { first, next } => {
                 let is_filled = sys::by_handle(handle, if is_first { first } else { next }, buffer)?;
                 Ok(is_filled.then(|| buffer.bytes().len()))
@@ -231,7 +229,7 @@ impl EnumerateReader {
         let why = self.failed(error).reason();
         let reason = format!(
             "its file system cannot list by handle as {} does ({why}); try the backend find-first-file",
-            self.name
+            self.of.name
         );
         Error::new("read", self.directory.path(), ErrorKind::Unavailable, reason)
     }

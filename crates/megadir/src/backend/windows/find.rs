@@ -11,7 +11,7 @@ use crate::backend::{Backend, Reader};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::directory_information::Found;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
 const BATCH_BYTES: usize = 128 << 10;
@@ -129,7 +129,7 @@ impl Reader for FindReader {
             let entry = match search.next_entry() {
                 Ok(Some(entry)) => entry,
                 ended => {
-                    self.failed = ended.err().map(|error| Error::io("read", &self.path, error));
+                    self.failed = ended.at("read", &self.path).err();
                     self.search = None;
                     break;
                 }
@@ -137,15 +137,7 @@ impl Reader for FindReader {
             if matches!(entry.name, [DOT] | [DOT, DOT]) {
                 continue;
             }
-            let found = Found {
-                attributes: entry.attributes,
-                reparse_tag: entry.reparse_tag,
-                created: entry.created,
-                written: entry.written,
-                size_bytes: entry.size_bytes,
-                ..Found::default()
-            };
-            if self.gathered.push(entry.name.iter().copied(), &found).is_err() {
+            if !self.gathered.push(entry.name.iter().copied(), &Found::from(&entry.facts)) {
                 self.search = None;
                 let reason = "the system returned an invalid name";
                 self.failed = Some(Error::new("read", &self.path, ErrorKind::Malformed, reason));
@@ -155,10 +147,6 @@ impl Reader for FindReader {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.gathered.batch())),
         }
-    }
-
-    fn calls(&self) -> Option<u64> {
-        None
     }
 }
 

@@ -16,8 +16,6 @@ struct Gathered {
     name: Vec<u8>,
 }
 
-struct BadName;
-
 impl Gathered {
     fn new(bytes: usize, want: Option<(StatMask, StatMask)>) -> Self {
         Self { builder: BatchBuilder::new(bytes, false), want, rows: Vec::new(), name: Vec::new() }
@@ -28,16 +26,18 @@ impl Gathered {
         self.rows.clear();
     }
 
-    fn push(&mut self, wide: impl Iterator<Item = u16>, found: &Found) -> Result<(), BadName> {
+    /// `false` if the name is invalid.
+    #[must_use]
+    fn push(&mut self, wide: impl Iterator<Item = u16>, found: &Found) -> bool {
         self.name.clear();
         names::push_wide(&mut self.name, wide);
         if !self.builder.push(&self.name, found.file_id, found.kind(), 0) {
-            return Err(BadName);
+            return false;
         }
         if let Some((want, available)) = self.want {
             self.rows.push(found.attributes(want, available));
         }
-        Ok(())
+        true
     }
 
     fn batch(&self) -> Batch<'_> {

@@ -60,8 +60,7 @@ fn decoded(masks: Features, legacy_hash: bool) -> Ext4Features {
     }
 }
 
-/// Including root's reserve; `None` if this process may not use it (`ext4_has_free_clusters`). ext4's own
-/// reserve is for no process.
+/// Including root's reserve; `None` if this process may not use it (`ext4_has_free_clusters`). ext4's own reserve is for no process.
 pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
     let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
     // In a user namespace capabilities do not count either.
@@ -94,10 +93,9 @@ fn superblock(source: &str, device: u64) -> io::Result<(Features, bool)> {
     let file = block_device::open(source.as_ref(), device)?;
     let mut block = [0; SUPERBLOCK_BYTES];
     file.read_exact_at(&mut block, SUPERBLOCK_OFFSET)?;
-    let found = SuperblockFeatures::decode(&block);
-    let SuperblockFeatures { compat, incompat, ro_compat, hash_version } =
-        found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an ext4 superblock"))?;
-    Ok((Features { compat, incompat, ro_compat }, HASHES_LEGACY.contains(&hash_version)))
+    let none = || io::Error::new(io::ErrorKind::InvalidData, "not an ext4 superblock");
+    let SuperblockFeatures { masks, hash_version } = SuperblockFeatures::decode(&block).ok_or_else(none)?;
+    Ok((masks, HASHES_LEGACY.contains(&hash_version)))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::basis::{Fact, Known, Span};
 use super::facts::{Details, Facts, Mount, Quota, QuotaOf, Space};
 use super::sample::{Sample, facts};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::{At, Result};
 use crate::file_system::FileSystem;
 
 pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
@@ -44,9 +44,8 @@ pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
 }
 
 fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
-    let io = |operation, error: rustix::io::Errno| Error::io(operation, directory.path(), error.into());
-    let status = rustix::fs::fstat(directory).map_err(|error| io("stat", error))?;
-    let mut space = space(directory).map_err(|error| io("statfs", error))?;
+    let status = rustix::fs::fstat(directory).at("stat", directory.dir_path())?;
+    let mut space = space(directory).at("statfs", directory.dir_path())?;
     let file_system = directory.file_system();
     let details = match file_system {
         FileSystem::Ext4 => Details::Ext4(ext4::details(directory, mount.as_ref(), status.st_dev)),

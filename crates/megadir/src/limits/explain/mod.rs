@@ -94,21 +94,18 @@ pub fn decide(limits: &Limits, refusal: Refusal, step: Step, privileged: bool) -
 
 fn no_space(limits: &Limits, step: Step, privileged: bool) -> Explanation {
     let facts = &limits.facts;
-    let creates = step != Step::Write;
-    let inodes = || creates.then(|| used_inodes(facts)).flatten();
-    let option = || creates.then(|| size_option(facts)).flatten();
-    let index = || creates.then(|| index(limits)).flatten();
-    inodes()
-        .or_else(|| used_blocks(facts, privileged))
-        .or_else(|| used_quota(facts))
-        .or_else(option)
-        .or_else(index)
-        .or_else(|| (!creates).then(|| blocks_of(facts, privileged)))
-        .unwrap_or_else(|| {
-            let evidence =
-                format!("the file system says \"No space left on device\", though {}", free(facts));
-            Explanation::new(Limit::Unknown, evidence, Vec::new())
-        })
+    let blocks = || used_blocks(facts, privileged).or_else(|| used_quota(facts));
+    match step {
+        Step::Write => blocks().unwrap_or_else(|| blocks_of(facts, privileged)),
+        Step::Create | Step::MakeDirectory => {
+            let found = used_inodes(facts).or_else(blocks).or_else(|| size_option(facts));
+            found.or_else(|| index(limits)).unwrap_or_else(|| {
+                let evidence =
+                    format!("the file system says \"No space left on device\", though {}", free(facts));
+                Explanation::new(Limit::Unknown, evidence, Vec::new())
+            })
+        }
+    }
 }
 
 fn free(facts: &Facts) -> String {

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::super::aside;
 use super::{Aside, Why};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::likeness::make_alike;
 use crate::remove::engine::component;
@@ -34,8 +34,7 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     let aside = entry.fresh_name(Why::Detached);
-    let renamed = rename(parent, &entry.name, &aside, RenameFlags::NOREPLACE);
-    renamed.map_err(|error| entry.error("rename", error))?;
+    rename(parent, &entry.name, &aside, RenameFlags::NOREPLACE).at("rename", &entry.path)?;
     entry.expect(&entry.directory, &aside).inspect_err(|_| {
         let _ = rename(parent, &aside, &entry.name, RenameFlags::NOREPLACE);
     })?;
@@ -53,15 +52,14 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     }
     can_be_copied(&entry.directory, &entry.path)?;
     let aside = entry.fresh_name(Why::Renewed);
-    rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("renew", error))?;
+    rustix::fs::mkdirat(parent, &aside, Mode::RWXU).at("renew", &entry.path)?;
     let undo = |error| {
         // Fails if another process created something in it.
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
-    let made = open_below(parent, &aside, false);
-    let made = made.map_err(|error| undo(entry.error("renew", error)))?;
-    let lock = lock(&made).map_err(|error| entry.error("renew", error));
+    let made = open_below(parent, &aside, false).at("renew", &entry.path).map_err(undo)?;
+    let lock = lock(&made).at("renew", &entry.path);
     lock.and_then(|()| make_alike(&entry.directory, &made, "renew", &entry.path)).map_err(undo)?;
     match rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE) {
         Ok(()) => {}
@@ -69,7 +67,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
             let reason = "this file system cannot exchange two directories atomically";
             return Err(undo(Error::new("renew", &entry.path, ErrorKind::Unavailable, reason)));
         }
-        Err(error) => return Err(undo(entry.error("renew", error))),
+        Err(error) => return Err(undo(Error::io("renew", &entry.path, error.into()))),
     }
     let undo = || {
         if rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE).is_ok() {
@@ -124,17 +122,12 @@ impl<'a> Entry<'a> {
             }
         }
     }
-
-    fn error(&self, operation: &'static str, error: Errno) -> Error {
-        Error::io(operation, &self.path, error.into())
-    }
 }
 
 pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
     let refuse = |reason| Err(Error::new("renew", path, ErrorKind::Unavailable, reason));
-    let failed = |error: Errno| Error::io("renew", path, error.into());
     let directory = directory.as_fd();
-    let status = rustix::fs::fstat(directory).map_err(failed)?;
+    let status = rustix::fs::fstat(directory).at("renew", path)?;
     if FileSystem::of(directory) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
         return refuse("a subvolume, which would become a plain directory");
     }
@@ -143,7 +136,7 @@ pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
             refuse("an encrypted directory, which would become a plain one")
         }
         Ok(_) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(Error::io("renew", path, error.into())),
     }
 }
 

@@ -8,7 +8,7 @@ use megadir_sys::windows::{change, process};
 use super::super::aside;
 use super::{Aside, Why};
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::names;
 use crate::remove::engine::component;
 use crate::remove::engine::system::{Errno, open_below, open_directory_to_rename};
@@ -41,8 +41,7 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let failed = |reason| Error::new("rename", &path, ErrorKind::Unavailable, reason);
     let lock = lock(aside.as_bytes()).ok_or_else(|| failed("cannot lock it"))?;
     let wide: Vec<u16> = aside.encode_utf16().collect();
-    let renamed = change::rename_new(directory.as_handle(), parent.as_handle(), &wide);
-    renamed.map_err(|error| Error::io("rename", &path, error))?;
+    change::rename_new(directory.as_handle(), parent.as_handle(), &wide).at("rename", &path)?;
     let name = CString::new(aside).unwrap_or_default();
     Ok(Aside { parent, name, why: Why::Detached, _lock: lock })
 }

@@ -108,17 +108,14 @@ impl Worker<'_, '_, '_> {
             return Examined::Stays;
         }
         // Directories that stay are entered.
-        let facts = if (may_go && (options.dry_run || options.needs_look())) || kind == FileType::Unknown {
-            match system::facts(directory, name) {
-                Ok(facts) => Some(facts),
-                Err(Errno::NOENT) => return Examined::Stays,
-                Err(error) => {
-                    self.fail(node, name.to_bytes(), "stat", error.into());
-                    return Examined::Stays;
-                }
+        let looks = (may_go && (options.dry_run || options.needs_look())) || kind == FileType::Unknown;
+        let facts = match looks.then(|| system::facts(directory, name)).transpose() {
+            Ok(facts) => facts,
+            Err(Errno::NOENT) => return Examined::Stays,
+            Err(error) => {
+                self.fail(node, name.to_bytes(), "stat", error.into());
+                return Examined::Stays;
             }
-        } else {
-            None
         };
         let kind = facts.map_or(kind, |facts| facts.kind);
         if kind == FileType::Directory {
@@ -190,9 +187,7 @@ impl Worker<'_, '_, '_> {
                         goes = options.accepts_facts(&Attributes { kind: FileType::Directory, ..facts });
                         bytes = facts.allocated_bytes;
                     }
-                    Err(error) => {
-                        return self.fail(&parent, name.to_bytes(), "stat", error.into());
-                    }
+                    Err(error) => return self.fail(&parent, name.to_bytes(), "stat", error.into()),
                 }
             }
             stays = if goes { 0 } else { KEPT };

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::node::Node;
 use super::window::Names;
+use crate::threads::lock;
 
 /// Directories of one parent, which count as one part of it ([`Node::end_part`]). Has no descriptor,
 /// so that any number of jobs may wait; the taker opens the parent by names and checks its identity.
@@ -50,7 +51,7 @@ impl Pool {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let job = state.jobs.pop_front_if(|job| Arc::ptr_eq(&job.node, node));
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
         job
@@ -58,7 +59,7 @@ impl Pool {
 
     /// Wakes no worker: most jobs are taken back first ([`Pool::offer`]).
     pub(super) fn push(&self, job: Job) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.jobs.push_back(job);
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
     }
@@ -67,7 +68,7 @@ impl Pool {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let woken = state.jobs.len().min(state.waiting);
         (0..woken).for_each(|_| self.changed.notify_one());
         let start = (state.jobs.len() - woken).min(self.workers_max - state.started);
@@ -76,12 +77,12 @@ impl Pool {
     }
 
     pub(super) fn not_started(&self) {
-        self.lock().started -= 1;
+        lock(&self.state).started -= 1;
     }
 
     /// The oldest job is usually the largest. Waits while other workers may add jobs; `None` at the end.
     pub(super) fn take(&self) -> Option<Job> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.waiting += 1;
         loop {
             if state.closed {
@@ -102,13 +103,9 @@ impl Pool {
     }
 
     pub(super) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.closed = true;
         state.jobs.clear();
         self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

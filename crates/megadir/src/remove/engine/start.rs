@@ -16,7 +16,7 @@ use super::worker::{Frame, Worker, wait};
 use crate::conditions::Place;
 use crate::decode::Records;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
 use crate::remove::progress::Call;
@@ -61,12 +61,12 @@ pub fn remove_tree(
     match system::open_below(parent, &name, false) {
         Ok(root) => {
             let identity = (!system::GOES_WHILE_OPEN).then(|| system::identity(&root)).transpose();
-            let identity = identity.map_err(|error| Error::io("open", &path, error.into()))?;
+            let identity = identity.at("open", &path)?;
             let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity };
             root.remove(options, call);
         }
         Err(Errno::NOTDIR | Errno::LOOP) => {
-            let descriptor = system::duplicate(parent).map_err(|error| Error::io("open", &path, error))?;
+            let descriptor = system::duplicate(parent).at("open", &path)?;
             remove_file(descriptor, parent.path(), &name, options, call);
         }
         Err(Errno::XDEV) => {

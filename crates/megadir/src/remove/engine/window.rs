@@ -51,8 +51,7 @@ impl Window {
         Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads from `position`, if given, until the window or the space for names is full, the directory ends,
-    /// or the removal is cancelled.
+    /// Reads from `position`, if given, until the window or the space for names is full, the directory ends, or the removal is cancelled.
     pub(super) fn fill(
         &mut self,
         directory: &Directory,

@@ -13,9 +13,9 @@ use super::system::{self, Directory, Errno};
 use super::window::{Names, Window};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
-use crate::options::OnPanic;
 use crate::pace::{SLEEP_MAX, interval_ns};
 use crate::remove::{Counts, Progress};
+use crate::threads::OnPanic;
 
 const SMALL_ENTRIES: u64 = 64;
 const FEW: usize = 16;
@@ -361,8 +361,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 }
 
 impl Worker<'_, '_, '_> {
-    /// Waits if a rate is set and no slot is held; an entry that stays leaves its slot to the next. `false`
-    /// if the removal is cancelled.
+    /// Waits if a rate is set and no slot is held; an entry that stays leaves its slot to the next. `false` if the removal is cancelled.
     #[inline]
     pub(super) fn have_place(&mut self) -> bool {
         if let Some(rate) = self.shared.rate

@@ -92,7 +92,8 @@ impl Resolver {
         let Parts { parent, name, is_directory } = system::parts(path)?;
         let parent = self.parent(parent)?;
         let shown = path.len() - path.iter().rev().take_while(|byte| is_separator(**byte)).count();
-        let shown = PathBuf::from(&*names::to_os(&path[..shown]).map_err(|error| failed(&error))?);
+        let failed = |error: Error| NoTarget::Failed(io::Error::other(error.reason()));
+        let shown = PathBuf::from(&*names::to_os(&path[..shown]).map_err(failed)?);
         let nothing = Look { kind: FileType::Unknown, identity: Identity::NONE, is_mount_point: false };
         let (look, is_missing) = match system::look(&parent, &name) {
             Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => (nothing, true),
@@ -133,10 +134,6 @@ const NOT_A_DIRECTORY: i32 = if cfg!(windows) { 267 } else { 20 };
 
 fn is_separator(byte: u8) -> bool {
     byte == b'/' || (cfg!(windows) && byte == b'\\')
-}
-
-fn failed(error: &Error) -> NoTarget {
-    NoTarget::Failed(io::Error::other(error.reason()))
 }
 
 #[cfg(target_os = "linux")]

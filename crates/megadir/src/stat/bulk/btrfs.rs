@@ -1,6 +1,5 @@
-//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored
-//! between them. Directories are read by statx, because an entry may hold the number of a subvolume. Changed
-//! inodes reach the tree late, new ones at once.
+//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored between them. Directories are
+//! read by statx, because an entry may hold the number of a subvolume. Changed inodes reach the tree late, new ones at once.
 
 use std::os::fd::AsFd;
 

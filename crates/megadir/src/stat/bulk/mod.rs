@@ -1,8 +1,7 @@
 //! Stat backends that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! These calls return an inode by number, in the state on disk or in a transaction. Other entries are read by
-//! statx: names of mount points, inodes that are missing, without links or of another type, and inodes
-//! changed after the sync with which the listing begins.
+//! These calls return an inode by number, in the state on disk or in a transaction. Other entries are read by statx: names of mount
+//! points, inodes that are missing, without links or of another type, and inodes changed after the sync with which the listing begins.
 //!
 //! Limits: on btrfs an entry changed during the listing may have its earlier state. On XFS a size may be as old as the sync if
 //! a write has been running for more than a second, or if the clock is set back. A name moved or replaced meanwhile may get the
@@ -17,7 +16,7 @@ mod worth;
 mod xfs;
 
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use self::btrfs::TreeSearch;
@@ -30,9 +29,10 @@ use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::mounts::{Mount, Mounts};
+use crate::threads::lock;
 
 /// Inodes changed this shortly before the sync are read by statx: a call that began earlier may still be
 /// writing, and while the device is busy it may wait as long as the sync.
@@ -231,15 +231,14 @@ impl<B: Bulk> Shared<B> {
     }
 
     fn known(&self, device: (u32, u32), mount: u64) -> Option<Volume<B::Source>> {
-        let volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
-        volumes.iter().find(|known| known.is_of(device, mount)).cloned()
+        lock(&self.volumes).iter().find(|known| known.is_of(device, mount)).cloned()
     }
 
     /// Syncs the file system if the directory is the first on its mount.
     fn volume(&self, directory: &Dir) -> Result<Volume<B::Source>> {
         let mut volume = self.probe(directory)?;
         // Held while syncing, because the other threads must wait for the sync.
-        let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut volumes = lock(&self.volumes);
         if let Some(known) = volumes.iter().find(|known| known.is_of(volume.device, volume.mount)) {
             return Ok(known.clone());
         }
@@ -248,8 +247,7 @@ impl<B: Bulk> Shared<B> {
             None => {
                 let (now, started) = (SystemTime::now(), Instant::now());
                 if B::ALL_IS_LATE || self.want.contains(StatMask::SIZE) {
-                    rustix::fs::syncfs(directory)
-                        .map_err(|error| Error::io("sync", directory.path(), error.into()))?;
+                    rustix::fs::syncfs(directory).at("sync", directory.dir_path())?;
                 }
                 let unsettled = UNSETTLED.max(started.elapsed() * 2);
                 B::settled(&volume.source, Time::from_system(now.checked_sub(unsettled).unwrap_or(now)))

@@ -47,11 +47,11 @@ impl Host {
     }
 
     pub(crate) fn hand_all(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
-        hand_over(&link.from, &[data, self.waits.as_fd()])
+        hand_over(link.from.get_ref(), &[data, self.waits.as_fd()])
     }
 
     pub(crate) fn hand_data(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
-        hand_over(&link.from, &[data])
+        hand_over(link.from.get_ref(), &[data])
     }
 
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
@@ -62,7 +62,7 @@ impl Host {
 
 impl Link {
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        say(&mut self.from, message)
+        say(self.from.get_mut(), message)
     }
 }
 
@@ -92,14 +92,14 @@ impl Guest {
     }
 
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
-        let Ok([data, barrier]) = <[OwnedFd; 2]>::try_from(take_over(&self.0.from)?) else {
+        let Ok([data, barrier]) = <[OwnedFd; 2]>::try_from(take_over(self.0.from.get_ref())?) else {
             return Err(io::Error::other("no task was passed"));
         };
         Ok((data, Barrier(barrier)))
     }
 
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
-        take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was passed"))
+        take_over(self.0.from.get_ref())?.pop().ok_or_else(|| io::Error::other("no directory was passed"))
     }
 
     /// The run may have died before the death signal was set up.
@@ -124,6 +124,7 @@ impl Barrier {
     }
 }
 
+/// Reads past the buffer of [`Lines`], which is empty here: the run sends descriptors first, later only after an answer.
 fn take_over(socket: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

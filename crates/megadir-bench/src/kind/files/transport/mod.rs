@@ -1,5 +1,4 @@
-//! Connection between a run and its worker processes: messages, passed descriptors, and a guarantee that no
-//! worker outlives its run.
+//! Connection between a run and its worker processes: messages, passed descriptors, and a guarantee that no worker outlives its run.
 //!
 //! | | Linux | Windows |
 //! |---|---|---|
@@ -16,7 +15,7 @@ mod linux;
 mod windows;
 
 use std::fmt::Display;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
 use megadir_record::{Counted, Latency, Refused};
@@ -25,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::task::Task;
 use super::worker::Report;
-use crate::control::WorkError;
+use crate::control::{Result, WorkError};
 use crate::kind::BlockUsage;
 
 #[cfg(target_os = "linux")]
@@ -60,28 +59,19 @@ pub(crate) struct Go {
     pub(crate) rate_per_s: Option<u64>,
 }
 
+/// `Whole`: a rank did the whole work of a block.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "said")]
 pub(crate) enum Said {
     Ready,
     Waiting,
-    Done {
-        report: Report,
-        latency: Option<Latency>,
-    },
-    /// A rank did the whole work of a block.
+    Done { report: Report, latency: Option<Latency> },
     Whole(Box<Whole>),
-    Unavailable {
-        reason: String,
-    },
+    Unavailable { reason: String },
     Refused(Refused),
     Stopped,
-    ProgramFailed {
-        reason: String,
-    },
-    Failed {
-        reason: String,
-    },
+    ProgramFailed { reason: String },
+    Failed { reason: String },
 }
 
 impl From<WorkError> for Said {
@@ -96,7 +86,7 @@ impl From<WorkError> for Said {
 }
 
 impl Said {
-    pub(crate) fn checked(self, stage: &'static str, who: impl Display) -> Result<Self, WorkError> {
+    pub(crate) fn checked(self, stage: &'static str, who: impl Display) -> Result<Self> {
         match self {
             Self::Refused(refused) => Err(WorkError::Refused(refused)),
             Self::ProgramFailed { reason } => Err(WorkError::Program(reason)),
@@ -127,33 +117,26 @@ pub(crate) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<(
 
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
-    pub(crate) from: R,
-    pending: Vec<u8>,
+    pub(crate) from: BufReader<R>,
+    begun: Vec<u8>,
 }
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(from: R) -> Self {
-        Self { from, pending: Vec::new() }
+        Self { from: BufReader::new(from), begun: Vec::new() }
     }
 
+    /// `None` if the next message has not come entirely within the time limit of a read.
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
-        loop {
-            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-                let message = serde_json::from_slice(&self.pending[..end])?;
-                self.pending.drain(..=end);
-                return Ok(Some(message));
+        let left = (LINE_BYTES_MAX - self.begun.len()) as u64;
+        match self.from.by_ref().take(left).read_until(b'\n', &mut self.begun) {
+            Ok(_) if self.begun.ends_with(b"\n") => {
+                Ok(Some(serde_json::from_slice(&std::mem::take(&mut self.begun))?))
             }
-            let mut piece = [0; 4096];
-            match self.from.read(&mut piece) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(length) => self.pending.extend_from_slice(&piece[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                Err(error) => return Err(error),
-            }
-            if self.pending.len() > LINE_BYTES_MAX {
-                return Err(io::Error::other("a message without an end"));
-            }
+            Ok(_) if self.begun.len() == LINE_BYTES_MAX => Err(io::Error::other("a message without an end")),
+            Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct Link {
     lines: Lines<Answers>,
 }
 
+/// Numbers of handles.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handed {
     data: u64,

@@ -10,7 +10,7 @@ use megadir_record::{Counted, Keys, LookupCall, NameScheme, Presence};
 use megadir_stats::permutation::{Permutation, SplitMix64};
 use rand_distr::{Distribution, Zipf};
 
-use crate::control::{RunControl, WorkError};
+use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::{BlockKey, WorkBlock, Workload};
 use crate::measure::Stopwatch;
@@ -89,7 +89,7 @@ impl Workload for Lookup<'_> {
         none.or_else(|| system::unavailable(self.call, directory, present))
     }
 
-    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<(), WorkError> {
+    fn setup(&mut self, block: &WorkBlock<'_>) -> Result<()> {
         let fresh = self.presence == Presence::Absent && self.keys == Keys::Random;
         self.blocks += 1;
         let count = if fresh { block.operations } else { block.operations.min(NAMES_MAX) };
@@ -100,7 +100,7 @@ impl Workload for Lookup<'_> {
         Ok(())
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, stopwatch: &mut Stopwatch) -> Result<Counted> {
         let WorkBlock { directory, operations, control, .. } = *block;
         let (call, names) = (self.call, self.names.as_slice());
         let (at, mut next) = (directory.at(), 0);
@@ -134,10 +134,7 @@ impl rand_core::TryRng for Source {
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.0.next_u64().to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
+        rand_core::utils::fill_bytes_via_next_word(bytes, || Ok(self.0.next_u64()))
     }
 }
 
@@ -285,13 +282,10 @@ mod windows {
 #[cfg(test)]
 mod tests;
 
+/// Names of made files are computed; files exist for indices below `entries`.
 #[derive(Debug)]
 pub(crate) enum NameSource {
-    /// Computed; files exist for indices below `entries`.
-    Made {
-        names: Names,
-        entries: u64,
-    },
+    Made { names: Names, entries: u64 },
     Listed(Vec<CString>),
 }
 
@@ -302,7 +296,7 @@ impl NameSource {
         seed: u64,
         at_most: usize,
         control: RunControl<'_>,
-    ) -> Result<Self, WorkError> {
+    ) -> Result<Self> {
         let mut random = SplitMix64::new(seed);
         let (mut kept, mut seen) = (Vec::new(), 0_u64);
         let mut listing = Entries::open(directory.path())?;

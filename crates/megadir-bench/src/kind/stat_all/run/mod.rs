@@ -9,8 +9,8 @@ use megadir::{
 };
 use megadir_record::{Counted, ExpectedFiles};
 
-use crate::control::{COMPUTING, RunControl, WorkError, marked};
-use crate::kind::{WorkBlock, Workload, name_hash, repeat};
+use crate::control::{COMPUTING, Result, RunControl, WorkError, marked};
+use crate::kind::{OTHER, WorkBlock, Workload, fold, name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
@@ -41,7 +41,7 @@ impl Files {
     fn add(&mut self, name: &[u8], size_bytes: u64, modified: Time) {
         let times = time_hash(name, modified);
         self.times = self.times.wrapping_add(times);
-        self.all = self.all.wrapping_add(fold(times, size_bytes));
+        self.all = self.all.wrapping_add(mix(times, size_bytes));
         self.files += 1;
         if let Some(rows) = &mut self.rows {
             rows.push((name.into(), modified));
@@ -49,7 +49,7 @@ impl Files {
     }
 
     #[inline]
-    fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
+    fn check(&mut self, control: RunControl<'_>) -> Result<()> {
         self.seen += 1;
         Ok(control.check_every(STEP, self.seen)?)
     }
@@ -71,14 +71,12 @@ impl Files {
 
 #[inline]
 fn time_hash(name: &[u8], time: Time) -> u64 {
-    fold(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
+    mix(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
 }
 
 #[inline]
-fn fold(hash: u64, number: u64) -> u64 {
-    const KEY: u64 = 0xd1b5_4a32_d192_ed03;
-    let product = u128::from(hash ^ KEY) * u128::from(number ^ KEY.rotate_left(29));
-    (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(17)
+fn mix(hash: u64, number: u64) -> u64 {
+    fold(hash ^ OTHER, number ^ OTHER.rotate_left(29)) ^ hash.rotate_left(17)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +87,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
+    pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self> {
         let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
         let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
         std_fs(directory, &mut files, control)?;
@@ -110,18 +108,13 @@ impl Expected {
 }
 
 impl FileAttributes {
-    pub(crate) fn new(
-        method: &str,
-        buffer_bytes: Option<u64>,
-        threads: u32,
-        keeps: bool,
-    ) -> Result<Self, WorkError> {
+    pub(crate) fn new(method: &str, buffer_bytes: Option<u64>, threads: u32, keeps: bool) -> Result<Self> {
         let method = method_named(method).map_err(|reason| WorkError::other("attributes", reason))?;
         let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
         Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
     }
 
-    fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
+    fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted> {
         let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
         match self.method.way {
             #[cfg(target_os = "linux")]
@@ -142,7 +135,7 @@ impl FileAttributes {
         ReadOptions::serial(self.buffer_bytes as usize)
     }
 
-    fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
+    fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<()> {
         let again = directory.again()?;
         let choice = self.choice(&again)?;
         let mut listing = AttributeListing::with_choice(again, choice)?;
@@ -162,7 +155,7 @@ impl FileAttributes {
         Ok(())
     }
 
-    fn choice(&self, directory: &Dir) -> Result<AttributeChoice, WorkError> {
+    fn choice(&self, directory: &Dir) -> Result<AttributeChoice> {
         let Way::Examined { backend, stat_backend, order } = self.method.way else {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
         };
@@ -190,7 +183,7 @@ impl FileAttributes {
     }
 }
 
-fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
+fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<()> {
     for entry in std::fs::read_dir(directory.path()).map_err(WorkError::at("read_dir"))? {
         files.check(control)?;
         let entry = entry.map_err(WorkError::at("read_dir"))?;
@@ -206,7 +199,7 @@ fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result
     Ok(())
 }
 
-fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
+fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<()> {
     let mut row = |name: &[u8], seconds, nanoseconds| {
         let times = Time { seconds, nanoseconds };
         files.add(name, 0, times);
@@ -220,7 +213,7 @@ impl Workload for FileAttributes {
         unavailable(self.method, directory)
     }
 
-    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted, WorkError> {
+    fn run(&mut self, block: &WorkBlock<'_>, _stopwatch: &mut Stopwatch) -> Result<Counted> {
         repeat(block.operations, || self.once(block.directory, block.control))
     }
 }
@@ -235,14 +228,14 @@ mod system {
     use rustix::io::Errno;
 
     use super::Files;
-    use crate::control::{RunControl, WorkError};
+    use crate::control::{Result, RunControl, WorkError};
 
     pub(crate) fn by_path(
         directory: &Dir,
         options: &ReadOptions,
         files: &mut Files,
         control: RunControl<'_>,
-    ) -> Result<(), WorkError> {
+    ) -> Result<()> {
         let again = Dir::open(directory.path())?;
         let mut reader = megadir::backend("readdir")?.open(&again, options)?;
         let mut path = directory.path().as_os_str().as_bytes().to_vec();

@@ -1,19 +1,17 @@
 //! Summary as a JSON object on one line; numbers are exact at any size.
 
-use std::path::Path;
-
 use megadir::names;
 use megadir::summary::{Ranked, Sizes, Summary, Total};
 
-use super::{Directories, Gaps, How};
+use super::{Directories, Gaps, Scope};
 use crate::cmd::list::lines;
 use crate::ui::object::Object;
 
-pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps, path: &Path) {
+pub(super) fn tree(text: &mut Vec<u8>, scope: &Scope<'_>, summary: &Summary) {
     Object::line(text, |object| {
-        begin(object, how, path, summary.total());
+        begin(object, scope, summary.total());
         object.raw("linked", summary.linked());
-        gaps_of(object, gaps);
+        gaps_of(object, &scope.gaps);
         object.list("types", &summary.types(), |row, (kind, of_type)| {
             row.string("type", kind.name());
             total(row, *of_type);
@@ -25,28 +23,23 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
         });
         named(object, "largest", &summary.largest(), |row, bytes| row.raw("size", bytes));
         for (key, entries) in [("newest", summary.newest()), ("oldest", summary.oldest())] {
-            named(object, key, &entries, |row, time| row.string("mtime", &how.exact_time(time)));
+            named(object, key, &entries, |row, time| row.string("mtime", &scope.how.exact_time(time)));
         }
     });
 }
 
-pub(super) fn directories(
-    text: &mut Vec<u8>,
-    how: &How,
-    directories: &Directories,
-    gaps: &Gaps,
-    path: &Path,
-) {
+pub(super) fn directories(text: &mut Vec<u8>, scope: &Scope<'_>, directories: &Directories) {
     let Directories { rows, all } = directories;
     Object::line(text, |object| {
-        begin(object, how, path, all.total());
+        begin(object, scope, all.total());
         object.raw("directories", all.directories());
-        gaps_of(object, gaps);
+        gaps_of(object, &scope.gaps);
         object.list("top", rows, |object, row| {
             object.name("dir", names::from_os(row.path.as_os_str()));
             total(object, row.totals.total);
             object.raw_or_null("largest", row.totals.largest_bytes);
-            object.string_or_null("newest", row.totals.newest.map(|time| how.exact_time(time)).as_deref());
+            let newest = row.totals.newest.map(|time| scope.how.exact_time(time));
+            object.string_or_null("newest", newest.as_deref());
         });
         let (others, of_others) = directories.others();
         object.part("others", |object| {
@@ -56,10 +49,10 @@ pub(super) fn directories(
     });
 }
 
-fn begin(object: &mut Object<'_>, how: &How, path: &Path, all: Total) {
-    object.name("dir", names::from_os(path.as_os_str()));
-    object.raw("recursive", how.recursive);
-    object.raw("now_s", how.now_s);
+fn begin(object: &mut Object<'_>, scope: &Scope<'_>, all: Total) {
+    object.name("dir", names::from_os(scope.path.as_os_str()));
+    object.raw("recursive", scope.how.recursive);
+    object.raw("now_s", scope.how.now_s);
     total(object, all);
 }
 

@@ -50,6 +50,13 @@ struct Gaps {
     unread: u64,
 }
 
+/// Part of the output that is about one path.
+struct Scope<'a> {
+    how: &'a How,
+    path: &'a Path,
+    gaps: Gaps,
+}
+
 struct Directories {
     rows: Vec<DirectoryRow>,
     all: DirectorySummary,
@@ -129,19 +136,20 @@ impl Summarizing {
             undecided: self.unexamined - counted,
             unread: failures - self.failures_before - self.complaints,
         };
+        let scope = Scope { how: &self.how, path, gaps };
         let gathered = std::mem::replace(&mut self.gathered, Gathered::new(&self.how));
         let is_json = self.how.lines.format == Format::Json;
         if self.printed && !is_json {
             text.push(b'\n');
         }
         match gathered {
-            Gathered::Tree(summary) if is_json => json::tree(text, &self.how, &summary, &gaps, path),
-            Gathered::Tree(summary) => text::tree(text, &self.how, &summary, &gaps, path),
+            Gathered::Tree(summary) if is_json => json::tree(text, &scope, &summary),
+            Gathered::Tree(summary) => text::tree(text, &scope, &summary),
             Gathered::Directories(mut all) => {
                 let directories = Directories { rows: all.finish(), all: *all };
                 match is_json {
-                    true => json::directories(text, &self.how, &directories, &gaps, path),
-                    false => text::write_directories(text, &self.how, &directories, &gaps, path),
+                    true => json::directories(text, &scope, &directories),
+                    false => text::write_directories(text, &scope, &directories),
                 }
             }
         }

@@ -1,11 +1,10 @@
 //! Summary as text: tables of types, sizes and ages, notable entries, and the directories with the most entries.
 
-use std::path::Path;
-
 use megadir::Time;
 use megadir::summary::{Ranked, Sizes, Summary, Total};
 
-use super::{Directories, Gaps, How};
+use super::{Directories, Gaps, How, Scope};
+use crate::cmd::limits::amount::grouped;
 use crate::cmd::list::lines::Lines;
 use crate::cmd::times::TimeStyle;
 use crate::ui::screen::{aligned, bar};
@@ -13,6 +12,7 @@ use crate::ui::{is_unicode, sizes};
 
 const BAR_MAX: usize = 30;
 const BAR_MIN: usize = 4;
+/// More empty rows in succession are one.
 const GAP_MAX: usize = 2;
 const WIDTH: usize = 80;
 
@@ -41,18 +41,7 @@ impl Look {
     }
 
     pub(in crate::cmd) fn number(self, value: impl Into<u128>) -> String {
-        let digits = value.into().to_string();
-        if self.terminal.is_none() {
-            return digits;
-        }
-        let mut grouped = String::new();
-        for (index, digit) in digits.chars().enumerate() {
-            if index > 0 && (digits.len() - index).is_multiple_of(3) {
-                grouped.push(' ');
-            }
-            grouped.push(digit);
-        }
-        grouped
+        if self.terminal.is_some() { grouped(value) } else { value.into().to_string() }
     }
 
     pub(in crate::cmd) fn bytes(self, bytes: impl Into<u128>) -> String {
@@ -73,9 +62,9 @@ impl Look {
     }
 }
 
-pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps, path: &Path) {
-    let look = how.look;
-    heading(text, how, path);
+pub(super) fn tree(text: &mut Vec<u8>, scope: &Scope<'_>, summary: &Summary) {
+    let (how, look) = (scope.how, scope.how.look);
+    heading(text, scope);
     let entries = look.counted(summary.total().entries, "entry", "entries");
     let bytes = look.bytes_and_unit(summary.total().bytes);
     push(text, &format!("{entries}, {bytes} (apparent size)\n"));
@@ -101,13 +90,13 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
         };
         notes.push(format!("{who} more than one hard link: {counts}"));
     }
-    notes.extend(gaps.notes(look));
+    notes.extend(scope.gaps.notes(look));
     write_notes(text, &notes);
 }
 
-fn heading(text: &mut Vec<u8>, how: &How, path: &Path) {
-    how.lines.path(text, path);
-    push(text, if how.recursive { " and below\n  " } else { "\n  " });
+fn heading(text: &mut Vec<u8>, scope: &Scope<'_>) {
+    scope.how.lines.path(text, scope.path);
+    push(text, if scope.how.recursive { " and below\n  " } else { "\n  " });
 }
 
 fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
@@ -119,24 +108,18 @@ fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
 
 impl Gaps {
     pub(super) fn notes(&self, look: Look) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut note = |count: u64, one, several, consequence: &str| {
-            if count > 0 {
-                let who = look.counted(count, one, several);
-                notes.push(format!("{who} could not be {consequence}"));
-            }
-        };
-        let counted = "examined: counted, but without size and age";
-        note(self.unexamined, "entry", "entries", counted);
         let not_counted = "examined: not counted, because the conditions cannot be checked";
-        note(self.undecided, "entry", "entries", not_counted);
-        note(
-            self.unread,
-            "directory",
-            "directories",
-            "read to the end: the remaining entries are not counted",
-        );
-        notes
+        let not_read = "read to the end: the remaining entries are not counted";
+        let notes = [
+            (self.unexamined, "entry", "entries", "examined: counted, but without size and age"),
+            (self.undecided, "entry", "entries", not_counted),
+            (self.unread, "directory", "directories", not_read),
+        ];
+        let notes = notes.into_iter().filter(|(count, ..)| *count > 0);
+        let note = |(count, one, several, consequence): (u64, &str, &str, &str)| {
+            format!("{} could not be {consequence}", look.counted(count, one, several))
+        };
+        notes.map(note).collect()
     }
 }
 
@@ -193,10 +176,6 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
     });
     let line = |label: &str, entries: &str, entries_bar: &str, bytes: &str, bytes_bar: &str| {
         let bar_width = bars.map_or(0, |(width, _)| width + 1);
-        let (entries_bar, bytes_bar) = match bars {
-            Some(_) => (format!(" {entries_bar}"), format!(" {bytes_bar}")),
-            None => (String::new(), String::new()),
-        };
         let line = format!(
             "  {label:label_width$}  {entries:>entries_width$}{entries_bar:bar_width$}  {bytes:>bytes_width$}{bytes_bar}"
         );
@@ -206,33 +185,23 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
         push(text, &format!("\n{}", line(heading, "entries", "", "bytes", "")));
         let most_entries = rows.iter().map(|(_, total)| u128::from(total.entries)).max().unwrap_or(0);
         let most_bytes = rows.iter().map(|(_, total)| total.bytes).max().unwrap_or(0);
-        let drawn =
-            |value, most| bars.map_or_else(String::new, |(width, unicode)| bar(value, most, width, unicode));
-        for (at, (label, Total { entries, bytes })) in rows.iter().enumerate() {
-            match gap_around(rows, at) {
-                Some(first) if first == at => {
-                    push(text, "  ...\n");
-                    continue;
-                }
-                Some(_) => continue,
-                None => {}
+        let drawn = |value, most| {
+            bars.map_or_else(String::new, |(width, unicode)| format!(" {}", bar(value, most, width, unicode)))
+        };
+        let is_empty = |row: &(String, Total)| row.1.entries == 0;
+        for rows in rows.chunk_by(|row, next| is_empty(row) && is_empty(next)) {
+            if rows.len() > GAP_MAX {
+                push(text, "  ...\n");
+                continue;
             }
-            let entries_bar = drawn(u128::from(*entries), most_entries);
-            let bytes_bar = drawn(*bytes, most_bytes);
-            push(text, &line(label, &look.number(*entries), &entries_bar, &look.bytes(*bytes), &bytes_bar));
+            for (label, Total { entries, bytes }) in rows {
+                let entries_bar = drawn(u128::from(*entries), most_entries);
+                let (entries, bytes_bar) = (look.number(*entries), drawn(*bytes, most_bytes));
+                push(text, &line(label, &entries, &entries_bar, &look.bytes(*bytes), &bytes_bar));
+            }
         }
         below.iter().for_each(|below| push(text, &format!("{below}\n")));
     }
-}
-
-fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
-    let is_empty = |row: &(String, Total)| row.1.entries == 0;
-    if !is_empty(&rows[at]) {
-        return None;
-    }
-    let first = rows[..at].iter().rposition(|row| !is_empty(row)).map_or(0, |before| before + 1);
-    let after = rows[at..].iter().position(|row| !is_empty(row)).map_or(rows.len(), |after| at + after);
-    (after - first > GAP_MAX).then_some(first)
 }
 
 fn named<V: Copy>(
@@ -292,15 +261,9 @@ pub(in crate::cmd) fn push(text: &mut Vec<u8>, more: &str) {
 
 const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
 
-pub(super) fn write_directories(
-    text: &mut Vec<u8>,
-    how: &How,
-    directories: &Directories,
-    gaps: &Gaps,
-    path: &Path,
-) {
-    let (look, Directories { rows, all }) = (how.look, directories);
-    heading(text, how, path);
+pub(super) fn write_directories(text: &mut Vec<u8>, scope: &Scope<'_>, directories: &Directories) {
+    let (how, look, Directories { rows, all }) = (scope.how, scope.how.look, directories);
+    heading(text, scope);
     let entries = look.counted(all.total().entries, "entry", "entries");
     let count = look.counted(all.directories(), "directory", "directories");
     let bytes = look.bytes_and_unit(all.total().bytes);
@@ -333,7 +296,7 @@ pub(super) fn write_directories(
         let bytes = look.bytes_and_unit(total.bytes);
         push(text, &format!("  and {more} more with {entries}, {bytes}\n"));
     }
-    write_notes(text, &gaps.notes(look));
+    write_notes(text, &scope.gaps.notes(look));
 }
 
 #[cfg(test)]

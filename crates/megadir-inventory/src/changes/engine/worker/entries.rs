@@ -133,8 +133,7 @@ impl<S: Source> Worker<'_, '_, S> {
         let new = &self.comparable(task.block.root, new);
         let Some(row) = had else {
             task.stirred.store(true, Ordering::Relaxed);
-            let entry = Entry { root: task.block.root, path: task.path(name), facts: *new, suspect: false };
-            self.found.seen.came.push(entry);
+            self.found.seen.came.push(task.entry(name, *new, false));
             self.child(task, name, None, new, true);
             return;
         };
@@ -146,9 +145,7 @@ impl<S: Source> Worker<'_, '_, S> {
         let (old, proof) = (task.block.facts(row), self.shared.proof(task.block.root));
         if !fields::is_same_file(&old, new, proof) && old.errno.is_none() {
             task.stirred.store(true, Ordering::Relaxed);
-            let suspect = racy.is_suspect(&old);
-            let entry = Entry { root: task.block.root, path: task.path(name), facts: old, suspect };
-            self.found.seen.replaced.push((entry, *new));
+            self.found.seen.replaced.push((task.entry(name, old, racy.is_suspect(&old)), *new));
             if old.kind == FileType::Directory && new.kind != FileType::Directory {
                 self.children.push(((task.block.root, task.path(name)), Fate::Gone));
             }
@@ -158,9 +155,7 @@ impl<S: Source> Worker<'_, '_, S> {
         }
         let is_in_place = is_in_place || old.errno.is_some();
         if !is_in_place {
-            let suspect = racy.is_suspect(&old);
-            let entry = Entry { root: task.block.root, path: task.path(name), facts: old, suspect };
-            self.found.seen.stayed.push((entry, *new));
+            self.found.seen.stayed.push((task.entry(name, old, racy.is_suspect(&old)), *new));
         }
         if new.kind == FileType::Directory {
             self.child(task, name, Some((row, old)), new, true);

@@ -61,7 +61,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         loop {
             match self.shared.next(worked) {
                 Step::Done => {
-                    self.found.newest_ns = self.keeper.map(Keeper::into_newest_ns).unwrap_or_default();
+                    let newest_ns = self.keeper.map(|keeper| keeper.newest_by_root_ns);
+                    self.found.newest_ns = newest_ns.unwrap_or_default();
                     return self.found;
                 }
                 Step::Read(source) => self.shared.read(source),
@@ -78,13 +79,13 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
 
     fn work(&mut self, job: Job) -> Result<()> {
         match job {
-            Job::Directory(live, rows) => self.directory(live, rows),
-            Job::Names(task, range) => self.part(&task, range),
-            Job::Gone(block) => {
-                self.gone(&block);
+            Job::Directory(Fate::Here(live), rows) => self.directory(live, rows),
+            Job::Directory(Fate::Gone, rows) => {
+                self.gone(&rows.before);
                 Ok(())
             }
-            Job::Unread(block) => self.unread(&block),
+            Job::Directory(Fate::Unread, rows) => self.unread(&rows.before),
+            Job::Names(task, range) => self.part(&task, range),
         }
     }
 
@@ -93,10 +94,9 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.root(&mut live, &rows)?;
         }
         let Both { before: block, now } = rows;
-        let opened = live.open(self.shared.comparing.metadata.scanned.cross_mounts);
-        let Some(opened) = opened else { return self.recorded(live, block, now) };
-        let directory = match opened {
+        let directory = match live.open(self.shared.comparing.metadata.scanned.cross_mounts) {
             Opened::Here(directory) => directory,
+            Opened::Recorded => return self.recorded(live, block, now),
             Opened::Vanished => {
                 self.gone(&block);
                 return Ok(());

@@ -8,6 +8,7 @@ use megadir_sys::windows::is_not_known;
 
 use super::Directory;
 use crate::directory_information::{Layout, Records};
+use crate::error::OfSystem;
 use crate::{decode, names};
 
 pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
@@ -111,6 +112,8 @@ impl Errno {
         self.0
     }
 }
+
+impl OfSystem for Errno {}
 
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {

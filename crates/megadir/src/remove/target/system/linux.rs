@@ -10,7 +10,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected};
 use crate::dir::Dir;
-use crate::error::Error;
+use crate::error::{At, Error};
 use crate::mounts;
 use crate::remove::target::{Links, NoTarget, Refusal};
 
@@ -107,9 +107,7 @@ fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
 
 pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, Error> {
     let status = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE | StatxFlags::INO);
-    status
-        .map(|status| Identity::of(&status))
-        .map_err(|error| Error::io("stat", directory.path(), error.into()))
+    Ok(Identity::of(&status.at("stat", directory.dir_path())?))
 }
 
 pub(in crate::remove::target) fn same_name(one: &[u8], other: &[u8]) -> bool {
