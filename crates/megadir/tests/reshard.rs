@@ -10,8 +10,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use megadir::layout::{Layout, PathBuffer};
-use megadir::reshard::{Counts, Progress, ReshardOptions, reshard, survey};
-use megadir::{Dir, ErrorKind, Globs, names};
+use megadir::reshard::{Counts, Fit, Progress, ReshardOptions, reshard, survey, verify};
+use megadir::{Dir, ErrorKind, FileType, Globs, names};
 use megadir_testkit::unprivileged::unprivileged;
 use proptest::prelude::*;
 
@@ -96,11 +96,13 @@ fn any_name() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(letters, 1..12),
         "[0-9a-f]{8,40}".prop_map(String::into_bytes),
+        // Names of directories too.
+        "[0-9a-f]{1,2}".prop_map(String::into_bytes),
         Just(vec![b'x'; 255]),
     ]
 }
 
-/// Runs again while runs find something to do: only a file that was in the way of a directory, and has moved since, leaves something.
+/// Runs again while runs find something to do: only a directory that was in the way of a file, and was removed since, leaves something.
 fn until_nothing_is_left(
     directory: &Dir,
     options: &ReshardOptions<'_>,
@@ -113,6 +115,7 @@ fn until_nothing_is_left(
             prop_assert_eq!((again.conflicts, again.failures), (last.conflicts, last.failures));
             return Ok(());
         }
+        prop_assert!(last.conflicts > 0, "{:?}, then {:?}", last, again);
         prop_assert!(last.conflicts + last.failures > again.conflicts + again.failures);
         last = again;
     }
@@ -144,6 +147,7 @@ proptest! {
         };
         let mut options = ReshardOptions { window_bytes, offline, ..ReshardOptions::new(from, to, &on_failure) };
         let directory = Dir::open(at).unwrap();
+        let foreseen = survey(&directory, &ReshardOptions { on_failure: &|_| {}, ..options }, &Progress::new());
         let there = match reshard(&directory, &options, &Progress::new()) {
             // Shortened names of two layouts on one level.
             Err(stopped) => {
@@ -153,6 +157,11 @@ proptest! {
             }
             Ok(there) => there,
         };
+        let foreseen = foreseen.unwrap();
+        // Directories that are in the way of files may be gone before these are moved.
+        let stay = foreseen.stay.conflicts + foreseen.stay.failures;
+        prop_assert!(foreseen.to_move <= there.moved && stay >= there.conflicts + there.failures);
+        prop_assert_eq!(foreseen.to_move + stay, there.moved + there.conflicts + there.failures);
         let (reported, blocked) = (*failures.borrow(), *blocked.borrow());
         // A directory whose name is taken is reported once for all of its files, which all fail.
         let failed = there.conflicts + there.failures;
@@ -248,7 +257,7 @@ fn counting_for_a_growing_layout_reports_each_failure_once() {
         let options = ReshardOptions::new(from, to, &on_failure);
         let counts = reshard(&directory, &options, &Progress::new()).unwrap();
         assert_eq!((counts.failures, failures.take().len()), (2, 2));
-        let found = survey(&directory, &options, u64::MAX, &Progress::new()).unwrap();
+        let found = survey(&directory, &options, &Progress::new()).unwrap();
         assert_eq!((found.stay.failures, failures.take().len()), (2, 2));
     });
     for name in ["ab", "x"] {
@@ -301,15 +310,79 @@ fn what_does_not_belong_stays_and_is_counted() {
 }
 
 #[test]
-fn a_file_with_the_name_of_a_directory_is_in_the_way() {
+fn a_file_in_its_own_way_stays_with_those_below_it() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
-    fill(at, &Layout::FLAT, &[b"ab".to_vec(), b"abcdef".to_vec(), b"cdef".to_vec()]);
-    let (counts, failures) = moved(at, |options| options.to = layout("prefix:2"));
-    assert_eq!((counts.moved, counts.failures), (1, 2));
-    assert_eq!(failures.len(), 1, "{failures:?}");
-    assert!(failures[0].contains("no directory has this name"), "{failures:?}");
+    fill(at, &Layout::FLAT, &[b"ab".to_vec(), b"abcdef".to_vec(), b"abcdeg".to_vec(), b"cdef".to_vec()]);
+    let (counts, mut failures) = moved(at, |options| options.to = layout("prefix:2"));
+    assert_eq!((counts.moved, counts.failures, failures.len()), (1, 3, 2), "{failures:?}");
+    failures.sort();
+    let place = at.display();
+    let said = format!("create '{place}/ab': an entry with this name is no directory and does not move: ");
+    assert!(failures[0].starts_with(&said) && failures[0].ends_with("; 2 files stay"), "{failures:?}");
+    let said = format!("rename '{place}/ab': its new directory would have the same path, ");
+    assert!(failures[1].starts_with(&said), "{failures:?}");
     assert!(at.join("cd/cdef").exists() && at.join("ab").is_file() && at.join("abcdef").exists());
+}
+
+#[test]
+fn files_with_names_of_directories_move_before_these_are_made() {
+    let names =
+        (0..100).map(|number| format!("{number:02}")).chain((0..2000).map(|number| format!("{number:05}")));
+    let names: Vec<Vec<u8>> = names.map(String::into_bytes).collect();
+    let to = layout("digest:2");
+    for (window_bytes, offline) in [(1, false), (1 << 20, false), (1 << 20, true)] {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = scratch.path();
+        fill(at, &Layout::FLAT, &names);
+        let mut before: Vec<u64> = files(at).into_values().collect();
+        let (counts, failures) = moved(at, |options| {
+            (options.to, options.window_bytes, options.offline) = (to, window_bytes, offline);
+        });
+        assert_eq!(
+            (counts.moved, counts.failures + counts.conflicts, failures.len()),
+            (2100, 0, 0),
+            "{failures:?}"
+        );
+        for name in &names {
+            assert!(at.join(to.path_for(name).unwrap()).is_file(), "{}", name.escape_ascii());
+        }
+        let mut after: Vec<u64> = files(at).into_values().collect();
+        before.sort_unstable();
+        after.sort_unstable();
+        assert_eq!(after, before);
+        assert_eq!(all(at, "flat", "digest:2"), Counts::default());
+    }
+}
+
+/// Each of these has the name of the next one's directory: one path cannot be both at any moment.
+#[test]
+fn files_in_the_way_of_each_other_stay() {
+    let ring = ["25", "40", "8b", "b7", "d5", "e1"];
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    fill(at, &Layout::FLAT, &ring.map(|name| name.as_bytes().to_vec()));
+    fill(at, &Layout::FLAT, &[b"abcdef".to_vec()]);
+    let (counts, failures) = moved(at, |options| options.to = layout("digest:2"));
+    assert_eq!((counts.moved, counts.failures, failures.len()), (1, 6, 6), "{failures:?}");
+    assert!(failures.iter().all(|line| line.contains("does not move: rename it")), "{failures:?}");
+    // With one of them renamed, all have a way.
+    fs::rename(at.join("25"), at.join("twenty-five")).unwrap();
+    assert_eq!(all(at, "flat", "digest:2").moved, 6);
+}
+
+#[test]
+fn a_directory_in_the_way_of_a_file_is_named_and_the_next_run_moves_the_file() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let old = layout("digest:2");
+    // The other one lies in the directory 'be'.
+    fill(at, &old, &[b"be".to_vec(), b"abcdef".to_vec()]);
+    let (counts, failures) = moved(at, |options| options.from = old);
+    assert_eq!((counts.moved, counts.conflicts), (1, 1), "{failures:?}");
+    assert!(failures[0].contains("/be': a directory has its new path"), "{failures:?}");
+    assert_eq!(all(at, "digest:2", "flat").moved, 1);
+    assert!(at.join("be").is_file() && at.join("abcdef").is_file());
 }
 
 #[test]
@@ -365,6 +438,37 @@ fn another_directory_may_receive_the_files_even_if_paths_are_ambiguous() {
     let options = ReshardOptions { into: Some(&same), ..options };
     let error = reshard(&Dir::open(&old).unwrap(), &options, &Progress::new()).unwrap_err().error;
     assert_eq!(error.kind(), ErrorKind::BadOption);
+}
+
+#[test]
+fn the_deepest_layout_takes_files_and_gives_them_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let names: Vec<Vec<u8>> = (0..50).map(|number| format!("{number:040}").into_bytes()).collect();
+    fill(at, &Layout::FLAT, &names);
+    let before = tree(at);
+    let deepest = format!("suffix:1{}", "/1".repeat(megadir::layout::LEVELS_MAX - 1));
+    assert_eq!(all(at, "flat", &deepest).moved, 50);
+    let levels = |path: &Vec<u8>| path.iter().filter(|byte| **byte == b'/').count();
+    assert!(files(at).keys().all(|path| levels(path) == megadir::layout::LEVELS_MAX));
+    assert_eq!(all(at, &deepest, "flat").moved, 50);
+    assert_eq!(tree(at), before);
+}
+
+#[test]
+fn a_check_ends_when_it_is_cancelled() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let names: Vec<Vec<u8>> = (0..100).map(|number| format!("{number:08}").into_bytes()).collect();
+    fill(at, &Layout::FLAT, &names);
+    let progress = Progress::new();
+    let on_failure = |error: megadir::Error| panic!("{error}");
+    let check = || {
+        let on_misfit = |_: &[u8], _: FileType| progress.cancel();
+        verify(&Dir::open(at).unwrap(), &layout("digest:2"), &progress, &on_misfit, &on_failure).unwrap()
+    };
+    assert_eq!(check(), Fit { misfits: 1, ..Fit::default() });
+    assert_eq!(check(), Fit::default());
 }
 
 #[test]

@@ -2,11 +2,12 @@ def open_file(top: AnyStr, name: AnyStr, mode: str = "rb"):
     """Open a file that may be moved from OLD to NEW meanwhile.
 
     A file is moved once, so if it is not at its new path and then not at its old one, it has been moved in between.
+    A directory counts as a miss: the file has left its path, or is not there yet.
     """
     for place in (path_for, old_path_for, path_for):
         try:
             return open(os.path.join(top, place(name)), mode)
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
             pass
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
 

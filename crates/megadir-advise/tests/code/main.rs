@@ -12,4 +12,5 @@ mod run_go;
 mod run_python;
 mod run_rust;
 mod run_shell;
+mod transition;
 mod words;

@@ -97,7 +97,7 @@ fn public(case: &Case, package: &str) -> String {
 }
 
 /// The command `go`, without network access and with a build cache for the next run.
-fn go(folder: &Path) -> Command {
+pub(crate) fn go(folder: &Path) -> Command {
     let mut go = Command::new("go");
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go");
     go.current_dir(folder).env("GOCACHE", kept.join("cache")).env("GOPATH", kept.join("path"));

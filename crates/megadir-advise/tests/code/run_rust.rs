@@ -72,7 +72,7 @@ fn rust_gives_the_same_paths() {
 }
 
 /// Compiles a program with the `sha2` crate that was built for the library.
-fn compile(main: &Path) -> PathBuf {
+pub(crate) fn compile(main: &Path) -> PathBuf {
     let built = env::current_exe().unwrap().parent().unwrap().to_owned();
     let is_sha2 = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -130,6 +130,12 @@ fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Opt
     if let Some(number) = fit.map(|fit| fit.directories).filter(|number| *number > 0) {
         line += &format!("; {} not of the layout", plural(number, "directory is", "directories are"));
     }
+    if let Some(number) = fit.map(|fit| fit.failures).filter(|number| *number > 0) {
+        line += &format!(
+            "; {} could not be read",
+            plural(number, "directory or entry", "directories or entries")
+        );
+    }
     if found.is_some_and(|found| found.is_guess) {
         line += "; any names would fit, because the layout shortens them";
     }

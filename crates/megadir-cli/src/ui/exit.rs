@@ -82,7 +82,8 @@ impl From<megadir::Error> for CliError {
 pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
-        ErrorKind::NotADirectory => " (expected a directory)",
+        // A file is in the way: the path of the error is what could not be made.
+        ErrorKind::NotADirectory if error.operation() != "create" => " (expected a directory)",
         ErrorKind::TooManyOpenFiles if cfg!(unix) => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",
         ErrorKind::Unavailable if error.operation() == "examine" => {
@@ -92,13 +93,14 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
         _ => "",
     };
     let (operation, reason) = (error.operation(), error.reason());
+    let note = if error.note().is_empty() { String::new() } else { format!("; {}", error.note()) };
     match error.path() {
-        path if path.as_os_str().is_empty() => format!("{operation}: {reason}{hint}"),
-        path => format!("{operation} {}: {reason}{hint}", quoted(path)),
+        path if path.as_os_str().is_empty() => format!("{operation}: {reason}{hint}{note}"),
+        path => format!("{operation} {}: {reason}{hint}{note}", quoted(path)),
     }
 }
 
-/// Without the path, so equal for all errors of a kind.
+/// Without the path and the note, so equal for all errors of a kind.
 pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }
@@ -123,21 +125,15 @@ pub(crate) fn windows_hint(path: &Path) -> &'static str {
 /// clap prints the usage; here the error comes first and the pointer to `--help` last.
 pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
-    let mut message = String::new();
-    for line in rendered.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        // A negative number is a bad value, never meant as a path.
-        if line.starts_with("tip: to pass '-") {
-            continue;
-        }
-        if line.starts_with("Usage:") || line.starts_with("For more information") {
-            break;
-        }
-        if !message.is_empty() {
-            message.push_str(if line.starts_with("tip:") { "; " } else { " " });
-        }
-        message.push_str(line);
-    }
-    let message = plain(message.strip_prefix("error: ").unwrap_or(&message));
+    let lines = rendered.lines().map(str::trim);
+    let lines =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    // A negative number is a bad value, never meant as a path.
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '-"));
+    let words = lines.map(|line| format!("{}{line}", if line.starts_with("tip:") { "; " } else { " " }));
+    let message: String = words.collect();
+    let message = message.trim_start();
+    let message = plain(message.strip_prefix("error: ").unwrap_or(message));
     let more = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => "",
         _ => " (try --help)",

@@ -7,7 +7,7 @@ use std::thread::{Builder, Scope};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::relink::{Done, Refusal, Relinker, is_same, rename};
+use super::relink::{Done, Refusal, Relinker, Taken, rename, taken_by};
 use super::window::{Group, Waiting};
 use super::{Progress, ReshardOptions};
 use crate::dir::Dir;
@@ -25,6 +25,8 @@ pub(super) enum Job {
         /// `None` if it could not be opened.
         targets: Vec<Option<Arc<Dir>>>,
     },
+    /// A file outside of the groups.
+    MoveOne { source: Arc<Dir>, name: Box<[u8]>, target: Arc<Dir>, file: Box<[u8]> },
     /// Parent and name, the deepest first. Those that are not empty stay.
     RemoveEmptied(Vec<(Arc<Dir>, Box<[u8]>)>),
 }
@@ -63,9 +65,7 @@ impl<'a> Worker<'a> {
         match job {
             Job::Move { group, sources, targets } => {
                 for file in group.files() {
-                    let cancelled = || self.progress.is_cancelled();
-                    let waits = self.pace.as_ref().is_none_or(|pace| pace.wait(1, cancelled));
-                    if !waits || self.is_ended || cancelled() {
+                    if !self.goes_on() {
                         break;
                     }
                     let source = &sources[file.source];
@@ -77,10 +77,13 @@ impl<'a> Worker<'a> {
                         tell(std::mem::take(&mut self.outcome));
                     }
                 }
-                if let Some(relinker) = &mut self.relinker {
-                    let done = relinker.wait();
-                    self.add(done);
+                self.finish_links();
+            }
+            Job::MoveOne { source, name, target, file } => {
+                if self.goes_on() {
+                    self.carry(&source, &target, &Waiting { target: 0, source: 0, name: &name, file: &file });
                 }
+                self.finish_links();
             }
             Job::RemoveEmptied(left) => {
                 for (parent, name) in left {
@@ -97,6 +100,20 @@ impl<'a> Worker<'a> {
         tell(std::mem::take(&mut self.outcome));
     }
 
+    /// Waits until the next file is within the rate; `false` if no more files are moved.
+    fn goes_on(&self) -> bool {
+        let cancelled = || self.progress.is_cancelled();
+        let is_due = self.pace.as_ref().is_none_or(|pace| pace.wait(1, cancelled));
+        is_due && !self.is_ended && !cancelled()
+    }
+
+    fn finish_links(&mut self) {
+        if let Some(relinker) = &mut self.relinker {
+            let done = relinker.wait();
+            self.add(done);
+        }
+    }
+
     fn carry(&mut self, source: &Arc<Dir>, target: &Arc<Dir>, file: &Waiting<'_>) {
         let moved = match &mut self.relinker {
             Some(relinker) => relinker.link(source, target, file).map(|()| relinker.done()),
@@ -105,11 +122,12 @@ impl<'a> Worker<'a> {
         match moved {
             Ok(done) => self.add(done),
             Err(error) => {
-                let both = error == Errno::EXIST && is_same(source, target, file);
+                let is_taken = error == Errno::EXIST;
+                let taken = if is_taken { taken_by(source, target, file) } else { Taken::Other };
                 // No other file can be renamed either.
                 self.is_ended |= matches!(error, Errno::INVAL | Errno::NOSYS);
                 let (source, name) = (Arc::clone(source), file.name.into());
-                self.outcome.refused.push(Refusal { source, name, error, both });
+                self.outcome.refused.push(Refusal { source, name, error, taken });
             }
         }
     }

@@ -35,34 +35,63 @@ pub struct Detected {
     pub is_guess: bool,
     /// Few files are in the first 10 000 directories, and there are more directories.
     pub is_cut: bool,
+    /// Sampled files that fit `besides`; `sampled` does not count them.
+    pub moved: u64,
+    /// If all sampled files fit `besides`: another layout that they fit, and that names can contradict.
+    pub alike: Option<Layout>,
 }
 
 /// Determines the layout of a tree from a sample of about a thousand files, usually within milliseconds. If fewer than 20 are met, it
-/// reads up to 10 000 directories. Files that fit `besides` do not count: they were moved there. Errors: the directory cannot be read.
+/// reads up to 10 000 directories. Files that fit `besides` count apart: they were moved there. Errors: the directory cannot be read.
 pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     let mut sample = Sample::of(directory, besides, false)?;
-    if sample.met < FEW {
+    if sample.met() < FEW {
         sample = Sample::of(directory, besides, true)?;
     }
-    let is_cut = sample.of_all && sample.met < FEW && sample.directories >= ALL_DIRECTORIES_MAX;
+    let best = best(&sample.paths, besides);
+    let moved = sample.moved.len() as u64;
+    let alike = best_of_moved(&sample).filter(|_| sample.paths.is_empty());
+    Ok(Detected {
+        layout: best.map(|best| best.layout),
+        sampled: sample.paths.len() as u64,
+        fit: best.map_or(0, |best| best.fit),
+        is_guess: best.is_some_and(|best| best.is_guess),
+        is_cut: sample.of_all && sample.met() < FEW && sample.directories >= ALL_DIRECTORIES_MAX,
+        moved,
+        alike,
+    })
+}
+
+/// Another layout that most moved files fit at least as well, if their names can contradict it.
+fn best_of_moved(sample: &Sample<'_>) -> Option<Layout> {
+    let best = best(&sample.moved, None).filter(|best| !best.is_guess)?;
+    Some(best.layout).filter(|layout| Some(layout) != sample.besides)
+}
+
+#[derive(Clone, Copy)]
+struct Best {
+    layout: Layout,
+    fit: u64,
+    is_guess: bool,
+}
+
+/// Layout that at least half of the paths fit, and most of all layouts.
+fn best(paths: &[Vec<u8>], except: Option<&Layout>) -> Option<Best> {
     let mut names = NameBuffer::new();
     let mut fit = |layout: &Layout| {
-        sample.paths.iter().filter(|path| layout.name_of(path, &mut names).is_some()).count() as u64
+        paths.iter().filter(|path| layout.name_of(path, &mut names).is_some()).count() as u64
     };
-    let sampled = sample.paths.len() as u64;
-    let mut best: Option<(Layout, u64)> = None;
-    let (all, guesses) = candidates(&sample.paths);
-    for layout in all.iter().chain(&guesses).filter(|layout| Some(*layout) != besides) {
-        let fit = fit(layout);
-        let is_half = sampled > 0 && 2 * fit >= sampled;
+    let mut best: Option<Best> = None;
+    let (all, guesses) = candidates(paths);
+    for layout in all.iter().chain(&guesses).filter(|layout| Some(*layout) != except) {
+        let (fit, is_guess) = (fit(layout), guesses.contains(layout));
+        let is_half = !paths.is_empty() && 2 * fit >= paths.len() as u64;
         // A guess counts only if no layout that names can contradict fits.
-        if is_half && best.is_none_or(|(_, most)| fit > most && !guesses.contains(layout)) {
-            best = Some((*layout, fit));
+        if is_half && best.is_none_or(|best| fit > best.fit && !is_guess) {
+            best = Some(Best { layout: *layout, fit, is_guess });
         }
     }
-    let is_guess = best.is_some_and(|(layout, _)| guesses.contains(&layout));
-    let fit = best.map_or(0, |(_, fit)| fit);
-    Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess, is_cut })
+    best
 }
 
 /// Layouts with most paths' directories: one list that a path can contradict, and one that any path fits.
@@ -87,8 +116,8 @@ fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
 
 struct Sample<'a> {
     paths: Vec<Vec<u8>>,
-    /// Files, those that fit `besides` too.
-    met: usize,
+    /// Files that fit `besides`.
+    moved: Vec<Vec<u8>>,
     directories: usize,
     besides: Option<&'a Layout>,
     of_all: bool,
@@ -98,14 +127,19 @@ struct Sample<'a> {
 impl<'a> Sample<'a> {
     fn of(directory: &Dir, besides: Option<&'a Layout>, of_all: bool) -> Result<Self> {
         let names = NameBuffer::new();
-        let mut sample = Self { paths: Vec::new(), met: 0, directories: 0, besides, of_all, names };
+        let (paths, moved) = (Vec::new(), Vec::new());
+        let mut sample = Self { paths, moved, directories: 0, besides, of_all, names };
         sample.add(directory.again()?, &mut Vec::new(), 0)?;
         Ok(sample)
     }
 
+    fn met(&self) -> usize {
+        self.paths.len() + self.moved.len()
+    }
+
     fn is_enough(&self) -> bool {
         match self.of_all {
-            true => self.directories >= ALL_DIRECTORIES_MAX || self.met >= FILES[0],
+            true => self.directories >= ALL_DIRECTORIES_MAX || self.met() >= FILES[0],
             false => self.directories >= DIRECTORIES_MAX,
         }
     }
@@ -116,10 +150,9 @@ impl<'a> Sample<'a> {
         let [files, below] = self.read(&directory)?;
         for file in spread(&files, FILES[level.min(1)]) {
             let file = [&path[..], file].concat();
-            self.met += 1;
-            if self.besides.is_none_or(|layout| layout.name_of(&file, &mut self.names).is_none()) {
-                self.paths.push(file);
-            }
+            let is_moved =
+                self.besides.is_some_and(|layout| layout.name_of(&file, &mut self.names).is_some());
+            if is_moved { self.moved.push(file) } else { self.paths.push(file) }
         }
         let most = if self.of_all { usize::MAX } else { BELOW[level.min(2)] };
         for name in spread(&below, most) {

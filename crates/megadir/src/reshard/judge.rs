@@ -2,6 +2,7 @@
 
 use super::route::{Place, Route};
 use crate::conditions::Globs;
+use crate::error::Error;
 use crate::file_type::FileType;
 use crate::layout::{NameBuffer, PathBuffer, Placed};
 
@@ -16,8 +17,10 @@ pub struct Counts {
     /// Files that stay because their new path is taken. Each was reported.
     pub conflicts: u64,
     /// Files and directories that the system refused. Each was reported, except that a target directory that cannot be
-    /// opened was reported once for all of its files.
+    /// opened was reported once for many of its files, with their number.
     pub failures: u64,
+    /// Directories that could not be read, so that their files stay. `failures` counts them too.
+    pub unread: u64,
     /// Files that stay because the new layout has no path for their names.
     pub unplaced: u64,
     /// Files that stay because neither layout has files at their paths.
@@ -32,6 +35,21 @@ pub struct Counts {
     pub directories_made: u64,
     /// Emptied directories of the old layout that were removed.
     pub directories_removed: u64,
+}
+
+impl Counts {
+    /// Counts a directory that could not be read; returns its failure with the consequence.
+    pub(super) fn unread(&mut self, failure: Error) -> Error {
+        self.failures += 1;
+        self.unread += 1;
+        failure.with_note("files in it stay")
+    }
+}
+
+/// `failure` of a directory that a number of files need.
+pub(super) fn keeps_back(failure: Error, files: u64) -> Error {
+    let verb = if files == 1 { "file stays" } else { "files stay" };
+    failure.with_note(format!("{files} {verb}"))
 }
 
 pub(super) struct Judge<'a> {
@@ -52,6 +70,18 @@ impl<'a> Judge<'a> {
             in_place: 0,
             names: NameBuffer::new(),
             path: PathBuffer::new(),
+        }
+    }
+
+    /// New path of a regular file, if it moves. Counts nothing.
+    pub(super) fn new_path(&mut self, path: &[u8]) -> Option<Placed<'_>> {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        if self.exclude.is_some_and(|globs| globs.match_name(name)) {
+            return None;
+        }
+        match self.route.place(path, &mut self.names, &mut self.path) {
+            Place::Moves(placed) => Some(placed),
+            Place::Here | Place::Refused | Place::Foreign => None,
         }
     }
 

@@ -12,6 +12,7 @@
 //!   directory, without following links or entering mounts.
 //! * Directories of the new layout are made, with the owner, mode, ACLs and project of the directory, and
 //!   emptied directories of the old layout are removed. Nothing else changes.
+//! * A file that has the path of such a directory is moved first. Files that are in their own way, or in each other's, stay.
 //! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path
 //!   shows if it was moved; pairs of layouts without this property are refused: both put files on the same level,
 //!   and one of them shortens names.
@@ -22,6 +23,7 @@
 
 mod carrier;
 mod detect;
+mod foresee;
 mod judge;
 mod mover;
 mod relink;
@@ -45,11 +47,12 @@ use crate::conditions::Globs;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
+use crate::names;
 
 pub use self::detect::{Detected, Fit, detect, verify};
 pub use self::judge::Counts;
 pub use self::renew::{complete as complete_renewal, renew};
-pub use self::survey::{Survey, survey};
+pub use self::survey::{Survey, count_up_to, survey};
 
 /// About 200 000 files with names of 32 bytes.
 pub const WINDOW_BYTES: usize = 16 << 20;
@@ -138,7 +141,7 @@ pub fn reshard(
     let to = match options.into {
         Some(into) => {
             let into = Arc::new(into.again()?);
-            check_mount(&top, &into)?;
+            check_into(&top, &into, &options.to)?;
             lock(&into)?;
             into
         }
@@ -152,7 +155,10 @@ pub fn reshard(
         mover.finish(read)
     });
     let counts = done.as_mut().unwrap_or_else(|stopped| &mut stopped.counts);
-    counts.failures += failed.borrow().len() as u64;
+    // Directories that only the new layout has.
+    let others = failed.borrow().len() as u64;
+    counts.failures += others;
+    counts.unread += others;
     done
 }
 
@@ -195,18 +201,32 @@ fn count_files(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progres
     survey::count_files(directory, options, u64::MAX, progress)
 }
 
-fn check_mount(from: &Dir, into: &Dir) -> Result<()> {
-    let (from, to) = (from.id()?, into.id()?);
-    if (from.device, from.mount) == (to.device, to.mount) && from != to {
+fn check_into(directory: &Dir, into: &Dir, layout: &Layout) -> Result<()> {
+    let (from, to) = (directory.id()?, into.id()?);
+    let reason = if from == to {
+        "it is the directory itself; omit --into".to_owned()
+    } else if (from.device, from.mount) != (to.device, to.mount) {
+        "on another file system or mount, where files cannot be renamed to; name a directory on the same one"
+            .to_owned()
+    } else if receives_files(directory, into, layout) {
+        let shown = directory.path().display();
+        format!(
+            "'{shown}' has the path of a directory of {layout} in it, and would receive files; name another directory"
+        )
+    } else {
         return Ok(());
-    }
-    let reason = match from == to {
-        true => "it is the directory itself; omit --into",
-        false => {
-            "on another file system or mount, where files cannot be renamed to; name a directory on the same one"
-        }
     };
     Err(Error::new("reshard into", into.path(), ErrorKind::BadOption, reason))
+}
+
+/// `true` if the new layout has a directory where the old directory is: its files would be met again. Directories without a path
+/// are not found.
+fn receives_files(directory: &Dir, into: &Dir, layout: &Layout) -> bool {
+    let path = |directory: &Dir| std::fs::canonicalize(directory.readable_path().ok()?).ok();
+    let (Some(from), Some(to)) = (path(directory), path(into)) else { return false };
+    from.strip_prefix(to).is_ok_and(|below| {
+        layout.has_directory_path(names::from_os(below.as_os_str()), *layout.depths().end())
+    })
 }
 
 /// Two runs would remove each other's new directory.

@@ -1,5 +1,6 @@
 //! Reads a tree into windows of files, and gives these to the carrier in groups.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread::Scope;
 
@@ -7,10 +8,11 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::carrier::{Carrier, Job, Outcome};
-use super::judge::{Counts, Judge};
-use super::relink::Refusal;
-use super::route::Route;
-use super::targets::Targets;
+use super::foresee::WAITING_MAX;
+use super::judge::{Counts, Judge, keeps_back};
+use super::relink::{Refusal, failure, is_spelled_so};
+use super::route::{Route, is_below_itself};
+use super::targets::{Targets, in_its_own_way, split};
 use super::tree::{At, Visit};
 use super::window::Window;
 use super::{Progress, ReshardOptions, Stopped};
@@ -24,10 +26,25 @@ const DESCRIPTORS_SHARES: u64 = 4;
 /// For directories on the way, and for the caller.
 const DESCRIPTORS_FREE: u64 = 64;
 
+/// Files in the way that are remembered after they were refused.
+const STUCK_MAX: usize = 1 << 16;
+
 /// As many source as target directories. On XFS larger groups are faster, because entries leave the old directory in its order,
 /// and blocks of it are logged less often; on ext4 they are slower, on btrfs equal (records/2026-11-26-reshard.md).
 fn open_max(file_system: FileSystem) -> u64 {
     if file_system == FileSystem::Xfs { 4096 } else { 256 }
+}
+
+/// Files at several levels can be in the way of one directory, and other processes can put new ones there.
+const TRIES_MAX: u32 = 16;
+
+/// Outcome for a file in the way of a directory.
+enum Way {
+    /// It is gone.
+    Clear,
+    /// It stays: it has no new path, waits itself, or was reported.
+    Blocked,
+    Refused(Error),
 }
 
 pub(super) struct Mover<'a> {
@@ -38,6 +55,8 @@ pub(super) struct Mover<'a> {
     targets: Targets,
     sources: Vec<Arc<Dir>>,
     open_max: usize,
+    /// Paths of files that were refused, and are in the way of directories.
+    stuck: HashSet<Box<[u8]>>,
     /// The deepest first: parent and name.
     left: Vec<(Arc<Dir>, Box<[u8]>)>,
     carrier: Carrier<'a>,
@@ -72,6 +91,7 @@ impl<'a> Mover<'a> {
             last: None,
             targets,
             sources: Vec::new(),
+            stuck: HashSet::new(),
             open_max: share.clamp(1, open_max) as usize,
             left: Vec::new(),
             carrier: Carrier::start(scope, options, progress),
@@ -89,8 +109,8 @@ impl<'a> Mover<'a> {
         if read.is_ok() {
             self.flush();
         }
+        self.wait();
         let mut results = self.results;
-        self.carrier.wait(&mut |outcome| results.take(outcome));
         results.judge.counts.directories_made = self.targets.made;
         let counts = results.judge.counts;
         match results.fatal.or(read.err()) {
@@ -111,11 +131,20 @@ impl<'a> Mover<'a> {
         let sources = Arc::new(std::mem::take(&mut self.sources));
         while !self.results.is_ended() {
             let mut targets = Vec::new();
-            let open = |path: &[u8]| {
-                let opened = self.targets.open(path);
-                targets.push(opened.map_err(|error| (self.options.on_failure)(error)).ok());
+            let open_max = self.open_max;
+            let open = |path: &[u8], files: usize| {
+                // Files of a group without directories stay, as they do once the run has ended.
+                let opened = (!self.results.is_ended()).then(|| self.open_target(path, &mut Vec::new()));
+                targets.push(match opened {
+                    Some(Ok(target)) => Some(target),
+                    Some(Err(error)) if !self.results.is_ended() => {
+                        (self.options.on_failure)(keeps_back(error, files as u64));
+                        None
+                    }
+                    _ => None,
+                });
             };
-            let Some(group) = window.group(self.open_max, open) else { break };
+            let Some(group) = window.group(open_max, open) else { break };
             let sources = Arc::clone(&sources);
             self.give(Job::Move { group, sources, targets });
         }
@@ -127,6 +156,88 @@ impl<'a> Mover<'a> {
         // If a group was given, the last window's groups are done.
         let last = self.last.replace(window.window()).and_then(Window::reuse);
         self.window = last.unwrap_or_else(|| Window::new(self.options.window_bytes));
+    }
+
+    /// Files that are in the way move first. `waiting` are paths of files that wait for this directory.
+    fn open_target(&mut self, path: &[u8], waiting: &mut Vec<Box<[u8]>>) -> Result<Arc<Dir>> {
+        let mut tries = 0;
+        loop {
+            let error = match self.targets.open(path) {
+                Err(error) if error.kind() == ErrorKind::NotADirectory => error,
+                opened => return opened,
+            };
+            tries += 1;
+            let refused = self.targets.refused(path);
+            let (parent, name) = split(refused);
+            let way = match self.targets.open(parent) {
+                Ok(source) if is_spelled_so(&source, name) => self.give_way(refused, &source, waiting),
+                _ => Way::Blocked,
+            };
+            if !matches!(way, Way::Clear) || tries >= TRIES_MAX {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Moves a file, with its path and directory, whose path a directory of the new layout has.
+    fn give_way(&mut self, path: &[u8], source: &Arc<Dir>, waiting: &mut Vec<Box<[u8]>>) -> Way {
+        // Files of another directory (`into`) are not moved.
+        if !self.results.judge.route.keeps(path)
+            || self.stuck.contains(path)
+            || waiting.len() >= WAITING_MAX
+            || waiting.iter().any(|other| **other == *path)
+        {
+            return Way::Blocked;
+        }
+        let name = split(path).1;
+        match source.kind_of(name) {
+            Ok(FileType::File) => {}
+            // Gone, or the directory that another process has made.
+            Ok(FileType::Unknown | FileType::Directory) => return Way::Clear,
+            Ok(_) => return Way::Blocked,
+            Err(error) => return Way::Refused(keeps_back(error, 1)),
+        }
+        let Some(placed) = self.results.judge.new_path(path) else { return Way::Blocked };
+        if is_below_itself(path, &placed) {
+            return Way::Refused(in_its_own_way(&source.entry_path(name)));
+        }
+        let (directory, file): (Box<[u8]>, Box<[u8]>) = (placed.directory().into(), placed.file().into());
+        waiting.push(path.into());
+        let target = self.open_target(&directory, waiting);
+        waiting.pop();
+        if self.results.is_ended() {
+            return Way::Blocked;
+        }
+        let target = match target {
+            Ok(target) => target,
+            Err(error) => return Way::Refused(keeps_back(error, 1)),
+        };
+        self.wait();
+        let moved = self.results.judge.counts.moved;
+        self.give(Job::MoveOne { source: Arc::clone(source), name: name.into(), target, file });
+        self.wait();
+        if self.results.judge.counts.moved > moved || !exists(source, name) {
+            return Way::Clear;
+        }
+        if self.stuck.len() < STUCK_MAX && !self.results.is_ended() {
+            self.stuck.insert(path.into());
+        }
+        Way::Blocked
+    }
+
+    /// A file that may be in the way of a directory never waits in a window: another file's directory may then take its place, and
+    /// would be moved instead. By now it may have been moved.
+    fn move_ahead(&mut self, at: &At<'_>) {
+        if let Way::Refused(error) = self.give_way(at.path, at.directory, &mut Vec::new()) {
+            self.results.judge.counts.failures += 1;
+            (self.options.on_failure)(error);
+        }
+        self.targets.close();
+    }
+
+    fn wait(&mut self) {
+        let results = &mut self.results;
+        self.carrier.wait(&mut |outcome| results.take(outcome));
     }
 
     fn give(&mut self, job: Job) {
@@ -149,11 +260,11 @@ impl Results<'_> {
     }
 
     fn refused(&mut self, refusal: &Refusal) {
-        let Refusal { source, name, error, both } = refusal;
+        let Refusal { source, name, error, taken } = refusal;
         if *error == Errno::NOENT && !exists(source, name) {
             return;
         }
-        let failure = failure(source, name, *error, *both);
+        let failure = failure(&source.entry_path(name), *error, *taken);
         match *error {
             Errno::INVAL | Errno::NOSYS => {
                 self.fatal = Some(failure);
@@ -176,7 +287,12 @@ impl Visit for Mover<'_> {
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) {
+        let may_be_in_the_way = kind == FileType::File && self.results.judge.route.keeps(at.path);
         if let Some(placed) = self.results.judge.look(at.path, name, kind) {
+            if may_be_in_the_way {
+                self.move_ahead(at);
+                return;
+            }
             if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {
                 self.sources.push(Arc::clone(at.directory));
             }
@@ -200,28 +316,12 @@ impl Visit for Mover<'_> {
         self.results.judge.counts.failures += 1;
         (self.options.on_failure)(failure);
     }
+
+    fn unread(&mut self, failure: Error) {
+        (self.options.on_failure)(self.results.judge.counts.unread(failure));
+    }
 }
 
 fn exists(directory: &Dir, name: &[u8]) -> bool {
     rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-}
-
-fn failure(source: &Dir, name: &[u8], error: Errno, both: bool) -> Error {
-    let path = source.entry_path(name);
-    let new = |kind, reason| Error::new("rename", &path, kind, reason);
-    match error {
-        Errno::EXIST if both => new(
-            ErrorKind::Io,
-            "its new path is a link to the same file; if no other program changes the directory, --offline removes the old path",
-        ),
-        Errno::EXIST => new(ErrorKind::Io, "another entry has its new path"),
-        Errno::INVAL | Errno::NOSYS => {
-            new(ErrorKind::Unavailable, "this file system cannot rename without replacing (RENAME_NOREPLACE)")
-        }
-        Errno::XDEV => new(
-            ErrorKind::Io,
-            "the new directory is on another mount, or of another project with a quota; both must be the same",
-        ),
-        _ => Error::io("rename", &path, error.into()),
-    }
 }

@@ -4,6 +4,7 @@
 //! another one unlinks behind it. A file has both paths for a moment. Only for directories that no other program changes: a file that replaces
 //! the old path between the two calls would be unlinked.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
@@ -12,6 +13,8 @@ use rustix::io::Errno;
 
 use super::window::Waiting;
 use crate::dir::Dir;
+use crate::error::{Error, ErrorKind};
+use crate::file_type::FileType;
 
 /// Files that are passed to the other thread at once, unless the rate is limited.
 const BATCH: usize = 16;
@@ -28,8 +31,15 @@ pub(super) struct Refusal {
     pub(super) source: Arc<Dir>,
     pub(super) name: Box<[u8]>,
     pub(super) error: Errno,
-    /// The new path is a link to the same file.
-    pub(super) both: bool,
+    pub(super) taken: Taken,
+}
+
+/// Entry that has a file's new path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    SameFile,
+    Directory,
+    Other,
 }
 
 /// Number of files that have only the new path, and those that could not be unlinked.
@@ -138,7 +148,7 @@ fn unlink_all(batches: &Receiver<Vec<Linked>>, finished: &Sender<Done>) {
                         let _ = unlink(target, name);
                     }
                     let Linked { source, name, .. } = file;
-                    done.refused.push(Refusal { source, name, error, both: false });
+                    done.refused.push(Refusal { source, name, error, taken: Taken::Other });
                 }
             }
         }
@@ -152,6 +162,21 @@ fn unlink(directory: &Dir, name: &[u8]) -> Result<(), Errno> {
     rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
 }
 
+/// `false` if another spelling is the same entry: names there have no case, and a file may have another name than the path that finds it.
+pub(super) fn is_spelled_so(directory: &Dir, name: &[u8]) -> bool {
+    let other: Vec<u8> =
+        name.iter()
+            .map(|byte| {
+                if byte.is_ascii_lowercase() { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() }
+            })
+            .collect();
+    let status = |name: &[u8]| {
+        let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((status.st_dev, status.st_ino))
+    };
+    other == name || status(&other).is_none_or(|found| status(name) != Some(found))
+}
+
 /// `true` if both paths are links to one file. In one directory they may be one link, if names there have no case.
 pub(super) fn is_same(source: &Dir, target: &Dir, file: &Waiting<'_>) -> bool {
     let status = |directory: &Dir, name: &[u8]| {
@@ -161,6 +186,38 @@ pub(super) fn is_same(source: &Dir, target: &Dir, file: &Waiting<'_>) -> bool {
     let (Ok(from), Ok(to)) = (source.id(), target.id()) else { return false };
     let old = status(source, file.name);
     from != to && old.is_some() && old == status(target, file.file)
+}
+
+pub(super) fn taken_by(source: &Dir, target: &Dir, file: &Waiting<'_>) -> Taken {
+    match target.kind_of(file.file) {
+        _ if is_same(source, target, file) => Taken::SameFile,
+        Ok(FileType::Directory) => Taken::Directory,
+        _ => Taken::Other,
+    }
+}
+
+/// `path` is the old one.
+pub(super) fn failure(path: &Path, error: Errno, taken: Taken) -> Error {
+    let new = |kind, reason| Error::new("rename", path, kind, reason);
+    match (error, taken) {
+        (Errno::EXIST, Taken::SameFile) => new(
+            ErrorKind::Io,
+            "its new path is a link to the same file; if no other program changes the directory, --offline removes the old path",
+        ),
+        (Errno::EXIST, Taken::Directory) => new(
+            ErrorKind::Io,
+            "a directory has its new path: if a run empties and removes it, run the command again",
+        ),
+        (Errno::EXIST, Taken::Other) => new(ErrorKind::Io, "another entry has its new path"),
+        (Errno::INVAL | Errno::NOSYS, _) => {
+            new(ErrorKind::Unavailable, "this file system cannot rename without replacing (RENAME_NOREPLACE)")
+        }
+        (Errno::XDEV, _) => new(
+            ErrorKind::Io,
+            "the new directory is on another mount, or of another project with a quota; both must be the same",
+        ),
+        _ => Error::io("rename", path, error.into()),
+    }
 }
 
 #[cfg(test)]
@@ -182,5 +239,21 @@ mod tests {
         std::fs::remove_file(at.join("new/b")).unwrap();
         std::fs::write(at.join("new/b"), "").unwrap();
         assert!(!is_same(&top, &new, &file));
+    }
+
+    /// Two links of one file look as one entry of a directory whose names have no case.
+    #[test]
+    fn a_file_found_by_another_spelling_has_perhaps_another_name() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = scratch.path();
+        for name in ["ab", "AB", "CD", "10"] {
+            std::fs::write(at.join(name), name).unwrap();
+        }
+        std::fs::hard_link(at.join("CD"), at.join("cd")).unwrap();
+        let directory = Dir::open(at).unwrap();
+        assert_eq!(
+            ["ab", "AB", "10", "ef", "cd"].map(|name| is_spelled_so(&directory, name.as_bytes())),
+            [true, true, true, true, false]
+        );
     }
 }

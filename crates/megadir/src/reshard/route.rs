@@ -62,15 +62,21 @@ impl Route {
         self.from.has_directory(level, name)
     }
 
-    /// `path` of a directory, relative to the top.
+    /// `path` of a directory, relative to the top, or of a file that may be in the way of one.
     pub(super) fn keeps(&self, path: &[u8]) -> bool {
         self.is_inside && self.placer.layout().has_directory_path(path, self.placer.depth())
     }
 }
 
+/// `true` for a file whose path its new directory has, or a directory on the way there.
+pub(super) fn is_below_itself(path: &[u8], placed: &Placed<'_>) -> bool {
+    let rest = placed.directory().strip_prefix(path);
+    rest.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Place, Route};
+    use super::{Place, Route, is_below_itself};
     use crate::layout::{Layout, NameBuffer, PRESETS, PathBuffer};
 
     fn layout(text: &str) -> Layout {
@@ -92,6 +98,22 @@ mod tests {
         assert_eq!(of(b"abcdef"), "be/abcdef");
         assert_eq!(of(b"be/abcdef"), "Here");
         assert_eq!(of(b"bf/abcdef"), "Foreign");
+    }
+
+    #[test]
+    fn a_file_may_be_in_its_own_way() {
+        let mut buffer = PathBuffer::new();
+        for (to, path, expected) in [
+            ("prefix:2", "ab", true),
+            ("suffix:2", "ab", true),
+            ("prefix:2/2", "abcd", false),
+            ("prefix:1/3", "abcd", false),
+            ("digest:2", "be", false),
+            ("digest:2", "b", false),
+        ] {
+            let placed = layout(to).at(0).place(path.as_bytes(), &mut buffer).unwrap();
+            assert_eq!(is_below_itself(path.as_bytes(), &placed), expected, "{to} {path}");
+        }
     }
 
     #[test]

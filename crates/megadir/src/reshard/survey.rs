@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
+use super::foresee::{Foreseen, Foresight};
 use super::judge::{Counts, Judge};
 use super::route::Route;
 use super::tree::{self, At, Visit};
-use super::{Progress, ReshardOptions, check_mount};
+use super::{Progress, ReshardOptions, check_into};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
@@ -22,28 +23,49 @@ pub struct Survey {
     pub in_place: u64,
     /// Directories that receive files; `None` if there are more than a million.
     pub target_directories: Option<u64>,
-    /// Entries that would stay; the other counts are 0.
+    /// Entries that would stay, as far as that is foreseen; the other counts are 0.
     pub stay: Counts,
 }
 
-/// Counts the effects of a run. Ends early once more than `enough` files would be moved. For a new layout whose depth grows,
-/// `to_move` and `in_place` together decide the depth. Errors: as [`reshard`](super::reshard), without the lock.
-pub fn survey(
+/// Counts the effects of a run, and reports what it would refuse: taken paths, and directories that cannot be made or written. What
+/// other programs change before the run, and permissions of single files, are not foreseen. Errors: as
+/// [`reshard`](super::reshard), without the lock.
+pub fn survey(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Survey> {
+    if let Some(into) = options.into {
+        check_into(directory, into, &options.to)?;
+    }
+    let files = depth_files(directory, options, u64::MAX, progress)?;
+    count(directory, options, files, Count { enough: u64::MAX, foresees: true }, progress)
+}
+
+/// Counts the files that would be moved, including those that would be refused. Ends early with more than `enough`. Errors: as [`survey`].
+pub fn count_up_to(
     directory: &Dir,
     options: &ReshardOptions<'_>,
     enough: u64,
     progress: &Progress,
-) -> Result<Survey> {
+) -> Result<u64> {
     if let Some(into) = options.into {
-        check_mount(directory, into)?;
+        check_into(directory, into, &options.to)?;
     }
+    let files = depth_files(directory, options, enough, progress)?;
+    let found = count(directory, options, files, Count { enough, foresees: false }, progress)?;
+    Ok(found.to_move)
+}
+
+/// Number of files that decides the depth of the new layout.
+fn depth_files(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    enough: u64,
+    progress: &Progress,
+) -> Result<u64> {
     if options.to.growth().is_none() || options.into.is_some() {
-        return count(directory, options, 0, enough, progress);
+        return Ok(0);
     }
     // The second walk reports the same failures.
     let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
-    let files = count_files(directory, &silent, enough, progress)?;
-    count(directory, options, files, enough, progress)
+    count_files(directory, &silent, enough, progress)
 }
 
 pub(super) fn count_files(
@@ -52,19 +74,27 @@ pub(super) fn count_files(
     enough: u64,
     progress: &Progress,
 ) -> Result<u64> {
-    let found = count(directory, options, 0, enough, progress)?;
+    let found = count(directory, options, 0, Count { enough, foresees: false }, progress)?;
     Ok(found.to_move + found.in_place)
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    enough: u64,
+    foresees: bool,
 }
 
 fn count(
     directory: &Dir,
     options: &ReshardOptions<'_>,
     files: u64,
-    enough: u64,
+    Count { enough, foresees }: Count,
     progress: &Progress,
 ) -> Result<Survey> {
+    let route = Route::of(directory, options, files)?;
     let mut surveyor = Surveyor {
-        judge: Judge::new(Route::of(directory, options, files)?, options.exclude),
+        judge: Judge::new(route, options.exclude),
+        foresight: foresees.then(|| Foresight::new(directory, options, route)).transpose()?,
         also_new: options.to.growth().is_some() && options.into.is_none(),
         to_move: 0,
         targets: HashSet::new(),
@@ -74,6 +104,9 @@ fn count(
         on_failure: options.on_failure,
     };
     tree::visit(directory, options.into.map(Dir::id).transpose()?, &mut surveyor)?;
+    if let Some(foresight) = &mut surveyor.foresight {
+        foresight.report();
+    }
     let Surveyor { judge, to_move, targets, .. } = surveyor;
     Ok(Survey {
         to_move,
@@ -85,6 +118,7 @@ fn count(
 
 struct Surveyor<'a> {
     judge: Judge<'a>,
+    foresight: Option<Foresight<'a>>,
     also_new: bool,
     to_move: u64,
     targets: HashSet<u64>,
@@ -105,16 +139,37 @@ impl Visit for Surveyor<'_> {
     }
 
     fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) {
-        if let Some(placed) = self.judge.look(at.path, name, kind) {
-            self.to_move += 1;
-            if self.targets.len() < DIRECTORIES_MAX {
-                self.targets.insert(self.hasher.hash_one(placed.directory()));
+        let Some(placed) = self.judge.look(at.path, name, kind) else { return };
+        let foreseen = match &mut self.foresight {
+            Some(foresight) => foresight.look(at, name, &placed),
+            None => Foreseen::Moves,
+        };
+        let failure = match foreseen {
+            Foreseen::Moves => {
+                self.to_move += 1;
+                if self.targets.len() < DIRECTORIES_MAX {
+                    self.targets.insert(self.hasher.hash_one(placed.directory()));
+                }
+                return;
             }
-        }
+            Foreseen::Conflict(failure) => {
+                self.judge.counts.conflicts += 1;
+                Some(failure)
+            }
+            Foreseen::Refused(failure) => {
+                self.judge.counts.failures += 1;
+                failure
+            }
+        };
+        failure.into_iter().for_each(self.on_failure);
     }
 
     fn fail(&mut self, failure: Error) {
         self.judge.counts.failures += 1;
         (self.on_failure)(failure);
+    }
+
+    fn unread(&mut self, failure: Error) {
+        (self.on_failure)(self.judge.counts.unread(failure));
     }
 }

@@ -1,5 +1,6 @@
 //! Directories of the new layout, reached one name at a time.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Mode, RenameFlags};
@@ -41,8 +42,7 @@ impl Targets {
 
     /// Asking if a directory exists takes a fraction of opening it. Failures are those of [`Self::open`] later.
     pub(super) fn ensure(&mut self, path: &[u8]) {
-        let at = path.iter().rposition(|byte| *byte == b'/');
-        let (parent, name) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
+        let (parent, name) = split(path);
         let Ok(parent) = self.open(parent) else { return };
         if matches!(rustix::fs::statat(&*parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
             drop(self.open(path));
@@ -64,6 +64,12 @@ impl Targets {
             self.open.push((part.into(), Arc::new(directory)));
         }
         Ok(Arc::clone(self.open.last().map_or(&self.top, |(_, directory)| directory)))
+    }
+
+    /// Beginning of a path that could not be opened just now: the names that are open, and the one that was refused.
+    pub(super) fn refused<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        let mut ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.nth(self.open.len()).map_or(path, |end| &path[..end])
     }
 
     fn open_or_make(&mut self, parent: &Dir, name: &[u8]) -> Result<Dir> {
@@ -105,7 +111,8 @@ impl Targets {
             let reason = "another process has replaced the directory that was being made";
             return Err(Error::new("create", &path, ErrorKind::Io, reason));
         }
-        let changed = make_alike(&*self.top, &directory, "create", &path)?;
+        let changed = make_alike(&*self.top, &directory, "create", &path)
+            .map_err(|error| not_alike(&self.top, error, (status.st_uid, status.st_gid)))?;
         self.is_plain |= self.made == 0 && !changed;
         match rustix::fs::renameat_with(&*self.top, NEW, parent, name, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(true),
@@ -115,7 +122,35 @@ impl Targets {
     }
 }
 
-fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
+/// Says who can make a directory like the top, if this user and group cannot.
+pub(super) fn not_alike(top: &Dir, error: Error, (user, group): (u32, u32)) -> Error {
+    if error.kind() != ErrorKind::PermissionDenied {
+        return error;
+    }
+    let Ok(top) = rustix::fs::fstat(top) else { return error };
+    let owner = match (top.st_uid == user, top.st_gid == group) {
+        (false, _) => format!("belong to user {}: run as this user or as root", top.st_uid),
+        (true, false) => format!("have group {}: run as a member or as root", top.st_gid),
+        (true, true) => "get the attributes of the directory (lsattr, getfacl): run as root".to_owned(),
+    };
+    let reason =
+        format!("the new directory must {owner}, or move the files into a directory of yours (--into)");
+    Error::new("create", error.path(), ErrorKind::PermissionDenied, reason)
+}
+
+/// A file whose path its own new directory would have.
+pub(super) fn in_its_own_way(path: &Path) -> Error {
+    let reason = "its new directory would have the same path, and one path cannot be both: rename the file, or use --into";
+    Error::new("rename", path, ErrorKind::Io, reason)
+}
+
+/// Parent and name.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let at = path.iter().rposition(|byte| *byte == b'/');
+    at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]))
+}
+
+pub(super) fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
     let refuse = |kind, reason| Err(Error::new("create", &parent.entry_path(name), kind, reason));
     match parent.open_below_on_this_mount(name) {
         Ok(Some(directory)) => Ok(directory),
@@ -124,12 +159,20 @@ fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
         }
         Err(error) if error.kind() == ErrorKind::NotADirectory => refuse(
             ErrorKind::NotADirectory,
-            "an entry that is no directory has this name of the new layout; if it is a file that was moved meanwhile, run again, else use --into",
+            "an entry with this name is no directory and does not move: rename it, or use --into",
         ),
         Err(error) => Err(error),
     }
 }
 
 fn failed(parent: &Dir, name: &[u8], error: Errno) -> Error {
-    Error::io("create", &parent.entry_path(name), error.into())
+    let path = parent.entry_path(name);
+    match error {
+        Errno::PERM => {
+            let reason =
+                "Operation not permitted ('lsattr -d' shows if the directory is immutable or append-only)";
+            Error::new("create", &path, ErrorKind::PermissionDenied, reason)
+        }
+        error => Error::io("create", &path, error.into()),
+    }
 }

@@ -28,6 +28,11 @@ pub(super) trait Visit {
 
     /// The visit goes on.
     fn fail(&mut self, failure: Error);
+
+    /// A directory that could not be read, or not to its end. The visit goes on.
+    fn unread(&mut self, failure: Error) {
+        self.fail(failure);
+    }
 }
 
 pub(super) struct At<'a> {
@@ -64,7 +69,7 @@ pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) 
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => visitor.fail(error),
+                Err(error) => visitor.unread(error),
             }
             continue;
         }
@@ -75,7 +80,7 @@ pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) 
             Ok(false) => leave(&mut frames, &mut path, visitor),
             Err(error) if level == 0 => return Err(error),
             Err(error) => {
-                visitor.fail(error);
+                visitor.unread(error);
                 leave(&mut frames, &mut path, visitor);
             }
         }

@@ -126,14 +126,15 @@ impl Sorted {
         runs.map(|run| run[0].directory(&self.window.bytes))
     }
 
-    /// Takes the files for the next `targets_max` target directories, fewer than 65 536. Calls `begin` with each of these;
-    /// `None` at the end.
-    pub(super) fn group(&mut self, targets_max: usize, mut begin: impl FnMut(&[u8])) -> Option<Group> {
+    /// Takes the files for the next `targets_max` target directories, fewer than 65 536. Calls `begin` with each of these and its
+    /// number of files; `None` at the end.
+    pub(super) fn group(&mut self, targets_max: usize, mut begin: impl FnMut(&[u8], usize)) -> Option<Group> {
         let Window { items, bytes } = &*self.window;
         let rest = &items[self.taken..];
         let first_target = rest.first()?.target;
         let runs = rest.chunk_by(|a, b| a.target == b.target).take(targets_max);
-        let files: usize = runs.inspect(|run| begin(run[0].directory(bytes))).map(<[_]>::len).sum();
+        let files: usize =
+            runs.inspect(|run| begin(run[0].directory(bytes), run.len())).map(<[_]>::len).sum();
         let taken = self.taken..self.taken + files;
         let mut order: Vec<u32> = taken.clone().map(|item| item as u32).collect();
         order.sort_unstable_by_key(|item| items[*item as usize].inode);

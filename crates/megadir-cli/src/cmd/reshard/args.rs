@@ -68,6 +68,9 @@ pub(crate) struct Args {
     pub(super) idle: bool,
 
     /// Print the numbers of files and directories, the expected time and the limits, and change nothing
+    ///
+    /// Looks up new paths in directories that exist, and checks if directories can be written. Files that would stay are listed and
+    /// counted, with exit code 1. Permissions of single files are not checked.
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
     #[command(flatten)]

@@ -8,7 +8,7 @@ mod summary;
 use std::cell::RefCell;
 
 use megadir::layout::Layout;
-use megadir::reshard::{Detected, Progress, ReshardOptions, Survey, detect, survey};
+use megadir::reshard::{Detected, Progress, ReshardOptions, Survey, count_up_to, detect, survey};
 use megadir::{Dir, Error, Globs};
 
 pub(crate) use self::args::Args;
@@ -33,6 +33,8 @@ struct Work {
     renewal: Option<Renewal>,
     from: Named,
     to: Named,
+    /// Sampled files, if all are where the new layout has them, and the old layout was not given.
+    finished: Option<u64>,
     exclude: Globs,
 }
 
@@ -43,11 +45,22 @@ impl Work {
         let into = args.into.as_ref().map(Dir::open).transpose()?;
         let exclude = Globs::of_names(&args.exclude)
             .map_err(|bad| CliError::usage(format!("--exclude '{}': {}", bad.glob, bad.reason)))?;
-        let from = match &args.from {
-            Some(from) => from.clone(),
+        let (from, finished) = match &args.from {
+            Some(from) => (from.clone(), None),
             None => found(args, &directory)?,
         };
-        Ok(Self { directory, into, renewal, from, to: args.to.clone(), exclude })
+        Ok(Self { directory, into, renewal, from, to: args.to.clone(), finished, exclude })
+    }
+
+    /// Sampled files, if all are where the new layout has them.
+    fn finished(&self) -> Option<u64> {
+        let sample = || detect(&self.directory, Some(&self.to.layout)).ok();
+        match self.into {
+            Some(_) => None,
+            // Files at a lower depth have places in the new layout too, but may still move.
+            None if self.to.layout.growth().is_some() => None,
+            None => self.finished.or_else(|| finished(&sample()?)),
+        }
     }
 
     fn options<'a>(&'a self, args: &Args, on_failure: &'a dyn Fn(Error)) -> ReshardOptions<'a> {
@@ -107,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 /// Apart from files that were moved before.
-fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
+fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError> {
     let besides = args.into.is_none().then_some(&args.to.layout);
     let found = detect(directory, besides)?;
     let place = quoted(&args.directory);
@@ -115,7 +128,7 @@ fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
         None if found.sampled == 0 && found.is_cut => Err(CliError::usage(format!(
             "{place}: the first 10 000 directories have no files to move; give the old layout with --from"
         ))),
-        None if found.sampled == 0 => Ok(Named::of(in_place(args, directory)?)),
+        None if found.sampled == 0 => Ok((Named::of(in_place(&found)), finished(&found))),
         None => Err(CliError::usage(format!(
             "{place}: no known layout fits half of {} sampled files; give it with --from, e.g. --from prefix:2",
             found.sampled
@@ -126,15 +139,18 @@ fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
                 found.fit, found.sampled
             )))
         }
-        Some(named) => Ok(named),
+        Some(named) => Ok((named, None)),
     }
 }
 
 /// Layout if all files fit the target. Files of any layout fit one that shortens names.
-fn in_place(args: &Args, directory: &Dir) -> Result<Layout, CliError> {
-    let Detected { layout, sampled, is_guess, .. } = detect(directory, None)?;
-    let is_sure = !is_guess && sampled >= SAMPLE_MIN;
-    Ok(layout.filter(|layout| is_sure && *layout != args.to.layout).unwrap_or(Layout::FLAT))
+fn in_place(found: &Detected) -> Layout {
+    found.alike.filter(|_| found.moved >= SAMPLE_MIN).unwrap_or(Layout::FLAT)
+}
+
+/// Sampled files, if all are where the new layout has them.
+fn finished(found: &Detected) -> Option<u64> {
+    (found.sampled == 0 && found.moved > 0 && found.alike.is_none()).then_some(found.moved)
 }
 
 fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
@@ -143,14 +159,14 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
         first.borrow_mut().get_or_insert_with(|| describe(&error));
     };
     let options = work.options(args, &on_failure);
-    let found = survey(&work.directory, &options, UNASKED_MAX, &Progress::new())?;
+    let to_move = count_up_to(&work.directory, &options, UNASKED_MAX, &Progress::new())?;
     let unknown = first.into_inner();
-    if found.to_move <= UNASKED_MAX && unknown.is_none() && !args.follow {
+    if to_move <= UNASKED_MAX && unknown.is_none() && !args.follow {
         return Ok(true);
     }
     let number = match unknown {
         _ if args.follow => "all files, present and to come,".to_owned(),
-        Some(why) if found.to_move <= UNASKED_MAX => {
+        Some(why) if to_move <= UNASKED_MAX => {
             format!("an unknown number of files (counting failed: {why})")
         }
         _ => format!("more than {UNASKED_MAX} files"),
@@ -175,7 +191,7 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
             progress.cancel();
         }
     };
-    let counted: Survey = watched(look, || survey(&work.directory, &options, u64::MAX, &progress))??;
+    let counted: Survey = watched(look, || survey(&work.directory, &options, &progress))??;
     let expected = Expected {
         survey: counted,
         room: Room::look(work),
@@ -183,6 +199,9 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
         rate_max: args.rate,
         offline: args.offline,
     };
-    results.summary.borrow_mut().expect(expected, interrupt.asked());
+    let mut summary = results.summary.borrow_mut();
+    summary.expect(expected, interrupt.asked());
+    summary.look_if_finished(|| work.finished());
+    drop(summary);
     results.finish()
 }

@@ -54,7 +54,10 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     });
     drop(shown);
     let (counts, error) = parts(done?);
-    results.summary.borrow_mut().finish(counts, started.elapsed(), interrupt.asked());
+    let mut summary = results.summary.borrow_mut();
+    summary.finish(counts, started.elapsed(), interrupt.asked());
+    summary.look_if_finished(|| work.finished().filter(|_| error.is_none()));
+    drop(summary);
     if let Some(error) = error {
         return Err(stopped(results, *error));
     }

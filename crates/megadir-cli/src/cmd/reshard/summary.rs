@@ -33,6 +33,8 @@ pub(super) struct Summary {
     hasher: RandomState,
     passes: u64,
     expected: Option<Expected>,
+    /// Sampled files, if all are where the new layout has them.
+    finished: Option<u64>,
     elapsed: Duration,
     interrupted: bool,
 }
@@ -77,6 +79,21 @@ impl Summary {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
+    /// Calls `look` if nothing was to be moved.
+    pub(super) fn look_if_finished(&mut self, look: impl FnOnce() -> Option<u64>) {
+        let Counts { moved, conflicts, failures, unplaced, foreign, excluded, .. } = self.counts;
+        let to_move = self.expected.as_ref().map_or(0, |expected| expected.survey.to_move);
+        if !self.interrupted && moved + conflicts + failures + unplaced + foreign + excluded + to_move == 0 {
+            self.finished = look();
+        }
+    }
+
+    /// Sentence for a tree without files to move.
+    fn nothing_to_move(&self) -> Option<String> {
+        let sampled = plural(self.finished?, "sampled file", "sampled files");
+        Some(format!("nothing to move: each of {sampled} is where {} puts it", self.to))
+    }
+
     pub(super) fn has_begun(&self) -> bool {
         let Counts { moved, conflicts, failures, directories_made, directories_removed, .. } = self.counts;
         self.reported + moved + conflicts + failures + directories_made + directories_removed > 0
@@ -97,7 +114,9 @@ impl Summary {
             }
             Some(expected) => {
                 let moved = files(expected.survey.to_move);
-                let headline = format!("would move {moved} from {} to {}", self.from, self.to);
+                let headline = self
+                    .nothing_to_move()
+                    .unwrap_or_else(|| format!("would move {moved} from {} to {}", self.from, self.to));
                 print(&expected.text(&headline, &self.stay()))?;
             }
             None if self.quiet && self.code() == exit::DONE => {}
@@ -126,14 +145,17 @@ impl Summary {
         let Counts { moved, conflicts, failures, unplaced, excluded, foreign, directories, .. } = self.counts;
         let expected = self.expected.as_ref().map_or(0, |found| found.survey.to_move + found.survey.in_place);
         !self.interrupted
+            && self.finished.is_none()
             && moved + conflicts + failures + unplaced + excluded + expected == 0
             && foreign + directories > 0
     }
 
     fn line(&self) -> String {
         let moved = self.counts.moved;
-        let mut line = format!("moved {} from {} to {}", files(moved), self.from, self.to);
-        line.push_str(&in_time(moved, self.elapsed));
+        let mut line = self.nothing_to_move().unwrap_or_else(|| {
+            let time = in_time(moved, self.elapsed);
+            format!("moved {} from {} to {}{time}", files(moved), self.from, self.to)
+        });
         let directories =
             [("made", self.counts.directories_made), ("removed", self.counts.directories_removed)];
         for (what, number) in directories.iter().filter(|(_, number)| *number > 0) {
@@ -150,7 +172,7 @@ impl Summary {
         let mut rows = Vec::new();
         for (number, why) in [
             (counts.conflicts, "because another entry has the new path"),
-            (counts.failures, "because the system refused"),
+            (counts.failures.saturating_sub(counts.unread), "because the system refused"),
             (counts.unplaced, "because the new layout cannot place the name"),
             (counts.foreign, "where neither layout has files"),
             (counts.excluded, "because of --exclude"),
@@ -159,6 +181,10 @@ impl Summary {
                 let stay = if number == 1 { "stays" } else { "stay" };
                 rows.push(format!("{} {stay} {why}", files(number)));
             }
+        }
+        if counts.unread > 0 {
+            let directories = plural(counts.unread, "directory", "directories");
+            rows.push(format!("files stay in {directories} that could not be read"));
         }
         if counts.others > 0 {
             rows.push(format!(
@@ -194,6 +220,7 @@ impl Summary {
             }
             object.raw("conflicts", counts.conflicts);
             object.raw("failures", counts.failures);
+            object.raw("unread_directories", counts.unread);
             object.raw("unplaced", counts.unplaced);
             object.raw("foreign", counts.foreign);
             object.raw("excluded", counts.excluded);

@@ -8,7 +8,7 @@ use megadir_testkit::require::{full, have};
 
 use super::support::{directories, files, make};
 use crate::remove::witness::scratch_in_memory;
-use crate::support::{megadir, run};
+use crate::support::{fill, megadir, run};
 
 const FILES: u32 = 40;
 
@@ -53,4 +53,34 @@ fn a_run_killed_at_any_moment_goes_on() {
         before_each_call(CHANGING_CALLS, if full() { 1 } else { 7 }, command, look);
         assert!(midway >= 3, "{from} to {to}: killed {midway} times between two files");
     }
+}
+
+/// These move before the directories of their names are made.
+#[test]
+fn files_with_names_of_directories_are_at_one_of_their_paths_too() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let names: Vec<String> = (0..30).map(|number| format!("t/{number:02}")).collect();
+    let layout: megadir::layout::Layout = "digest:2".parse().unwrap();
+    let is_moved =
+        |(name, path): &(String, String)| layout.path_for(name.as_bytes()).unwrap() == Path::new(path);
+    let words = ["reshard", "--yes", "--from", "flat", "--to", "digest:2", "t"];
+    let command = || {
+        let _ = std::fs::remove_dir_all(at.join("t"));
+        fill(at, &["t/"]);
+        names.iter().for_each(|name| fill(at, &[name]));
+        megadir(at, &words)
+    };
+    let mut midway = 0;
+    let look = |call: &str| {
+        let found = files(&at.join("t"));
+        let moved = found.values().filter(|file| is_moved(file)).count();
+        assert!(found.len() == 30 && found.values().all(|file| is_moved(file) || file.0 == file.1), "{call}");
+        midway += u32::from(moved > 0 && moved < 30);
+        let again = run(at, &words);
+        assert!(again.code == Some(0) && files(&at.join("t")).values().all(is_moved), "{call}: {again:?}");
+    };
+    before_each_call(&["mkdirat", "renameat2"], if full() { 1 } else { 7 }, command, look);
+    assert!(midway > 0);
 }

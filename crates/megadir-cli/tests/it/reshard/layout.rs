@@ -1,8 +1,15 @@
 //! `megadir layout`: the layout of a tree, and the files that do not fit it.
 
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use megadir_testkit::require;
+
 use super::support::make;
 use crate::remove::witness::scratch_in_memory;
-use crate::support::{fill, run};
+use crate::support::{fill, megadir, run, run_as_nobody, scratch, unprivileged};
 
 #[test]
 fn every_layout_is_found_again() {
@@ -102,4 +109,55 @@ fn files_at_the_top_do_not_hide_those_below() {
     (0..900).for_each(|number| std::fs::write(at.join(format!("t/top-{number}")), "").unwrap());
     let found = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
     assert!(found.starts_with("digest:2: "), "{found}");
+}
+
+#[test]
+fn directories_that_cannot_be_read_are_failures_of_the_check() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(at, &["t/", "t/ab/", "t/ab/abcd", "t/cd/", "t/cd/cdef"]);
+    std::fs::set_permissions(at.join("t/ab"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let words = ["layout", "--verify", "--layout", "prefix:2"];
+    let ran = run_as_nobody(&megadir, at, &[&words[..], &["t"]].concat());
+    ran.complains(1, &["open 't/ab': Permission denied"]);
+    assert_eq!(ran.out, b"prefix:2: 1 of 1 file fit; 1 directory or entry could not be read\n");
+    let ran = run_as_nobody(&megadir, at, &[&words[..], &["--json", "t"]].concat());
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts = ["fit", "misfits", "foreign_directories", "failures"].map(|key| told[key].as_u64().unwrap());
+    assert_eq!((ran.code, counts), (Some(1), [1, 0, 0, 1]), "{told}");
+}
+
+#[test]
+fn a_check_ends_with_an_interrupt() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 20_000, "flat");
+    let words = ["layout", "--verify", "--layout", "digest:2", "--all-errors", "t"];
+    let mut child = megadir(at, &words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let (mut first, mut rest) = (String::new(), String::new());
+    messages.read_line(&mut first).unwrap();
+    assert!(first.ends_with(": does not fit\n"), "{first}");
+    // The pipe is full by now, or soon: the check waits until the rest is read.
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    messages.read_to_string(&mut rest).unwrap();
+    let (code, lines) = (child.wait().unwrap().code(), rest.lines().count());
+    assert!(code == Some(130) && lines < 19_000, "{code:?}, {lines} lines");
+}
+
+/// More levels than any layout has, and more than are entered.
+#[test]
+fn a_deep_tree_is_checked_down_to_64_levels() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let below = |levels: usize| format!("t/{}", "d/".repeat(levels));
+    fill(at, &[&below(70), &format!("{}met", below(60)), &format!("{}unmet", below(70))]);
+    let ran = run(at, &["layout", "--verify", "--all-errors", "--layout", "prefix:1", "t"]);
+    assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 65), "{ran:?}");
+    // 't/d' is a directory of the layout.
+    assert_eq!(ran.out, b"prefix:1: 0 of 1 file fit; 64 directories are not of the layout\n");
+    assert!(ran.err.contains("d/met': does not fit\n") && !ran.err.contains("unmet"), "{ran:?}");
 }

@@ -82,8 +82,9 @@ fn a_file_with_both_paths_loses_the_old_one_only_offline() {
     let ran = run(at, &[&["reshard"], &words[..]].concat());
     assert_eq!((ran.code, paths(&at.join("t"))), (Some(1), before), "{ran:?}");
     assert!(ran.err.contains("'t/abcd': its new path is a link to the same file;"), "{ran:?}");
-    let counted = run(at, &[&["reshard", "--offline", "--dry-run", "--json"], &words[..]].concat()).quiet();
-    assert!(String::from_utf8(counted).unwrap().contains("\"expected_s\":null"));
+    let ran = run(at, &[&["reshard", "--offline", "--dry-run", "--json"], &words[..]].concat());
+    assert!(ran.code == Some(1) && ran.err.contains("'t/abxy': another entry has its new path\n"), "{ran:?}");
+    assert!(String::from_utf8(ran.out).unwrap().contains("\"expected_s\":null"));
     let ran = run(at, &[&["reshard", "--offline"], &words[..]].concat());
     assert!(ran.code == Some(1) && ran.err.contains("'t/abxy': another entry has its new path\n"), "{ran:?}");
     assert!(ran.err.contains("moved 1 file from"), "{ran:?}");

@@ -1,5 +1,6 @@
 //! Layouts found and given, the question, limits of the rate, output, and memory.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use megadir_testkit::mount::{EXT4, Mount};
@@ -8,7 +9,7 @@ use megadir_testkit::require::full;
 
 use super::support::{at_top, directories, files, interrupted, make};
 use crate::remove::witness::scratch_in_memory;
-use crate::support::{fill, have, peak_of, run, scratch, shell};
+use crate::support::{fill, have, peak_of, run, run_as_nobody, scratch, shell, unprivileged};
 
 fn json(at: &Path, words: &[&str]) -> serde_json::Value {
     let ran = run(at, &[&["reshard", "--json"], words].concat());
@@ -73,6 +74,101 @@ fn a_dry_run_counts_and_changes_nothing() {
     assert!(text.contains("  stay    1 file stays because of --exclude\n"), "{text}");
     assert!(text.contains("  limits  't': ") && counted["expected_s"] == 30.0, "{text}");
     assert_eq!((files(&at.join("t")), directories(&at.join("t"))), (before, 1));
+}
+
+#[test]
+fn a_finished_tree_is_called_so() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 600, "digest:2");
+    fill(at, &["new/", "t/other/"]);
+    let said = " sampled files is where digest:2 puts it";
+    for words in [&["--to", "digest:2", "t"][..], &["--from", "flat", "--to", "digest:2", "t"]] {
+        let ran = run(at, &[&["reshard"], words].concat());
+        ran.complains(0, &["megadir: nothing to move: each of ", said]);
+        let ran = run(at, &[&["reshard", "--dry-run"], words].concat());
+        let text = String::from_utf8(ran.quiet()).unwrap();
+        assert!(text.starts_with("nothing to move: each of ") && text.contains(said), "{text}");
+    }
+    // Another target says nothing about these files, and another layout has them elsewhere.
+    let ran = run(at, &["reshard", "--from", "flat", "--to", "digest:2", "--into", "new", "t"]);
+    assert!(ran.code == Some(0) && ran.err.contains("moved 0 files from flat to digest:2"), "{ran:?}");
+    let ran = run(at, &["reshard", "--from", "flat", "--to", "digest:1", "t"]);
+    assert!(ran.code == Some(0) && ran.err.contains("moved 0 files from flat to digest:1"), "{ran:?}");
+}
+
+#[test]
+fn the_old_layout_is_found_by_one_sample() {
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 300, "digest:2");
+    let opened = |words: &str| {
+        let ran = shell(at, &format!("strace -f -qq -e trace=openat2 -o log $M {words} t"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        std::fs::read_to_string(at.join("log")).unwrap().matches("openat2(").count()
+    };
+    // Both sample once, and neither has files to move.
+    assert_eq!(opened("reshard --to digest:2"), opened("reshard --from flat --to digest:2"));
+}
+
+#[test]
+fn a_dry_run_foresees_what_would_stay() {
+    let scratch = scratch();
+    let at = scratch.path();
+    // 'ab' is in its own way, 'cd' is taken below, and 'ef' leads elsewhere.
+    fill(at, &["t/", "t/ab", "t/abcdef", "t/cdefgh", "t/cdijkl", "t/efgh", "t/ghij", "t/cd/", "t/cd/cdefgh"]);
+    std::os::unix::fs::symlink("cd", at.join("t/ef")).unwrap();
+    let before = files(&at.join("t"));
+    let words = ["--json", "--from", "flat", "--to", "prefix:2", "t"];
+    let ran = run(at, &[&["reshard", "--dry-run"], &words[..]].concat());
+    let foreseen: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts = |told: &serde_json::Value, of: &str| {
+        [of, "conflicts", "failures", "others"].map(|key| told[key].as_u64().unwrap())
+    };
+    assert_eq!((ran.code, counts(&foreseen, "to_move")), (Some(1), [2, 1, 3, 1]), "{foreseen}");
+    for line in [
+        "megadir: rename 't/cdefgh': another entry has its new path\n",
+        "megadir: rename 't/ab': its new directory would have the same path, ",
+        "megadir: create 't/ab': an entry with this name is no directory and does not move: ",
+        "megadir: create 't/ef': an entry with this name is no directory and does not move: ",
+    ] {
+        assert!(ran.err.contains(line), "{ran:?}");
+    }
+    assert_eq!(files(&at.join("t")), before);
+    let text = run(at, &[&["reshard", "--dry-run"], &words[1..]].concat());
+    let text = String::from_utf8(text.out).unwrap();
+    assert!(text.contains("1 file stays because another entry has the new path\n"), "{text}");
+    // The run says the same.
+    let ran = run(at, &[&["reshard"], &words[..]].concat());
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((ran.code, counts(&told, "moved")), (Some(1), [2, 1, 3, 1]), "{told}");
+}
+
+#[test]
+fn a_dry_run_foresees_directories_that_cannot_be_written() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(at, &["t/", "t/ab/", "t/abc1", "t/abc2", "t/cdef"]);
+    let words = ["reshard", "--dry-run", "--from", "flat", "--to", "prefix:2", "t"];
+    let owned = |path: &str| std::os::unix::fs::chown(at.join(path), Some(65534), Some(65534)).unwrap();
+    owned("t");
+    let ran = run_as_nobody(&megadir, at, &words);
+    assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 1), "{ran:?}");
+    assert!(ran.err.contains("megadir: rename into 't/ab': Permission denied; 2 files stay\n"), "{ran:?}");
+    assert!(ran.out.starts_with(b"would move 1 file from flat to prefix:2\n"), "{ran:?}");
+    owned("t/ab");
+    run_as_nobody(&megadir, at, &words).quiet();
+    // The files' own directory, and then directories that would have another owner.
+    for (mode, said) in
+        [(0o755, "rename in 't': Permission denied; 3 files"), (0o777, "must belong to user 0: ")]
+    {
+        std::os::unix::fs::chown(at.join("t"), Some(0), Some(0)).unwrap();
+        std::fs::set_permissions(at.join("t"), std::fs::Permissions::from_mode(mode)).unwrap();
+        let ran = run_as_nobody(&megadir, at, &words);
+        assert!(ran.code == Some(1) && ran.err.contains(said), "{ran:?}");
+    }
 }
 
 #[test]

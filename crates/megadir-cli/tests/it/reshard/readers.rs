@@ -29,7 +29,7 @@ const SHELL: &str = r#"
 rounds=0
 while [ ! -e stop ] || [ $rounds -lt 2 ]; do
     while read -r name; do
-        open_file t "$name" || { echo "missed $name"; exit 1; }
+        open_file t "$name" && [ -f /dev/fd/3 ] || { echo "missed $name"; exit 1; }
     done <names
     create_file t "shel$rounds" && open_file t "shel$rounds" || { echo "missed own"; exit 1; }
     rounds=$((rounds + 1))
@@ -43,7 +43,8 @@ fn main() {
     let mut rounds = 0;
     while !std::path::Path::new("stop").exists() || rounds < 2 {
         for name in names.lines() {
-            open_file(top, name.as_ref()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let file = open_file(top, name.as_ref()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(file.metadata().unwrap().is_file(), "{name}: not a file");
         }
         let own = format!("rust{rounds:04}");
         create_file(top, own.as_ref()).unwrap();
@@ -67,6 +68,9 @@ func main() {
 			if err != nil {
 				panic(name + ": " + err.Error())
 			}
+			if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+				panic(name + ": not a file")
+			}
 			file.Close()
 		}
 		own := fmt.Sprintf("golang%04d", rounds)
@@ -81,15 +85,17 @@ func main() {
 }
 "#;
 
-/// Prints the code for a language.
-fn printed(at: &Path, language: &str) -> String {
-    let words = ["advise", "--layout", "prefix:2", "--transition", "flat", "--code", language];
+/// Directories `d00` to `dff`. Files with such names are moved before a directory is made, or after it is removed.
+const LABELLED: &str = "prefix:2+label=d";
+
+/// Prints the code for a move in a language.
+fn printed(at: &Path, language: &str, old: &str, new: &str) -> String {
+    let words = ["advise", "--layout", new, "--transition", old, "--code", language];
     String::from_utf8(run(at, &words).quiet()).unwrap()
 }
 
 /// Writes and builds the reader in a language; returns its command.
-fn reader(at: &Path, language: &str) -> Result<Command, String> {
-    let code = printed(at, language);
+fn reader(at: &Path, language: &str, code: String) -> Result<Command, String> {
     let build = |tool: &str, words: &[&str]| {
         have(tool)?;
         let built =
@@ -127,23 +133,43 @@ fn start(mut command: Command, at: &Path) -> Child {
     command.current_dir(at).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-#[test]
-fn no_reader_misses_a_file_that_exists() {
+/// Writes the names of all files for the readers. Files with the names of directories come again after each 500 names.
+fn write_names(at: &Path) {
+    let names: Vec<String> = files(&at.join("t")).into_values().map(|(name, _)| name + "\n").collect();
+    let like_directories = names.iter().filter(|name| name.len() == 4).cloned().collect::<String>();
+    let parts = names.chunks(500).map(|part| part.concat() + &like_directories);
+    std::fs::write(at.join("names"), parts.collect::<String>()).unwrap();
+}
+
+/// Runs readers in all languages on 10 000 files, and files `d00` to `d29`, while `reshard` moves them.
+/// A directory may have a file's new path at first: then the first run leaves the file, and the second one moves it.
+fn check_readers(old: &str, new: &str, runs: &[Option<i32>]) {
     let scratch = scratch_in_memory();
     let at = scratch.path();
-    make(at, 10_000, "flat");
-    let names: Vec<String> = files(&at.join("t")).into_values().map(|(name, _)| name + "\n").collect();
-    std::fs::write(at.join("names"), names.concat()).unwrap();
+    make(at, 10_000, old);
+    let path = |layout: &str, name: &str| {
+        let layout: megadir::layout::Layout = layout.parse().unwrap();
+        layout.path_for(name.as_bytes()).unwrap()
+    };
+    for number in 0..30 {
+        let file = at.join("t").join(path(old, &format!("d{number:02}")));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "").unwrap();
+    }
+    write_names(at);
     let mut readers = Vec::new();
     for language in ["python", "shell", "rust", "go"] {
-        match reader(at, language) {
+        match reader(at, language, printed(at, language, old, new)) {
             Ok(command) => readers.push((language, start(command, at))),
             Err(why) => not_run(&format!("readers in {language}"), &why),
         }
     }
     require!(if readers.is_empty() { Err("no language".to_owned()) } else { Ok(()) });
-    let words = ["reshard", "--quiet", "--yes", "--from", "flat", "--to", "prefix:2", "--rate", "5k/s", "t"];
-    run(at, &words).quiet();
+    let words = ["reshard", "--quiet", "--yes", "--from", old, "--to", new, "--rate", "5k/s", "t"];
+    for code in runs {
+        let ran = run(at, &words);
+        assert_eq!(ran.code, *code, "{ran:?}");
+    }
     std::fs::write(at.join("stop"), "").unwrap();
     for (language, child) in readers {
         let output = child.wait_with_output().unwrap();
@@ -151,7 +177,19 @@ fn no_reader_misses_a_file_that_exists() {
         assert!(output.status.success(), "{language}: {out}{err}");
         assert!(out.trim().parse::<u32>().unwrap() >= 2, "{language}: {out}");
     }
-    assert!(files(&at.join("t")).values().all(|(name, path)| *path == format!("{}/{name}", &name[..2])));
+    for (name, found) in files(&at.join("t")).values() {
+        assert_eq!(*found, path(new, name).to_str().unwrap());
+    }
+}
+
+#[test]
+fn no_reader_misses_a_file_that_exists() {
+    check_readers("flat", LABELLED, &[Some(0)]);
+}
+
+#[test]
+fn no_reader_misses_a_file_on_the_way_back() {
+    check_readers(LABELLED, "flat", &[Some(1), Some(0)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Files that cannot be moved stay, valid, and are named in one line.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
@@ -37,6 +37,35 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn files_do_not_go_to_another_mount() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/abcdef"]);
+    for way in ["--dry-run", "--yes"] {
+        let ran = run(at, &["reshard", way, "--from", "flat", "--to", "prefix:2", "--into", "/proc", "t"]);
+        ran.complains(2, &["reshard into '/proc': on another file system or mount"]);
+    }
+    assert!(at.join("t/abcdef").is_file());
+}
+
+#[test]
+fn a_directory_above_may_receive_the_files_if_none_comes_back() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["ab/", "ab/abcdef", "ab/xyz", "ab/cd/"]);
+    for (to, directory) in [("prefix:2", "ab"), ("prefix:2/2", "ab/cd")] {
+        for way in ["--yes", "--dry-run"] {
+            let words = ["reshard", way, "--from", "flat", "--to", to, "--into", ".", directory];
+            let said = format!("'{directory}' has the path of a directory of {to} in it");
+            run(at, &words).complains(2, &["reshard into '.': ", &said, "name another directory"]);
+        }
+    }
+    run(at, &["reshard", "--quiet", "--from", "flat", "--to", "digest:2+label=x", "--into", ".", "ab"])
+        .quiet();
+    assert!(at.join("xbe/abcdef").is_file() && !at.join("ab/xyz").exists());
+}
+
+#[test]
 fn a_wrong_old_layout_and_a_link_to_replace_are_named() {
     let scratch = scratch();
     let at = scratch.path();
@@ -58,7 +87,7 @@ fn files_that_a_layout_with_shortened_names_could_have_are_not_called_in_place()
     run(at, &["reshard", "--yes", "--to", "git", "t"]).complains(2, &["could belong to digest:2"]);
     make(&at.join("t"), 600, "git");
     let ran = run(at, &["reshard", "--yes", "--to", "git", "t/t"]);
-    assert!(ran.code == Some(0) && ran.err.contains("moved 0 files from flat to git"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.err.contains(" sampled files is where git puts it\n"), "{ran:?}");
 }
 
 #[test]
@@ -139,4 +168,43 @@ fn without_permission_nothing_is_moved() {
         "{ran:?}"
     );
     assert!(files(&at.join("t")).values().all(|(name, path)| name == path));
+}
+
+#[test]
+fn the_files_that_a_directory_keeps_back_are_counted() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(at, &["t/", "t/abc1", "t/abc2", "t/cdef", "t/ab/"]);
+    std::fs::set_permissions(at.join("t/ab"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    chown(at.join("t"), Some(65534), Some(65534)).unwrap();
+    let reshard = |words: &[&str]| run_as_nobody(&megadir, at, &[&["reshard"], words].concat());
+    let ran = reshard(&["--from", "flat", "--to", "prefix:2", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("megadir: open 't/ab': Permission denied; 2 files stay\n"), "{ran:?}");
+    assert!(ran.err.contains("moved 1 file from") && ran.err.contains("2 files stay because"), "{ran:?}");
+    let ran = reshard(&["--yes", "--json", "--from", "prefix:2", "--to", "flat", "t"]);
+    assert!(ran.err.contains("megadir: open 't/ab': Permission denied; files in it stay\n"), "{ran:?}");
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts = ["moved", "failures", "unread_directories"].map(|key| told[key].as_u64().unwrap());
+    assert_eq!((ran.code, counts), (Some(1), [1, 1, 1]), "{told}");
+    let ran = reshard(&["--yes", "--from", "prefix:2", "--to", "digest:2", "t"]);
+    assert!(ran.err.contains("; files stay in 1 directory that could not be read\n"), "{ran:?}");
+}
+
+#[test]
+fn who_can_make_the_directories_is_named() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(at, &["t/", "t/abc1", "t/abc2"]);
+    std::fs::set_permissions(at.join("t"), std::fs::Permissions::from_mode(0o777)).unwrap();
+    for (user, said) in [(0, "belong to user 0: run as this user"), (65534, "have group 0: run as a member")]
+    {
+        chown(at.join("t"), Some(user), Some(0)).unwrap();
+        let ran = run_as_nobody(&megadir, at, &["reshard", "--from", "flat", "--to", "prefix:2", "t"]);
+        assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 2), "{ran:?}");
+        let line = format!("megadir: create 't/ab': the new directory must {said} or as root, or move ");
+        assert!(ran.err.contains(&line) && ran.err.contains("(--into); 2 files stay\n"), "{ran:?}");
+    }
 }
