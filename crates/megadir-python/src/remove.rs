@@ -38,7 +38,7 @@ pub(crate) fn remove(
     };
     let removed = attentive(py, progress, (done, || counts.cancel()), || -> megadir::Result<Removed> {
         let on_failure = |failure: Error| failures.add(failure);
-        let options = RemoveOptions { conditions, dry_run, ..RemoveOptions::new(megadir::policy::processors(), &on_failure) };
+        let options = RemoveOptions { conditions, dry_run, ..RemoveOptions::new(None, &on_failure) };
         let target = Guards::resolve(&path, contents)?;
         match contents {
             true => remove_contents(&target.open()?, &options, &counts),

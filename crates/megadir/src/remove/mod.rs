@@ -73,8 +73,10 @@ pub const WORKERS_MAX: usize = 256;
 /// Options of a removal.
 #[derive(Clone, Copy)]
 pub struct RemoveOptions<'a> {
-    /// Threads that remove, including the caller's: 1 to [`WORKERS_MAX`].
-    pub workers: usize,
+    /// Threads that remove, including the caller's: 1 to [`WORKERS_MAX`]; `None` for
+    /// [`policy::processors`](crate::policy::processors), at most the `workers_max` of the row of the root's file system in
+    /// [`policy::ROWS`]; a dry run, which only reads, is not limited by the row.
+    pub workers: Option<usize>,
     /// Enter other file systems mounted below. Mount points themselves stay, as failures ("busy"). Refused on Windows.
     pub cross_mounts: bool,
     /// Selects the entries to remove; `None` for all. A directory is removed if it meets the conditions (by its attributes
@@ -108,9 +110,9 @@ pub struct RemoveOptions<'a> {
 
 impl<'a> RemoveOptions<'a> {
     /// Removes everything on one file system, in the policy's order.
-    pub fn new(workers: usize, on_failure: &'a (dyn Fn(Error) + Sync)) -> Self {
+    pub fn new(workers: impl Into<Option<usize>>, on_failure: &'a (dyn Fn(Error) + Sync)) -> Self {
         Self {
-            workers,
+            workers: workers.into(),
             cross_mounts: false,
             conditions: None,
             name: None,

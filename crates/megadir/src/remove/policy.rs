@@ -1,5 +1,6 @@
-//! Removal order of a directory's entries and number of entries read ahead: a table, with the reason in each row.
+//! Order in which entries are removed, number of entries read ahead and number of threads: a table, with the reason in each row.
 
+use super::WORKERS_MAX;
 use crate::file_system::FileSystem;
 
 /// Order in which a directory's entries are removed.
@@ -22,6 +23,8 @@ pub struct Row {
     pub order: Order,
     /// Size of a window that is read before it is removed, bytes of records (24 plus the name, rounded up).
     pub window_bytes: usize,
+    /// Threads that remove, at most.
+    pub workers_max: usize,
     /// Evidence for this row.
     pub reason: &'static str,
 }
@@ -45,25 +48,30 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ext4),
         order: Order::Inode,
         window_bytes: WINDOW_BYTES,
+        workers_max: WORKERS_MAX,
         reason: "ext4 lists by hash, a random order of inodes; sorted, each block of the inode tables is read and changed once",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         order: Order::Listed,
         window_bytes: LISTED_BYTES,
+        workers_max: WORKERS_MAX,
         reason: "XFS lists in the order of creation, which is mostly inode order",
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
         order: Order::InodeDescending,
         window_bytes: WINDOW_BYTES,
+        workers_max: 1,
         reason: "removing an item in btrfs moves all later items of its leaf, so the last items go first; \
-            each listing call scans all uncommitted removals, so few calls are made",
+            each listing call scans all uncommitted removals, so few calls are made; \
+            threads wait for each other's locks on the tree of the subvolume, and two take 1.75 [1.40, 2.08] times as long as one (records/2026-11-28-btrfs-removal.md)",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
         order: Order::Listed,
         window_bytes: LISTED_BYTES,
+        workers_max: WORKERS_MAX,
         reason: "tmpfs has no inode tables",
     },
     #[cfg(windows)]
@@ -71,15 +79,24 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ntfs),
         order: Order::Listed,
         window_bytes: LISTED_BYTES,
+        workers_max: WORKERS_MAX,
         reason: "NTFS lists by name and continues after the last name, even if names were removed meanwhile",
     },
     Row {
         file_system: None,
         order: Order::Listed,
         window_bytes: WINDOW_BYTES,
+        workers_max: WORKERS_MAX,
         reason: "positions may shift when entries are removed (network, FUSE), so most directories are read to the end first",
     },
 ];
+
+#[cfg(any(target_os = "linux", windows))]
+pub(super) fn workers(row: &Row, dry_run: bool) -> usize {
+    // Only removing waits for btrfs's locks.
+    let workers_max = if dry_run { WORKERS_MAX } else { row.workers_max };
+    crate::policy::processors().min(workers_max)
+}
 
 #[cfg(any(target_os = "linux", windows))]
 pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
@@ -93,7 +110,7 @@ pub fn row(file_system: FileSystem) -> &'static Row {
 
 #[cfg(test)]
 mod tests {
-    use super::{ROWS, row};
+    use super::{ROWS, WORKERS_MAX, row};
     use crate::FileSystem;
 
     #[test]
@@ -102,6 +119,7 @@ mod tests {
             assert_eq!(of_table.file_system.is_none(), index == ROWS.len() - 1);
             assert!(ROWS[..index].iter().all(|other| other.file_system != of_table.file_system));
             assert!(of_table.reason.len() > 20);
+            assert!((1..=WORKERS_MAX).contains(&of_table.workers_max));
             // Positions in a window have 32 bits, and each worker has one window.
             assert!((64 << 10..=16 << 20).contains(&of_table.window_bytes));
         }
@@ -113,7 +131,7 @@ mod tests {
     #[test]
     fn memory_is_bounded_for_any_number_of_workers() {
         use super::{RECORD_BYTES_MIN, WAITING_BYTES_ALL, window_bytes};
-        for workers in 1..=crate::remove::WORKERS_MAX {
+        for workers in 1..=WORKERS_MAX {
             for row in ROWS {
                 let window = window_bytes(row, workers);
                 let index = window / RECORD_BYTES_MIN * size_of::<(u64, u32)>();

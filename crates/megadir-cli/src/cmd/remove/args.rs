@@ -77,7 +77,7 @@ pub(crate) struct Args {
     /// Use idle I/O priority, as ionice -c idle; the effect depends on the I/O scheduler
     #[arg(long, help_heading = "Speed")]
     pub(super) idle: bool,
-    /// Number of threads, 1 to 256 [default: one per processor, up to 8]
+    /// Number of threads, 1 to 256 [default: one per processor, up to 8; one on btrfs]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Speed")]
     pub(super) threads: Option<usize>,
 

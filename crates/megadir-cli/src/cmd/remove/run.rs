@@ -114,7 +114,7 @@ fn each(
         on_removal: if matches!(results.log, Log::None) { None } else { Some(&announce) },
         dry_run: args.dry_run,
         entries_per_second_max: args.rate_max(),
-        ..RemoveOptions::new(args.threads.unwrap_or_else(megadir::policy::processors), &on_failure)
+        ..RemoveOptions::new(args.threads, &on_failure)
     };
     let removing = Removing { args, options, progress };
     while !progress.is_cancelled() {

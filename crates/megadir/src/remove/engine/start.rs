@@ -241,7 +241,8 @@ fn shared<'a>(
 ) -> Shared<'a> {
     let row = policy::row(system::file_system(&root));
     let room = system::handles_max() / DESCRIPTORS_SHARE;
-    let workers = options.workers.min(room / DESCRIPTORS_MIN).max(1);
+    let workers = options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run));
+    let workers = workers.min(room / DESCRIPTORS_MIN).max(1);
     Shared {
         options,
         call,
@@ -273,11 +274,11 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
         let reason = "keep_newest: unavailable on this system";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
-    if (1..=WORKERS_MAX).contains(&options.workers) {
-        return Ok(());
+    if let Some(workers) = options.workers.filter(|workers| !(1..=WORKERS_MAX).contains(workers)) {
+        let reason = format!("{workers} workers: expected 1 to {WORKERS_MAX}");
+        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
-    let reason = format!("{} workers: expected 1 to {WORKERS_MAX}", options.workers);
-    Err(Error::new("remove", path, ErrorKind::BadOption, reason))
+    Ok(())
 }
 
 pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> {
