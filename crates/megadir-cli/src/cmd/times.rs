@@ -67,7 +67,7 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     if time.seconds < 0 && seconds == 0 {
         text.push(b'-');
     }
-    text.extend_from_slice(itoa::Buffer::new().format(seconds).as_bytes());
+    crate::ui::escape::number(text, seconds);
     text.push(b'.');
     digits::<9>(text, u64::from(nanoseconds));
 }

@@ -78,6 +78,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
+/// Without the formatting machinery.
+pub(crate) fn number(text: &mut Vec<u8>, number: impl itoa::Integer) {
+    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
 /// Field of a row, quoted if RFC 4180 requires it.
 pub(crate) fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
     if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {

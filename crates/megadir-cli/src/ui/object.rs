@@ -51,9 +51,13 @@ impl Object<'_> {
     pub(crate) fn number_or_null(&mut self, key: &str, value: Option<impl itoa::Integer>) {
         self.key(key);
         match value {
-            Some(value) => self.text.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+            Some(value) => escape::number(self.text, value),
             None => self.text.extend_from_slice(b"null"),
         }
+    }
+
+    fn null(&mut self, key: &str) {
+        self.number_or_null(key, None::<u64>);
     }
 
     pub(crate) fn raw_or_null(&mut self, key: &str, value: Option<impl Display>) {
@@ -68,7 +72,7 @@ impl Object<'_> {
     pub(crate) fn string_or_null(&mut self, key: &str, value: Option<&str>) {
         match value {
             Some(value) => self.string(key, value),
-            None => self.raw(key, "null"),
+            None => self.null(key),
         }
     }
 
@@ -91,7 +95,7 @@ impl Object<'_> {
     ) {
         match value {
             Some(value) => self.part(key, |part| write(part, value)),
-            None => self.raw(key, "null"),
+            None => self.null(key),
         }
     }
 

@@ -6,17 +6,18 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use rustix::fs::{Access, AtFlags, FileType, Stat};
+use rustix::fs::{Access, AtFlags};
 use rustix::io::Errno;
 
 use super::ReshardOptions;
 use super::judge::{Judge, keeps_back};
-use super::relink::{Taken, failure, is_spelled_so};
+use super::relink::{Taken, failure, inode, is_spelled_so};
 use super::route::{Route, is_below_itself};
 use super::targets::{self, in_its_own_way, not_alike, split};
 use super::tree::At;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
 use crate::layout::{NameBuffer, PathBuffer, Placed};
 
 /// Directories whose state is remembered.
@@ -181,7 +182,7 @@ impl<'a> Foresight<'a> {
         let reached = self.reach(&directory, waiting);
         waiting.pop();
         match reached {
-            Ok(exists) => !exists || status(&self.into, &new).is_none(),
+            Ok(exists) => !exists || inode(&self.into, &new).is_none(),
             Err(_) => false,
         }
     }
@@ -200,14 +201,10 @@ impl<'a> Foresight<'a> {
     }
 
     fn taken(&self, at: &At<'_>, name: &[u8], placed: &Placed<'_>) -> Option<Taken> {
-        let there = status(&self.into, placed.path())?;
-        let is_same = status(at.directory, name)
-            .is_some_and(|file| (file.st_dev, file.st_ino) == (there.st_dev, there.st_ino));
-        match FileType::from_raw_mode(there.st_mode) {
-            _ if is_same && self.options.offline => None,
-            _ if is_same => Some(Taken::SameFile),
-            FileType::Directory => Some(Taken::Directory),
-            _ => Some(Taken::Other),
+        let there = inode(&self.into, placed.path())?;
+        match inode(at.directory, name) == Some(there) {
+            true => (!self.options.offline).then_some(Taken::SameFile),
+            false => Some(Taken::by_another(&self.into, placed.path())),
         }
     }
 
@@ -235,11 +232,6 @@ fn may_write(directory: &Dir) -> std::result::Result<(), Errno> {
     }
 }
 
-fn status(directory: &Dir, path: &[u8]) -> Option<Stat> {
-    rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW).ok()
-}
-
 fn is_file(directory: &Dir, path: &[u8]) -> bool {
-    let status = status(directory, path);
-    status.is_some_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile)
+    matches!(directory.kind_of(path), Ok(FileType::File))
 }

@@ -134,15 +134,9 @@ impl<'a> Mover<'a> {
             let open_max = self.open_max;
             let open = |path: &[u8], files: usize| {
                 // Files of a group without directories stay, as they do once the run has ended.
-                let opened = (!self.results.is_ended()).then(|| self.open_target(path, &mut Vec::new()));
-                targets.push(match opened {
-                    Some(Ok(target)) => Some(target),
-                    Some(Err(error)) if !self.results.is_ended() => {
-                        (self.options.on_failure)(keeps_back(error, files as u64));
-                        None
-                    }
-                    _ => None,
-                });
+                let opened = self.open_until_the_end(path);
+                let report = |error| (self.options.on_failure)(keeps_back(error, files as u64));
+                targets.push(opened.and_then(|opened| opened.map_err(report).ok()));
             };
             let Some(group) = window.group(open_max, open) else { break };
             let sources = Arc::clone(&sources);
@@ -156,6 +150,12 @@ impl<'a> Mover<'a> {
         // If a group was given, the last window's groups are done.
         let last = self.last.replace(window.window()).and_then(Window::reuse);
         self.window = last.unwrap_or_else(|| Window::new(self.options.window_bytes));
+    }
+
+    /// `None` if the run has ended, which is reported elsewhere.
+    fn open_until_the_end(&mut self, path: &[u8]) -> Option<Result<Arc<Dir>>> {
+        let opened = (!self.results.is_ended()).then(|| self.open_target(path, &mut Vec::new()));
+        opened.filter(|opened| opened.is_ok() || !self.results.is_ended())
     }
 
     /// Files that are in the way move first. `waiting` are paths of files that wait for this directory.

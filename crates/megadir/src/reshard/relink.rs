@@ -170,29 +170,33 @@ pub(super) fn is_spelled_so(directory: &Dir, name: &[u8]) -> bool {
                 if byte.is_ascii_lowercase() { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() }
             })
             .collect();
-    let status = |name: &[u8]| {
-        let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some((status.st_dev, status.st_ino))
-    };
-    other == name || status(&other).is_none_or(|found| status(name) != Some(found))
+    other == name || inode(directory, &other).is_none_or(|found| inode(directory, name) != Some(found))
+}
+
+/// With the device; `None` if there is no entry.
+pub(super) fn inode(directory: &Dir, name: &[u8]) -> Option<(u64, u64)> {
+    let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((status.st_dev, status.st_ino))
 }
 
 /// `true` if both paths are links to one file. In one directory they may be one link, if names there have no case.
 pub(super) fn is_same(source: &Dir, target: &Dir, file: &Waiting<'_>) -> bool {
-    let status = |directory: &Dir, name: &[u8]| {
-        let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some((status.st_dev, status.st_ino))
-    };
     let (Ok(from), Ok(to)) = (source.id(), target.id()) else { return false };
-    let old = status(source, file.name);
-    from != to && old.is_some() && old == status(target, file.file)
+    let old = inode(source, file.name);
+    from != to && old.is_some() && old == inode(target, file.file)
 }
 
 pub(super) fn taken_by(source: &Dir, target: &Dir, file: &Waiting<'_>) -> Taken {
-    match target.kind_of(file.file) {
-        _ if is_same(source, target, file) => Taken::SameFile,
-        Ok(FileType::Directory) => Taken::Directory,
-        _ => Taken::Other,
+    if is_same(source, target, file) { Taken::SameFile } else { Taken::by_another(target, file.file) }
+}
+
+impl Taken {
+    /// Another entry than the file itself.
+    pub(super) fn by_another(directory: &Dir, name: &[u8]) -> Self {
+        match directory.kind_of(name) {
+            Ok(FileType::Directory) => Self::Directory,
+            _ => Self::Other,
+        }
     }
 }
 

@@ -31,11 +31,7 @@ pub struct Survey {
 /// other programs change before the run, and permissions of single files, are not foreseen. Errors: as
 /// [`reshard`](super::reshard), without the lock.
 pub fn survey(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Survey> {
-    if let Some(into) = options.into {
-        check_into(directory, into, &options.to)?;
-    }
-    let files = depth_files(directory, options, u64::MAX, progress)?;
-    count(directory, options, files, Count { enough: u64::MAX, foresees: true }, progress)
+    checked_count(directory, options, Count { enough: u64::MAX, foresees: true }, progress)
 }
 
 /// Counts the files that would be moved, including those that would be refused. Ends early with more than `enough`. Errors: as [`survey`].
@@ -45,12 +41,20 @@ pub fn count_up_to(
     enough: u64,
     progress: &Progress,
 ) -> Result<u64> {
+    Ok(checked_count(directory, options, Count { enough, foresees: false }, progress)?.to_move)
+}
+
+fn checked_count(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    what: Count,
+    progress: &Progress,
+) -> Result<Survey> {
     if let Some(into) = options.into {
         check_into(directory, into, &options.to)?;
     }
-    let files = depth_files(directory, options, enough, progress)?;
-    let found = count(directory, options, files, Count { enough, foresees: false }, progress)?;
-    Ok(found.to_move)
+    let files = depth_files(directory, options, what.enough, progress)?;
+    count(directory, options, files, what, progress)
 }
 
 /// Number of files that decides the depth of the new layout.

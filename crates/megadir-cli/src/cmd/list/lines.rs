@@ -171,7 +171,7 @@ impl Lines {
                 object.raw("count", entries);
             });
         }
-        text.extend_from_slice(itoa::Buffer::new().format(entries).as_bytes());
+        escape::number(text, entries);
         if self.with_path {
             text.push(b'\t');
             self.path(text, path);
@@ -232,7 +232,7 @@ fn json(text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
         text.extend_from_slice(entry.kind.name().as_bytes());
         text.extend_from_slice(b"\",\"inode\":");
     }
-    text.extend_from_slice(itoa::Buffer::new().format(entry.inode).as_bytes());
+    escape::number(text, entry.inode);
     text.extend_from_slice(b"}\n");
 }
 

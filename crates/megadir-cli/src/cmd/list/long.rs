@@ -142,7 +142,7 @@ impl Long {
         if !self.fields.contains(&Field::Inode) {
             text.extend_from_slice(b",\"inode\":");
             let inode = if row.have.contains(StatMask::INODE) { row.inode } else { entry.inode };
-            text.extend_from_slice(itoa::Buffer::new().format(inode).as_bytes());
+            escape::number(text, inode);
         }
         for index in 0..self.fields.len() {
             let field = self.fields[index];

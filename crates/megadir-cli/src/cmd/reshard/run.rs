@@ -56,7 +56,9 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     let (counts, error) = parts(done?);
     let mut summary = results.summary.borrow_mut();
     summary.finish(counts, started.elapsed(), interrupt.asked());
-    summary.look_if_finished(|| work.finished().filter(|_| error.is_none()));
+    if error.is_none() {
+        summary.look_if_finished(|| work.finished());
+    }
     drop(summary);
     if let Some(error) = error {
         return Err(stopped(results, *error));

@@ -79,11 +79,15 @@ impl Summary {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
-    /// Calls `look` if nothing was to be moved.
+    /// Calls `look` if nothing was to be moved, and that will be printed.
     pub(super) fn look_if_finished(&mut self, look: impl FnOnce() -> Option<u64>) {
         let Counts { moved, conflicts, failures, unplaced, foreign, excluded, .. } = self.counts;
         let to_move = self.expected.as_ref().map_or(0, |expected| expected.survey.to_move);
-        if !self.interrupted && moved + conflicts + failures + unplaced + foreign + excluded + to_move == 0 {
+        let is_printed = !self.quiet || self.expected.is_some();
+        if is_printed
+            && !self.interrupted
+            && moved + conflicts + failures + unplaced + foreign + excluded + to_move == 0
+        {
             self.finished = look();
         }
     }

@@ -7,7 +7,7 @@ use megadir::{Error, ErrorKind};
 use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink, named_numbers};
 
 use crate::exit::CliError;
-use crate::ui::escape::{csv_value, hex};
+use crate::ui::escape::{csv_value, hex, number};
 use crate::ui::object::Object;
 use crate::ui::output::{Ended, Output};
 
@@ -97,10 +97,6 @@ impl Sink for TextSink {
     }
 }
 
-fn push_number(text: &mut Vec<u8>, number: i128) {
-    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
 fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     Object::line(text, |object| {
         object.number_or_null("root", Some(row.key.root));
@@ -117,15 +113,15 @@ fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
 }
 
 fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
-    push_number(text, row.key.root.into());
+    number(text, row.key.root);
     for value in [row.key.parent, row.key.name, path, row.facts.kind.name().as_bytes()] {
         text.push(b',');
         csv_value(text, value);
     }
-    for (_, number) in named_numbers(&row.facts) {
+    for (_, value) in named_numbers(&row.facts) {
         text.push(b',');
-        if let Some(number) = number {
-            push_number(text, number);
+        if let Some(value) = value {
+            number(text, value);
         }
     }
     text.push(b',');
