@@ -1,21 +1,17 @@
 //! Methods of reading name, size and time of every file of a directory: one table per system. A method by an
 //! existing backend and stat backend is one row; `kind/stat_all/run/mod.rs` implements them.
 
-mod linux;
-mod windows;
-
 use megadir::Dir;
 use megadir::nearest::choices;
 
 /// The first is the baseline.
 #[cfg(not(windows))]
-pub static METHODS: &[Method] = linux::METHODS;
+pub static METHODS: &[Method] = LINUX;
 #[cfg(windows)]
-pub static METHODS: &[Method] = windows::METHODS;
+pub static METHODS: &[Method] = WINDOWS;
 
 /// Their names are known, so that one study file works on every system.
-static ELSEWHERE: (&str, &[Method]) =
-    if cfg!(windows) { ("Linux", linux::METHODS) } else { ("Windows", windows::METHODS) };
+static ELSEWHERE: (&str, &[Method]) = if cfg!(windows) { ("Linux", LINUX) } else { ("Windows", WINDOWS) };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
@@ -87,6 +83,93 @@ impl Method {
     }
 }
 
+const C_LIBRARY: Option<u64> = Some(32 << 10);
+const GETDENTS: Option<u64> = Some(128 << 10);
+const CHUNK: Option<u64> = Some(megadir::attribute_policy::CHUNK_BYTES as u64);
+
+/// All but root's ask for each file, and differ in the call and in the order.
+static LINUX: &[Method] = &[
+    method("readdir-lstat", C_LIBRARY, Way::Path).what("readdir, then lstat of each entry by path"),
+    method("readdir-fstatat", C_LIBRARY, examined("readdir", "fstatat", AskingOrder::Listing))
+        .what("readdir, then fstatat of each entry relative to the directory"),
+    method("getdents-statx", GETDENTS, examined("getdents", "statx", AskingOrder::Listing))
+        .what("getdents64, then statx of each entry, only type, size and time"),
+    method("getdents-statx-inode", GETDENTS, examined("getdents", "statx", AskingOrder::Inode))
+        .what("the same in inode order, in windows of 100 000 entries, by a separate thread"),
+    method("threads", CHUNK, examined("getdents", "statx", AskingOrder::Chunks))
+        .what("getdents64; each thread takes a buffer and calls statx for its entries")
+        .threads(Threads::Asked),
+    method("std-fs", C_LIBRARY, Way::StdFs).what("Rust's std::fs::read_dir, then DirEntry::metadata"),
+    method("cpp-filesystem", C_LIBRARY, Way::CppFilesystem)
+        .what("C++'s std::filesystem::directory_iterator, then last_write_time, in C++")
+        .needs("cargo feature cpp, and a C++ compiler at build time")
+        .tells(Tells::Times),
+    method("policy", None, Way::Policy)
+        .what("the library's choice for the directory")
+        .threads(Threads::Processors),
+    method("xfs-bulkstat", GETDENTS, examined("getdents", "xfs-bulkstat", AskingOrder::Listing))
+        .what("getdents64, then the inodes by number, hundreds per call")
+        .needs("root, and XFS"),
+    method("btrfs-search", GETDENTS, examined("getdents", "btrfs-search", AskingOrder::Listing))
+        .what("getdents64, then the inodes from the subvolume's tree, hundreds per call")
+        .needs("root, and btrfs"),
+    method("ext4-device", GETDENTS, examined("getdents", "ext4-device", AskingOrder::Inode))
+        .what("getdents64, then the inodes from the device's page cache, in inode order")
+        .needs("root, and ext4 with checksums"),
+];
+
+/// The source's; ours have it too, so that the call makes the difference.
+const BUFFER: Option<u64> = Some(64 << 10);
+const LARGE_BUFFER: Option<u64> = Some(1 << 20);
+const SYSTEMS_OWN: Option<u64> = None;
+
+/// By the Windows backend of the same name.
+const fn listed(backend: &'static str, buffer_bytes: Option<u64>) -> Method {
+    method(backend, buffer_bytes, examined(backend, "listed", AskingOrder::Listing))
+}
+
+/// Listings include times and sizes. Six are of the published source, its slowest first.
+static WINDOWS: &[Method] = &[
+    method(
+        "find-and-ask-each",
+        SYSTEMS_OWN,
+        examined("find-first-file", "attributes-each", AskingOrder::Listing),
+    )
+    .what("FindFirstFileW, then GetFileAttributesExW of each entry by path"),
+    listed("find-first-file-basic", SYSTEMS_OWN)
+        .what("FindFirstFileExW(Basic), one entry per call, without short names"),
+    listed("find-first-file", SYSTEMS_OWN)
+        .what("FindFirstFileExW(Standard), one entry per call, with short names"),
+    listed("find-first-file-large", SYSTEMS_OWN)
+        .what("FindFirstFileExW(Standard, LARGE_FETCH), one entry per call, larger internal buffers"),
+    listed("find-first-file-basic-large", SYSTEMS_OWN)
+        .what("FindFirstFileExW(Basic, LARGE_FETCH), one entry per call, larger internal buffers"),
+    method("cpp-filesystem", SYSTEMS_OWN, Way::CppFilesystem)
+        .what("C++'s std::filesystem::directory_iterator, then last_write_time, in C++ (libstdc++)")
+        .needs("cargo feature cpp, and mingw's g++ at build time")
+        .tells(Tells::Seconds),
+    listed("by-handle-full", BUFFER).what(
+        "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB per call, all its entries",
+    ),
+    Method {
+        name: "by-handle-full-1m",
+        ..listed("by-handle-full", LARGE_BUFFER).what("the same with a buffer of 1 MiB")
+    },
+    listed("by-handle", BUFFER)
+        .what("GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file IDs and short names"),
+    listed("nt-query", BUFFER)
+        .what("NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB per call"),
+    listed("nt-query-extended", BUFFER)
+        .what("NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs")
+        .needs("Windows 8 or later, and a file system that supports it"),
+    listed("nt-query-ex", BUFFER)
+        .what("NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call")
+        .needs("Windows 10 1709 or later"),
+    method("std-fs", SYSTEMS_OWN, Way::StdFs)
+        .what("Rust's std::fs::read_dir, then DirEntry::metadata, which comes from the listing"),
+    method("policy", None, Way::Policy).what("the library's choice for the directory"),
+];
+
 /// The error lists the methods of this system.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     METHODS.iter().chain(ELSEWHERE.1).find(|method| method.name == name).ok_or_else(|| {
@@ -133,11 +216,11 @@ pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ELSEWHERE, METHODS, linux, method_named, system_of, windows};
+    use super::{ELSEWHERE, LINUX, METHODS, WINDOWS, method_named, system_of};
 
     #[test]
     fn every_method_has_a_name_of_its_own_and_says_what_it_is() {
-        for methods in [linux::METHODS, windows::METHODS] {
+        for methods in [LINUX, WINDOWS] {
             for (index, method) in methods.iter().enumerate() {
                 assert_eq!(method_named(method.name).unwrap().name, method.name);
                 assert!(

@@ -29,6 +29,8 @@ megadir_record::named! {
         ColdWithoutReads = "cold-without-reads",
         /// Files of a round were removed before the next round.
         RoomReused = "room-reused",
+        /// Files of a round that memory cannot hold, though they should be cached.
+        LargerThanMemory = "larger-than-memory",
         /// Files are created where the driver skips inodes of removed files, and nothing separates the two.
         RemovedRemembered = "removed-remembered",
         /// Dirty data may be written during measurement: this process may not flush the volume.

@@ -122,3 +122,92 @@ fn has_optional_value(command: &Command, word: &OsString) -> bool {
         option.is_require_equals_set() && is_optional && option.get_long() == Some(name)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::builder::ValueParser;
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    use clap::{Arg, Command, CommandFactory};
+
+    /// With any value.
+    fn word(argument: &Arg) -> String {
+        match argument.get_long() {
+            Some(long) if argument.get_action().takes_values() => format!("--{long}=x"),
+            Some(long) => format!("--{long}"),
+            None => "x".to_owned(),
+        }
+    }
+
+    /// Options without which `words` are refused.
+    fn required<'a>(command: &'a Command, words: &[String]) -> Vec<&'a Arg> {
+        let Err(error) = command.clone().try_get_matches_from(words) else { return Vec::new() };
+        let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+            return Vec::new();
+        };
+        let is_missing = |argument: &&Arg| {
+            let long = argument.get_long().map(|long| format!("--{long}"));
+            long.is_some_and(|long| {
+                missing.iter().any(|word| word.split([' ', '=', '[']).next() == Some(&*long))
+            })
+        };
+        match error.kind() {
+            ErrorKind::MissingRequiredArgument => command.get_arguments().filter(is_missing).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
+        let lists = |one: &Arg, other: &Arg| {
+            command.get_arg_conflicts_with(one).iter().any(|found| found.get_id() == other.get_id())
+        };
+        lists(one, other) || lists(other, one)
+    }
+
+    fn check(command: &Command, path: &str, accepted: &mut Vec<String>) {
+        for below in command.get_subcommands() {
+            check(below, &format!("{path} {}", below.get_name()), accepted);
+        }
+        let any: ValueParser = clap::value_parser!(OsString);
+        let command = command.clone().mut_args(|argument| match argument.get_action().takes_values() {
+            true => argument.value_parser(any.clone()),
+            false => argument,
+        });
+        for operands in [&[][..], &["x"], &["x", "x"]] {
+            let line = |arguments: &[&Arg]| -> Vec<String> {
+                let options = arguments.iter().map(|argument| word(argument));
+                let operands = operands.iter().map(|operand| (*operand).to_owned());
+                std::iter::once("megadir".to_owned()).chain(options).chain(operands).collect()
+            };
+            let always = required(&command, &line(&[]));
+            for argument in command.get_arguments().filter(|argument| argument.get_long().is_some()) {
+                for needed in required(&command, &line(&[argument])) {
+                    if always.iter().any(|always| always.get_id() == needed.get_id()) {
+                        continue;
+                    }
+                    let others = command.get_arguments().filter(|other| other.get_id() != argument.get_id());
+                    for other in others.filter(|other| excludes(&command, needed, other)) {
+                        let words = line(&[argument, other]);
+                        if command.clone().try_get_matches_from(&words).is_ok() {
+                            accepted.push(format!("{path} {}", words[1..].join(" ")));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The parser does not ask for a required option that another option excludes. `remove --list --log FILE` removed for that
+    /// reason, although `--list` needs `--dry-run`.
+    #[test]
+    fn an_option_that_needs_another_excludes_what_that_one_excludes() {
+        let mut program = super::Cli::command();
+        program.build();
+        let mut accepted = Vec::new();
+        check(&program, "megadir", &mut accepted);
+        accepted.sort();
+        accepted.dedup();
+        assert!(accepted.is_empty(), "accepted without what is needed:\n{}", accepted.join("\n"));
+    }
+}

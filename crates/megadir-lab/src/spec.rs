@@ -118,9 +118,14 @@ impl Spec {
 
     /// Size of an image for this many inodes (files and directories) and bytes of allocated blocks, plus a quarter.
     pub fn image_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
-        let for_inodes = inodes.saturating_mul(self.entry.bytes_per_inode);
+        let for_inodes = inodes.saturating_mul(self.bytes_per_inode());
         let needed = for_inodes.max(self.taken_bytes(inodes, space_bytes));
         self.with_spare(needed).max(self.entry.smallest_bytes).next_multiple_of(1 << 20)
+    }
+
+    fn bytes_per_inode(&self) -> u64 {
+        let chosen = self.chosen.iter().find(|chosen| chosen.variant.name == "inode_ratio");
+        chosen.and_then(|chosen| chosen.value.parse().ok()).unwrap_or(self.entry.bytes_per_inode)
     }
 
     fn taken_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
@@ -133,9 +138,11 @@ impl Spec {
     }
 
     /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256 bytes an inode) and
-    /// the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other file systems may write anywhere.
+    /// the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other file systems may write anywhere, and so
+    /// does this one with other inodes.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
-        let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
+        let usual = self.entry.kind.starts_with("ext")
+            && !self.make().iter().any(|word| ["-I", "-i"].contains(&word.as_str()));
         let with_spare = self.with_spare(self.taken_bytes(inodes, space_bytes));
         if usual { with_spare.saturating_add(image_bytes / 20).min(image_bytes) } else { image_bytes }
     }
@@ -236,6 +243,7 @@ mod tests {
             line("ext4:large_dir:^has_journal:inode=128"),
             format!("{plain} -I 128 -O large_dir,^has_journal")
         );
+        assert_eq!(line("ext4:inode_ratio=4k"), format!("{plain} -i 4096"));
         assert_eq!(line("xfs:ftype=0"), format!("{} -m crc=0 -n ftype=0", line("xfs")));
         assert_eq!(line("xfs:dirblock=16384"), format!("{} -n size=16384", line("xfs")));
         assert_eq!(line("btrfs:nodatacow"), line("btrfs"));
@@ -316,6 +324,7 @@ mod tests {
         assert_eq!(parse("ext4").image_bytes(10, 4096), 1 << 30);
         // A million empty files need a million inodes; ext4 has one inode per 16 KiB.
         assert!(parse("ext4").image_bytes(1_000_000, 0) >= 16_384_000_000);
+        assert!(parse("ext4:inode_ratio=4k").image_bytes(1_000_000, 0) < 6 << 30);
         assert!(parse("xfs").image_bytes(1_000_000, 0) < 4 << 30);
         assert!(parse("xfs").image_bytes(10, 10 << 30) > 12 << 30);
     }

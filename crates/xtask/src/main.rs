@@ -12,7 +12,6 @@ mod process;
 mod speed;
 mod tidy;
 mod wheel;
-mod workspace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

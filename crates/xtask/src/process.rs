@@ -1,10 +1,12 @@
-//! Finding and running other programs.
+//! Finding and running other programs; the workspace, by cargo.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", show(command));
@@ -89,6 +91,38 @@ impl CratesIo {
         command.args(["install", self.package, "--locked", "--force", "--version", self.version]);
         run(command.args(options).arg("--root").arg(root))
     }
+}
+
+/// Location and cargo metadata.
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    pub(crate) target: PathBuf,
+    pub(crate) metadata: Value,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Result<Self, String> {
+        let metadata = metadata(&Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))?;
+        let folder = |key: &str| {
+            let value = metadata[key].as_str();
+            value.map(PathBuf::from).ok_or_else(|| format!("`cargo metadata` names no {key}"))
+        };
+        let (root, target) = (folder("workspace_root")?, folder("target_directory")?);
+        Ok(Self { root, target, metadata })
+    }
+
+    pub(crate) fn cargo(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root).args(words);
+        command
+    }
+}
+
+pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {
+    let mut command = Command::new(cargo());
+    command.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
+    let text = output(&mut command)?;
+    serde_json::from_str(&text).map_err(|error| format!("cannot read what `cargo metadata` printed: {error}"))
 }
 
 pub(crate) fn cargo() -> OsString {

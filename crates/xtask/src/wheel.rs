@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::workspace::Workspace;
+use crate::process::Workspace;
 use crate::{files, process};
 
 const MATURIN: &str = "maturin==1.16.0";

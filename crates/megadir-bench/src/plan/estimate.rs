@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use megadir::sizes;
 use megadir_record::{Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, When, Work};
 
 use super::trees;
@@ -55,6 +56,20 @@ pub(crate) fn estimate_on(plan: &Plan, file_systems: impl IntoIterator<Item = Fs
         kept_space_bytes: sum.kept_space_bytes.saturating_add(part.kept_space_bytes),
         blocks: sum.blocks.saturating_add(part.blocks),
         elapsed_ns: sum.elapsed_ns.saturating_add(part.elapsed_ns),
+    })
+}
+
+/// The kernel's copy of an inode and its name on ext4, bytes.
+const CACHED_INODE_BYTES: u64 = 1300;
+
+/// Says so if arms read files that were cached before, and there is not enough memory for all that exist at a time.
+pub(crate) fn larger_than_memory(plan: &Plan, memory_bytes: u64) -> Option<String> {
+    let reads_cached = |arm: &Arm| arm.cache == CacheState::Warm && arm.work.leaves_all();
+    let Estimate { inodes, space_bytes, .. } = estimate(plan);
+    let bytes = space_bytes.saturating_add(inodes.saturating_mul(CACHED_INODE_BYTES));
+    (plan.arms.iter().any(reads_cached) && bytes > memory_bytes / 4 * 3).then(|| {
+        let (bytes, memory) = (sizes::text(bytes), sizes::text(memory_bytes));
+        format!("all files of a round with their inodes would take up to {bytes} of memory, and there are {memory}")
     })
 }
 

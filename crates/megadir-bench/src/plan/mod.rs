@@ -20,8 +20,8 @@ use crate::request::{backend_fact, check_numbers};
 use crate::study::{SizeSpec, Study};
 use stopping::{check_epochs, check_until, set_rate, stopping};
 
-pub(crate) use estimate::estimate_on;
 pub use estimate::{Estimate, estimate};
+pub(crate) use estimate::{estimate_on, larger_than_memory};
 pub(crate) use file_systems::without;
 pub(crate) use prune::prune;
 

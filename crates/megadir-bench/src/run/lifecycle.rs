@@ -16,6 +16,7 @@ use crate::kind::RankWorkers;
 use crate::measure::{Calibration, self_check};
 use crate::note::NoteKind;
 use crate::os::At;
+use crate::plan::larger_than_memory;
 use crate::run::resume::{check_machine, check_ranks, check_same};
 use crate::run::rounds::measure;
 use crate::run::setup::prepare;
@@ -62,6 +63,10 @@ impl Prepared<'_> {
     fn begin(&mut self, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
         let machine = host::describe(self.directory.at(), &self.program);
         self.notes.extend(host::probe(&machine));
+        if let Some(bytes) = machine.memory_limit_bytes.into_iter().chain(machine.memory_bytes).min() {
+            let text = larger_than_memory(&self.whole, bytes);
+            self.notes.extend(text.map(|text| NoteKind::LargerThanMemory.note(text)));
+        }
         let since_s = (monotonic_ns() - self.zero_ns) / 1_000_000_000;
         let header = Header {
             version: FORMAT_VERSION,

@@ -232,6 +232,10 @@ const ADVICE: &[(&str, &str)] = &[
         "Times of creating may be too long (ext4 skips inodes that were just deleted): give it more space.",
     ),
     (
+        "larger-than-memory",
+        "Reads may come from the device although their state is called warm: take fewer files (--entries), or measure uncached ones (--cache fs-cold).",
+    ),
+    (
         "removed-remembered",
         "Its times of creating files hold after as many removals; without removals they are shorter.",
     ),

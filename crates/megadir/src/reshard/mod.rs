@@ -129,7 +129,8 @@ pub fn reshard(
             (options.on_failure)(failure);
         }
     };
-    let files = count_files(directory, &ReshardOptions { on_failure: &on_failure, ..*options }, progress)?;
+    let counting = ReshardOptions { on_failure: &on_failure, ..*options };
+    let files = survey::depth_files(directory, &counting, u64::MAX, progress)?;
     let on_failure = |failure: Error| {
         if !failed.borrow_mut().remove(failure.path()) {
             (options.on_failure)(failure);
@@ -187,18 +188,6 @@ impl std::error::Error for Stopped {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }
-}
-
-fn count_files(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<u64> {
-    if options.to.growth().is_none() {
-        return Ok(0);
-    }
-    if options.into.is_some() {
-        let reason = "the depth of the new layout depends on the number of files, which is only counted in place; \
-                      name a layout without from= and under=";
-        return Err(Error::new("reshard", directory.path(), ErrorKind::BadOption, reason));
-    }
-    survey::count_files(directory, options, u64::MAX, progress)
 }
 
 fn check_into(directory: &Dir, into: &Dir, layout: &Layout) -> Result<()> {

@@ -9,7 +9,7 @@ use super::route::Route;
 use super::tree::{self, At, Visit};
 use super::{Progress, ReshardOptions, check_into};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 
 const DIRECTORIES_MAX: usize = 1 << 20;
@@ -50,34 +50,30 @@ fn checked_count(
     what: Count,
     progress: &Progress,
 ) -> Result<Survey> {
+    // The second walk reports the same failures.
+    let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
+    let files = depth_files(directory, &silent, what.enough, progress)?;
     if let Some(into) = options.into {
         check_into(directory, into, &options.to)?;
     }
-    let files = depth_files(directory, options, what.enough, progress)?;
     count(directory, options, files, what, progress)
 }
 
-/// Number of files that decides the depth of the new layout.
-fn depth_files(
+/// Number of files that decides the depth of the new layout; 0 if it is fixed.
+pub(super) fn depth_files(
     directory: &Dir,
     options: &ReshardOptions<'_>,
     enough: u64,
     progress: &Progress,
 ) -> Result<u64> {
-    if options.to.growth().is_none() || options.into.is_some() {
+    if options.to.growth().is_none() {
         return Ok(0);
     }
-    // The second walk reports the same failures.
-    let silent = ReshardOptions { on_failure: &|_| {}, ..*options };
-    count_files(directory, &silent, enough, progress)
-}
-
-pub(super) fn count_files(
-    directory: &Dir,
-    options: &ReshardOptions<'_>,
-    enough: u64,
-    progress: &Progress,
-) -> Result<u64> {
+    if options.into.is_some() {
+        let reason = "the depth of the new layout depends on the number of files, which is only counted in place; \
+                      name a layout without from= and under=";
+        return Err(Error::new("reshard", directory.path(), ErrorKind::BadOption, reason));
+    }
     let found = count(directory, options, 0, Count { enough, foresees: false }, progress)?;
     Ok(found.to_move + found.in_place)
 }
@@ -99,7 +95,7 @@ fn count(
     let mut surveyor = Surveyor {
         judge: Judge::new(route, options.exclude),
         foresight: foresees.then(|| Foresight::new(directory, options, route)).transpose()?,
-        also_new: options.to.growth().is_some() && options.into.is_none(),
+        also_new: options.to.growth().is_some(),
         to_move: 0,
         targets: HashSet::new(),
         hasher: RandomState::new(),

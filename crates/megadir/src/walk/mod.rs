@@ -6,7 +6,6 @@ pub mod collect;
 mod early;
 mod parts;
 mod queue;
-mod waits;
 mod worker;
 
 use std::path::{Path, PathBuf};

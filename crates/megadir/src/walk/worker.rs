@@ -3,11 +3,15 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
+
+#[cfg(target_os = "linux")]
+use megadir_sys::usage::{Waits, thread_waits};
 
 use super::WalkOptions;
 use super::early::Early;
 use super::queue::{Pending, Queue, Subdirectory};
-use super::waits::DeviceWaits;
 use super::{Opened, WalkContext};
 use crate::attributes::{Attributes, StatMask};
 use crate::backend::{self, Backend, Reader};
@@ -25,6 +29,39 @@ const BELOW_MAX: usize = 4096;
 
 /// Reading such a batch takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
+
+#[cfg(target_os = "linux")]
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Waiting of one thread for a device, which more threads shorten, since its last look, by two counters: one call of getrusage(2) per
+/// millisecond. Reads that the thread requests count for it (`submit_bio`), if the kernel accounts for them; without that, and on
+/// systems other than Linux, it seems never to wait.
+#[derive(Debug, Default)]
+struct DeviceWaits {
+    #[cfg(target_os = "linux")]
+    last: Option<(Instant, Waits)>,
+}
+
+impl DeviceWaits {
+    /// The calling thread slept and read from a device since the last look; `None` if that was less than a millisecond ago.
+    #[cfg(target_os = "linux")]
+    fn look(&mut self) -> Option<bool> {
+        let now = Instant::now();
+        if self.last.is_some_and(|(at, _)| now.duration_since(at) < LOOK) {
+            return None;
+        }
+        let waits = thread_waits();
+        // The threads of a walk are new, so that the first look sees their first reads.
+        let before = self.last.replace((now, waits)).unwrap_or((now, Waits::default())).1;
+        Some(waits.waited_for_device_since(before))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "the other system's function needs it")]
+    const fn look(&mut self) -> Option<bool> {
+        None
+    }
+}
 
 #[derive(Debug)]
 pub(super) enum Output<C> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::ci::STAGES;
 use crate::files;
-use crate::workspace::Workspace;
+use crate::process::Workspace;
 
 /// From a clean clone on two cores; the full tier has none.
 const BUDGET: Duration = Duration::from_secs(25 * 60);

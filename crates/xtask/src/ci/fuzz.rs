@@ -2,7 +2,7 @@
 //! `libfuzzer-sys` needs a C++ compiler. Committed examples are in `fuzz/seeds/TARGET/`.
 
 use crate::ci::drive::{Context, Report};
-use crate::{files, process, workspace};
+use crate::{files, process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     let binaries = build(context)?;
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
-    let names = targets(&workspace::metadata(&manifest)?);
+    let names = targets(&process::metadata(&manifest)?);
     let mut report = Report::default();
     for some in names.chunks(process::processors()) {
         for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
+use crate::process::Workspace;
 use crate::process::{self, CratesIo};
-use crate::workspace::Workspace;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

@@ -13,7 +13,7 @@ use std::process::Command;
 use source::{Finding, Source};
 
 use crate::process;
-use crate::workspace::Workspace;
+use crate::process::Workspace;
 
 type Check = fn(&[Source]) -> Vec<Finding>;
 

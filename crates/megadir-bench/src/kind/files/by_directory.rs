@@ -1,17 +1,9 @@
 //! Files directory by directory, for programs that do not know names. A file's time includes opening the directory (its first
 //! file) and filling the buffer (the first file in each; 32 KiB in glibc, 64 KiB on Windows).
 
-#[cfg(target_os = "linux")]
-#[path = "listed/linux.rs"]
-mod stream;
-#[cfg(windows)]
-#[path = "listed/windows.rs"]
-mod stream;
-
 use std::io;
 
 use megadir::limits::Step;
-use stream::Stream;
 
 use crate::control::{Result, RunControl, WorkError};
 use crate::dataset::{self, PlaceBuffer};
@@ -20,6 +12,8 @@ use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directorie
 use crate::kind::files::order::Planned;
 use crate::kind::files::task::{Checksum, Set, directory_key};
 use crate::os::{self, At, Borrowed, Owned};
+
+use stream::Stream;
 
 fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
@@ -180,4 +174,81 @@ pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) ->
         directories.make(index)?;
     }
     Ok(())
+}
+
+/// The C library's directory stream, as most programs use it.
+#[cfg(target_os = "linux")]
+mod stream {
+    use std::io;
+
+    use megadir_sys::readdir::DirStream;
+
+    use crate::os::{Borrowed, Owned};
+
+    const KIND_DIRECTORY: u8 = 4;
+
+    pub(super) struct Stream(DirStream);
+
+    impl Stream {
+        pub(super) fn open(directory: Owned) -> io::Result<Self> {
+            DirStream::open(directory).map(Self)
+        }
+
+        /// Name of the next entry, and `true` for a directory.
+        #[inline]
+        pub(super) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, &[u8], bool)>> {
+            let next = self.0.next_below()?;
+            Ok(next.map(|(directory, entry)| (directory, entry.name, entry.kind == KIND_DIRECTORY)))
+        }
+    }
+}
+
+/// The library's default backend, one buffer per call.
+#[cfg(windows)]
+mod stream {
+    use std::io;
+    use std::sync::Arc;
+
+    use megadir::{Dir, FileType, ReadOptions, Reader};
+
+    use crate::os::{self, At, Borrowed, Owned};
+
+    /// Buffer of one call, bytes; FindFirstFileExW with `LARGE_FETCH` uses the same.
+    const BUFFER_BYTES: usize = 64 << 10;
+
+    pub(super) struct Stream {
+        directory: Arc<Dir>,
+        reader: Box<dyn Reader>,
+        names: Vec<u8>,
+        /// End of each name, and `true` for a directory.
+        entries: Vec<(usize, bool)>,
+        next: usize,
+        begins: usize,
+    }
+
+    impl Stream {
+        pub(super) fn open(directory: Owned) -> io::Result<Self> {
+            let directory = Arc::new(Dir::from_descriptor(directory, "."));
+            let options = ReadOptions::serial(BUFFER_BYTES);
+            let reader = megadir::backend(os::LISTED_BY)?.open_once(&directory, &options)?;
+            Ok(Self { directory, reader, names: Vec::new(), entries: Vec::new(), next: 0, begins: 0 })
+        }
+
+        pub(super) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, &[u8], bool)>> {
+            while self.next == self.entries.len() {
+                self.names.clear();
+                self.entries.clear();
+                (self.next, self.begins) = (0, 0);
+                let Some(batch) = self.reader.next_batch()? else { return Ok(None) };
+                for entry in batch.entries() {
+                    self.names.extend_from_slice(entry.name);
+                    self.entries.push((self.names.len(), entry.kind == FileType::Directory));
+                }
+            }
+            let (ends, is_directory) = self.entries[self.next];
+            let name = &self.names[self.begins..ends];
+            (self.next, self.begins) = (self.next + 1, ends);
+            Ok(Some(((*self.directory).at(), name, is_directory)))
+        }
+    }
 }

@@ -98,6 +98,19 @@ fn all_layouts_are_written_before_any_is_read() {
 }
 
 #[test]
+fn reads_of_cached_files_that_memory_cannot_hold_are_named() {
+    let told = |entries| {
+        let request =
+            Request { target: Target::Made { entries: vec![entries] }, ..Request::bare(Preset::Quick, 1) };
+        let plan = plan(&built_in("layout").expect("a study"), &request).expect("a plan").plan;
+        larger_than_memory(&plan, 24 << 30)
+    };
+    assert_eq!(told(100_000), None);
+    let said = told(1_000_000).expect("eight copies of 4 GiB");
+    assert!(said.ends_with(" of memory, and there are 24G"), "{said}");
+}
+
+#[test]
 fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
     let mut study = built_in("layout").expect("a study");
     let Kind::Layout(spec) = &mut study.kind else { panic!("no layouts") };

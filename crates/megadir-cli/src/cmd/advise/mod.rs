@@ -82,7 +82,7 @@ pub(crate) struct Args {
     /// With --code, also print functions that open and create files while they are moved from layout OLD
     ///
     /// See megadir reshard. The function for reading tries the new path, the old one and the new one again.
-    #[arg(long, value_name = "OLD", requires = "code")]
+    #[arg(long, value_name = "OLD", requires = "code", conflicts_with = "json")]
     transition: Option<Layout>,
     /// Print a JSON object
     ///

@@ -69,6 +69,7 @@ pub(crate) struct Args {
     pub(super) gains: Option<By>,
     /// With --gains, number of directories to list [default: 10; 1000 with --json]
     #[arg(short = 'n', long, value_name = "N", value_parser = top, requires = "gains")]
+    #[arg(conflicts_with_all = ["paths", "null", "quiet", "only", "files0_from"])]
     pub(super) top: Option<usize>,
     /// Print no changes; exit with code 10 if there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
@@ -81,6 +82,7 @@ pub(crate) struct Args {
     pub(super) update: bool,
     /// With --update, sort in at most this much memory, then in temporary files next to the inventory [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = memory, requires = "update")]
+    #[arg(conflicts_with_all = ["only", "files0_from"], conflicts_with_all = conditions::IDS)]
     pub(super) memory: Option<usize>,
     /// Hash suspects and compare with the hashes in the inventory; with --update, also store hashes of new suspects
     #[arg(long)]

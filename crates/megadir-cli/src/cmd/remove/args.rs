@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Renames the old directory aside, creates one with the same owner, mode, ACLs and extended attributes,
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list. If the file system is full, the contents are removed before the directory is replaced.
-    #[arg(long, requires = "contents", conflicts_with = "keep_newest", conflicts_with_all = conditions::IDS)]
+    #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach"], conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
     #[command(flatten)]
@@ -93,10 +93,12 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
     /// With --dry-run, print the path of each entry that would be removed, in the order of the removal
-    #[arg(long, requires = "dry_run", conflicts_with = "json", help_heading = "Confirmation and output")]
+    #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "quiet", "log", "engine"])]
+    #[arg(help_heading = "Confirmation and output")]
     pub(super) list: bool,
     /// With --list, end each path with NUL instead of a newline, and escape nothing
-    #[arg(short = '0', long, requires = "list", help_heading = "Confirmation and output")]
+    #[arg(short = '0', long, requires = "list", conflicts_with_all = ["json", "quiet", "log", "engine"])]
+    #[arg(help_heading = "Confirmation and output")]
     pub(super) null: bool,
     /// Append a JSON line to FILE for each entry, just before it is removed
     ///

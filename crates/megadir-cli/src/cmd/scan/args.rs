@@ -15,6 +15,23 @@ use crate::cmd::list::source::{WALK_BUFFER_BYTES, raise_descriptor_limit, walk_t
 use crate::cmd::values::{ListLimits, Readers, list_limits, memory, rate};
 use crate::exit::{self, CliError};
 
+/// Options that a scan by several processes does not have.
+const WITHOUT_ENGINE: [&str; 13] = [
+    "jsonl",
+    "csv",
+    "lists",
+    "merge",
+    "dry_run",
+    "hash_suspects",
+    "all_errors",
+    "cross_mounts",
+    "read_ahead",
+    "threads",
+    "stat_backend",
+    "rate",
+    "memory",
+];
+
 /// Write an inventory of trees, a Parquet file with one row per entry
 ///
 /// DuckDB, pandas and Polars can read the file; docs/inventory.md describes its columns. Symbolic links below the given directories are never
@@ -56,6 +73,7 @@ pub(crate) struct Args {
     ///
     /// Sizes end with B. Lists have about equal work; one may exceed the limits by its last file.
     #[arg(long, value_name = "ENTRIES,SIZE", value_parser = list_limits, requires = "lists")]
+    #[arg(conflicts_with_all = ["output", "jsonl", "csv", "dry_run", "hash_suspects", "merge", "engine"])]
     pub(super) split: Option<ListLimits>,
     /// Read no tree, but merge the parts of an inventory in FOLDER: inventories *.parquet of the same trees
     ///
@@ -69,10 +87,11 @@ pub(crate) struct Args {
     /// mpirun -np 4 megadir scan DIR --engine mpi -o FOLDER: all hosts need the same program, PATH and FOLDER. 'megadir changes' and
     /// 'megadir usage' read the folder, and --merge makes one inventory of it. docs/mpi.md has more.
     #[arg(long, value_name = "ENGINE", requires = "output", conflicts_with_all = conditions::IDS)]
-    #[arg(conflicts_with_all = ["jsonl", "csv", "lists", "merge", "dry_run", "hash_suspects", "all_errors", "cross_mounts", "read_ahead", "threads", "stat_backend", "rate", "memory"])]
+    #[arg(conflicts_with_all = WITHOUT_ENGINE)]
     pub(super) engine: Option<Engine>,
     /// With --engine, continue an interrupted scan by the journal in its folder
-    #[arg(long, requires = "engine")]
+    #[arg(long, requires = "engine", conflicts_with_all = conditions::IDS)]
+    #[arg(conflicts_with_all = WITHOUT_ENGINE)]
     pub(super) resume: bool,
     /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]

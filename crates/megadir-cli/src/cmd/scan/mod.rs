@@ -1,8 +1,6 @@
 //! `megadir scan`: writes an inventory of trees.
 
 pub(super) mod args;
-#[cfg(unix)]
-mod lists;
 mod text;
 
 pub(crate) use args::Args;
@@ -13,6 +11,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use megadir::{Conditions, Dir, TreeEvent};
 use megadir_bench::control::{WRITING_BACK, marked};
+#[cfg(unix)]
+use megadir_inventory::Lists;
 use megadir_inventory::changes::Hashing;
 use megadir_inventory::{
     GROUP_ROWS, Inventory, Metadata, Row, Rows, ScanOptions, ScanWatch, Sink, WriteOptions, Writer, scan,
@@ -22,10 +22,16 @@ use megadir_tasks::{Kind, Request, finish_folder};
 use self::text::{Form, TextSink};
 use super::engine::Engine;
 use super::interrupt::{Interrupt, interruptible};
+#[cfg(unix)]
+use super::list::examined::MEMORY_BYTES;
 use super::progress::TreeProgress;
 use super::ranked::{self, Parts, Work};
+#[cfg(unix)]
+use super::values::ListLimits;
 use crate::exit::{self, CliError, refuse_if};
 use crate::ui::message::{counted, quoted};
+#[cfg(unix)]
+use crate::ui::new_file::folder_of;
 use crate::ui::sizes;
 
 type Asked = Option<Arc<Conditions>>;
@@ -46,8 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     #[cfg(unix)]
     if let (Some(directory), Some(limits)) = (&args.lists, args.split) {
         let conditions = args.conditions()?;
-        lists::check(args, directory)?;
-        return interruptible(|interrupt| lists::write(args, (directory, limits), conditions, interrupt));
+        check_lists(args, directory)?;
+        return interruptible(|interrupt| write_lists(args, (directory, limits), conditions, interrupt));
     }
     check_apart(&args.paths, args.reading.cross_mounts)?;
     if let Some(Engine::Mpi) = args.engine {
@@ -60,6 +66,42 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         (false, None) => parquet(args, conditions, interrupt),
         (false, Some(form)) => text(args, form, conditions, interrupt),
     })
+}
+
+/// `--lists`: lists of paths for programs that copy in parallel.
+#[cfg(unix)]
+fn check_lists(args: &Args, directory: &Path) -> Result<(), CliError> {
+    let [tree] = &args.paths[..] else {
+        return Err(CliError::usage("--lists: paths are relative to the tree, so name a single PATH"));
+    };
+    let real = |path: &Path| -> PathBuf { std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) };
+    match real(folder_of(directory)).starts_with(real(tree)) {
+        true => Err(CliError::usage(format!(
+            "--lists {}: it is below {}, whose entries it would list: name a directory outside",
+            quoted(directory),
+            quoted(tree)
+        ))),
+        false => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn write_lists(
+    args: &Args,
+    (directory, limits): (&Path, ListLimits),
+    conditions: Asked,
+    interrupt: &Interrupt,
+) -> Result<u8, CliError> {
+    let memory_bytes = args.reading.memory.unwrap_or(MEMORY_BYTES) / 2;
+    let spill = args::spill_directory(Some(directory));
+    let mut options = args.reading.options(&args.paths, Some(directory), Vec::new(), conditions)?;
+    options.memory_bytes = memory_bytes;
+    let mut lists = Lists::create(directory, limits, memory_bytes, spill)?;
+    let started = Instant::now();
+    let metadata = scanned(args, &options, interrupt, &mut lists)?;
+    let done = marked(&interrupt.beat, WRITING_BACK, || lists.finish())?;
+    let written = format!("{} in {}", counted(done.lists, "list", "lists"), quoted(directory));
+    Ok(concluded(args, &Found::of(&metadata), started.elapsed(), Some(written)))
 }
 
 /// Refuses trees that contain each other: their entries would count twice. Without `cross_mounts`, trees on different mounts have none in common.

@@ -22,6 +22,7 @@ use Holder::{Arithmetic, Example, Fact, Text};
 const SPEED: &str = "records/2026-11-21-speed.md";
 const SCAN: &str = "records/2026-11-22-scan.md";
 const ATTRIBUTES: &str = "records/2026-11-21-attributes.md";
+const LAYOUT_1M: &str = "records/2026-11-28-layout-1M-ext4/README.md";
 const DEVICE: &str = "records/2026-11-25-ext4-device.md";
 const REMOVE: &str = "records/2026-11-21-remove.md";
 
@@ -182,10 +183,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "METHODOLOGY.md",
         "Directories are listed 64 KiB per call",
-        Text(
-            "crates/megadir-bench/src/kind/files/listed/windows.rs",
-            "const BUFFER_BYTES: usize = 64 << 10;",
-        ),
+        Text("crates/megadir-bench/src/kind/files/by_directory.rs", "const BUFFER_BYTES: usize = 64 << 10;"),
     ),
     (
         "METHODOLOGY.md",
@@ -307,6 +305,39 @@ const STATED: &[(&str, &str, Holder)] = &[
         "docs/answers/lookup.md",
         "NTFS: 2.666, 4.702 and 7.130 µs",
         Text("studies/lookup.toml", "value = 7.130"),
+    ),
+    (
+        "docs/answers/README.md",
+        "the widest interval ends at 2.77x",
+        Text("records/2026-11-26-fill-ext4/README.md", "1.35x [0.73, 2.77]"),
+    ),
+    (
+        "docs/answers/README.md",
+        "took 2.2 s in one round and 90 s in another",
+        Text(LAYOUT_1M, "| read as written, flat | 7 | 37.3 µs | [2.2, 90.2] |"),
+    ),
+    (
+        "docs/answers/layout.md",
+        "took between 2.2 and 90 s for the same files, and 0.07 to 2.10 times as long",
+        Text(LAYOUT_1M, "read as written, flat: 101 %, 1.13x [0.07, 2.10]"),
+    ),
+    ("docs/answers/layout.md", "| **not 7.8 times**", Text("studies/layout.toml", "value = 7.8")),
+    (
+        "docs/answers/attributes.md",
+        "`FindFirstFileEx` with `LARGE_FETCH` at 205 times",
+        Text("studies/attributes.toml", "LARGE_FETCH, first run\", value = 205,"),
+    ),
+    ("docs/answers/listing.md", "the time (there 7.7x)", Arithmetic),
+    (
+        "docs/answers/removal.md",
+        "On btrfs it has 19 783 s, 19 702 s and 53 516 s",
+        Fact("the table of the page of 2020"),
+    ),
+    ("docs/answers/removal.md", "on btrfs rsync takes 2.7 times as long", Arithmetic),
+    (
+        "docs/answers/removal.md",
+        "which the page of 2014 has at 14 min 52 s",
+        Fact("the output of `time` in the page of 2014"),
     ),
     ("docs/answers/layout.md", "65 792 inodes more, 0.7 % of ten million", Arithmetic),
     ("docs/answers/layout.md", "reading 7.8 times as fast", Text("studies/layout.toml", "value = 7.8")),
@@ -438,7 +469,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     (
         "docs/windows.md",
         "GetFileInformationByHandleEx with 64 KiB",
-        Text("crates/megadir-bench/src/method/windows.rs", "const BUFFER: Option<u64> = Some(64 << 10);"),
+        Text("crates/megadir-bench/src/method.rs", "const BUFFER: Option<u64> = Some(64 << 10);"),
     ),
     ("docs/windows.md", "times to 100 ns", Fact("FILETIME, Microsoft Win32 reference")),
     ("docs/windows.md", "ticks of 10 to 16 ms", Fact("GetSystemTimeAdjustment, Microsoft Win32 reference")),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::ci::drive::{Context, Report};
 use crate::ci::{instructions, suites};
 use crate::files;
-use crate::workspace::Workspace;
+use crate::process::Workspace;
 use debian::Tree;
 use machine::Machine;
 use root::Root;
