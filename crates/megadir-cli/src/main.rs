@@ -158,6 +158,30 @@ mod tests {
         }
     }
 
+    fn line(arguments: &[&Arg], operands: &[&str]) -> Vec<String> {
+        let options = arguments.iter().map(|argument| word(argument));
+        let operands = operands.iter().map(|operand| (*operand).to_owned());
+        std::iter::once("megadir".to_owned()).chain(options).chain(operands).collect()
+    }
+
+    /// Words with `given` and everything that they need but `needed`, if the parser accepts them.
+    fn accepted_without<'a>(
+        command: &'a Command,
+        mut given: Vec<&'a Arg>,
+        needed: &Arg,
+        operands: &[&str],
+    ) -> Option<Vec<String>> {
+        loop {
+            let words = line(&given, operands);
+            let missing = required(command, &words).into_iter();
+            let more: Vec<&Arg> = missing.filter(|more| more.get_id() != needed.get_id()).collect();
+            if more.is_empty() {
+                return command.clone().try_get_matches_from(&words).is_ok().then_some(words);
+            }
+            given.extend(more);
+        }
+    }
+
     fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
         let lists = |one: &Arg, other: &Arg| {
             command.get_arg_conflicts_with(one).iter().any(|found| found.get_id() == other.get_id())
@@ -175,23 +199,20 @@ mod tests {
             false => argument,
         });
         for operands in [&[][..], &["x"], &["x", "x"]] {
-            let line = |arguments: &[&Arg]| -> Vec<String> {
-                let options = arguments.iter().map(|argument| word(argument));
-                let operands = operands.iter().map(|operand| (*operand).to_owned());
-                std::iter::once("megadir".to_owned()).chain(options).chain(operands).collect()
-            };
-            let always = required(&command, &line(&[]));
-            for argument in command.get_arguments().filter(|argument| argument.get_long().is_some()) {
-                for needed in required(&command, &line(&[argument])) {
-                    if always.iter().any(|always| always.get_id() == needed.get_id()) {
-                        continue;
-                    }
-                    let others = command.get_arguments().filter(|other| other.get_id() != argument.get_id());
-                    for other in others.filter(|other| excludes(&command, needed, other)) {
-                        let words = line(&[argument, other]);
-                        if command.clone().try_get_matches_from(&words).is_ok() {
-                            accepted.push(format!("{path} {}", words[1..].join(" ")));
-                        }
+            let always = required(&command, &line(&[], operands));
+            let options = command.get_arguments().filter(|argument| argument.get_long().is_some());
+            for argument in options {
+                let needed = required(&command, &line(&[argument], operands));
+                let needed = needed.iter().filter(|needed| !always.contains(needed));
+                for (needed, other) in
+                    needed.flat_map(|needed| std::iter::repeat(needed).zip(command.get_arguments()))
+                {
+                    if other.get_id() != argument.get_id()
+                        && excludes(&command, needed, other)
+                        && let Some(words) =
+                            accepted_without(&command, vec![argument, other], needed, operands)
+                    {
+                        accepted.push(format!("{path} {}", words[1..].join(" ")));
                     }
                 }
             }

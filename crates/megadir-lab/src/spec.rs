@@ -138,13 +138,13 @@ impl Spec {
     }
 
     /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256 bytes an inode) and
-    /// the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other file systems may write anywhere, and so
-    /// does this one with other inodes.
+    /// the journal (1/32 at most) are written. Other file systems, and inodes of other sizes, may write anywhere.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
-        let usual = self.entry.kind.starts_with("ext")
-            && !self.make().iter().any(|word| ["-I", "-i"].contains(&word.as_str()));
-        let with_spare = self.with_spare(self.taken_bytes(inodes, space_bytes));
-        if usual { with_spare.saturating_add(image_bytes / 20).min(image_bytes) } else { image_bytes }
+        if !self.entry.kind.starts_with("ext") || self.make().iter().any(|word| word == "-I") {
+            return image_bytes;
+        }
+        let tables = image_bytes / self.bytes_per_inode().max(1) * 256 + image_bytes / 32;
+        self.with_spare(self.taken_bytes(inodes, space_bytes)).saturating_add(tables).min(image_bytes)
     }
 }
 
@@ -337,6 +337,8 @@ mod tests {
         assert!(written_bytes < image_bytes / 5, "{written_bytes} of {image_bytes}");
         // Inode tables and the requested content.
         assert!(written_bytes > image_bytes / 64 + space_bytes);
+        let dense = parse("ext4:inode_ratio=4k");
+        assert!(dense.written_bytes(40 << 30, inodes, space_bytes) < 8 << 30);
         assert_eq!(ext4.written_bytes(1 << 30, 10, 10 << 30), 1 << 30);
         let f2fs = parse("f2fs");
         assert_eq!(f2fs.written_bytes(1 << 30, 10, 4096), 1 << 30);

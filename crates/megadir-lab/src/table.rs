@@ -86,8 +86,7 @@ static EXT_BLOCK: Variant = Variant {
 };
 static EXT_INODE: Variant = bytes("inode", &[128, 256, 512, KIB, 2 * KIB, 4 * KIB], &["-I", "{}"]);
 /// Space for which mke2fs makes one inode; below the default of 16 KiB, an image for many small files can be smaller.
-static EXT_INODE_RATIO: Variant =
-    bytes("inode_ratio", &[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB], &["-i", "{}"]);
+static EXT_INODE_RATIO: Variant = bytes("inode_ratio", &[4 * KIB, 8 * KIB, 16 * KIB], &["-i", "{}"]);
 static DIR_INDEX: Variant = feature("dir_index");
 static NO_DIR_INDEX: Variant = feature("^dir_index");
 

@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
-use crate::process::Workspace;
-use crate::process::{self, CratesIo};
+use crate::process::{self, CratesIo, Workspace};
 
 /// Built from source once, into `target/tools`: Debian has no package.
 const MDBOOK: CratesIo = CratesIo { package: "mdbook", program: "mdbook", version: "0.5.4" };

@@ -2,8 +2,7 @@
 //! the study, with a note. `--published` makes the records and pages of the repository again.
 
 use crate::files;
-use crate::process::Workspace;
-use crate::process::{self, CratesIo};
+use crate::process::{self, CratesIo, Workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

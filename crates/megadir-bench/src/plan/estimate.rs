@@ -62,14 +62,19 @@ pub(crate) fn estimate_on(plan: &Plan, file_systems: impl IntoIterator<Item = Fs
 /// The kernel's copy of an inode and its name on ext4, bytes.
 const CACHED_INODE_BYTES: u64 = 1300;
 
-/// Says so if arms read files that were cached before, and there is not enough memory for all that exist at a time.
+/// Text of a note if arms use files that are cached, and memory is short for all that exist at a time.
 pub(crate) fn larger_than_memory(plan: &Plan, memory_bytes: u64) -> Option<String> {
-    let reads_cached = |arm: &Arm| arm.cache == CacheState::Warm && arm.work.leaves_all();
+    let cached = |arm: &&Arm| arm.cache == CacheState::Warm && arm.work.leaves_all();
+    let reads_contents = |arm: &Arm| match &arm.work {
+        Work::Files(work) => work.operation == FileOperation::Read,
+        work => matches!(work, Work::Command(_)),
+    };
     let Estimate { inodes, space_bytes, .. } = estimate(plan);
-    let bytes = space_bytes.saturating_add(inodes.saturating_mul(CACHED_INODE_BYTES));
-    (plan.arms.iter().any(reads_cached) && bytes > memory_bytes / 4 * 3).then(|| {
+    let contents = if plan.arms.iter().filter(cached).any(reads_contents) { space_bytes } else { 0 };
+    let bytes = inodes.saturating_mul(CACHED_INODE_BYTES).saturating_add(contents);
+    (plan.arms.iter().any(|arm| cached(&arm)) && bytes > memory_bytes / 4 * 3).then(|| {
         let (bytes, memory) = (sizes::text(bytes), sizes::text(memory_bytes));
-        format!("all files of a round with their inodes would take up to {bytes} of memory, and there are {memory}")
+        format!("all files of a round with their inodes take up to {bytes}, more than three quarters of the memory of {memory}")
     })
 }
 

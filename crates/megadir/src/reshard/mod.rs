@@ -64,7 +64,8 @@ pub struct ReshardOptions<'a> {
     pub from: Layout,
     /// Layout that the files get. If its depth grows, all files are counted first.
     pub to: Layout,
-    /// Directory that receives the files, on the same mount; `None` for the directory itself.
+    /// Directory that receives the files, on the same mount; `None` for the directory itself, which is all that layouts whose
+    /// depth grows allow ([`ErrorKind::BadOption`]).
     pub into: Option<&'a Dir>,
     /// Files with these names stay, such as temporary ones.
     pub exclude: Option<&'a Globs>,

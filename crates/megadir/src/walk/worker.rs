@@ -33,7 +33,7 @@ const LARGE_ENTRIES: usize = 64;
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Waiting of one thread for a device, which more threads shorten, since its last look, by two counters: one call of getrusage(2) per
+/// Finds out if one thread waited for a device, which more threads shorten, since its last look. Costs one call of getrusage(2) per
 /// millisecond. Reads that the thread requests count for it (`submit_bio`), if the kernel accounts for them; without that, and on
 /// systems other than Linux, it seems never to wait.
 #[derive(Debug, Default)]

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
-use crate::process::Workspace;
-use crate::process::{self, CratesIo};
+use crate::process::{self, CratesIo, Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

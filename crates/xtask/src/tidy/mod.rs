@@ -12,8 +12,7 @@ use std::process::Command;
 
 use source::{Finding, Source};
 
-use crate::process;
-use crate::process::Workspace;
+use crate::process::{self, Workspace};
 
 type Check = fn(&[Source]) -> Vec<Finding>;
 

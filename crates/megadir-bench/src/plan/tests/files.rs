@@ -107,7 +107,7 @@ fn reads_of_cached_files_that_memory_cannot_hold_are_named() {
     };
     assert_eq!(told(100_000), None);
     let said = told(1_000_000).expect("eight copies of 4 GiB");
-    assert!(said.ends_with(" of memory, and there are 24G"), "{said}");
+    assert!(said.ends_with(" of the memory of 24G"), "{said}");
 }
 
 #[test]

@@ -92,6 +92,7 @@ pub(crate) struct Args {
     ///
     /// For studies of small files, remove and layout, with --engine mpi.
     #[arg(long, value_name = "WHERE", requires = "engine", hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["worker_kind", "fs", "device", "drop_caches"])]
     pub(crate) shift: Option<Shift>,
     #[command(flatten)]
     pub(crate) run: RunArgs,

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "dry_run", help_heading = "Selection")]
     pub(super) follow: bool,
     /// With --follow, end when no file was moved for this time, e.g. 10m
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "follow", conflicts_with = "dry_run", help_heading = "Selection")]
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "follow", conflicts_with_all = ["dry_run", "offline"], help_heading = "Selection")]
     pub(super) until_quiet: Option<Duration>,
 
     /// Limit the rate, files per second, e.g. 500/s or 10k/s

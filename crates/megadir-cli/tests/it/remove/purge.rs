@@ -83,7 +83,7 @@ fn a_dry_run_lists_every_entry_once_and_directories_after_their_entries() {
     let one = run(at, &["remove", "--dry-run", "--list", "t/a"]);
     assert_eq!(one.out, b"t/a\n");
     run(at, &["remove", "--list", "t"]).complains(2, &["--dry-run"]);
-    for excluding in [&["--quiet"][..], &["--log", "removed.jsonl"], &["--json"]] {
+    for excluding in [&["--quiet"][..], &["--log", "removed.jsonl"], &["--json"], &["--engine", "mpi"]] {
         run(at, &[&["remove", "--yes", "--list"], excluding, &["t"]].concat()).complains(2, &["--list"]);
         assert!(at.join("t/a").exists());
     }

@@ -27,12 +27,17 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--from", "git", "--to", "flat", "--exclude", "a/b", "t"], "no '/'"),
         (&["--from", "git", "--to", "flat", "--exclude", "", "t"], "no name is empty"),
         (&["--to", "flat", "t"], "--from git"),
-        (&["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"], "(try --help)"),
         (&["--from", "git", "--to", "flat", "--offline", "--follow", "t"], "--follow"),
     ] {
         for way in ["--yes", "--dry-run"] {
             run(at, &[&["reshard", way], words].concat()).complains(2, &[said]);
         }
+    }
+    let quiet = ["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"];
+    for (more, said) in
+        [("--yes", "--follow"), ("--dry-run", "--until-quiet"), ("--offline", "--until-quiet")]
+    {
+        run(at, &[&["reshard", more][..], &quiet].concat()).complains(2, &[said]);
     }
     run(at, &["reshard", "--to", "flat", "none"]).complains(3, &["none"]);
     assert_eq!(files(&at.join("t")).len(), 3);

@@ -93,7 +93,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1, requires = "command", value_parser = clap::value_parser!(u32).range(1..=64))]
     processors: u32,
     /// Run all tests of the suites, which takes hours without KVM
-    #[arg(long, conflicts_with = "command")]
+    #[arg(long, conflicts_with_all = ["command", "processors"])]
     full: bool,
     /// Shell command to run inside, in a folder whose files are brought out [default: suites and a study]
     #[arg(last = true, value_name = "COMMAND")]
