@@ -109,11 +109,11 @@ fn fields(row: &Row<'_>) -> Vec<Field> {
 }
 
 #[test]
-#[cfg_attr(
-    target_endian = "big",
-    ignore = "the crate parquet reads plain numbers in the processor's order of bytes"
-)]
 fn the_library_reads_what_was_written() {
+    if cfg!(target_endian = "big") {
+        let why = "the crate parquet reads plain numbers in the processor's order of bytes";
+        return megadir_testkit::require::unavailable("the_library_reads_what_was_written", why);
+    }
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("inventory.parquet");
     let rows = rows();

@@ -27,6 +27,9 @@ const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the runn
 /// Larger directories are measured themselves.
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 
+/// They exclude `--engine` and what needs it.
+const WITHOUT_ENGINE: [&str; 4] = ["worker_kind", "fs", "device", "drop_caches"];
+
 /// Run a study and report its results
 ///
 /// Without options, creates data of the study's sizes in a private directory below the current one, and removes
@@ -85,14 +88,14 @@ pub(crate) struct Args {
         long,
         value_name = "ENGINE",
         requires = "dirs",
-        conflicts_with_all = ["worker_kind", "fs", "device", "drop_caches"]
+        conflicts_with_all = WITHOUT_ENGINE
     )]
     pub(crate) engine: Option<Engine>,
     /// Use files on another host than they were created on (host), or by the same rank (none) [default: host]
     ///
     /// For studies of small files, remove and layout, with --engine mpi.
     #[arg(long, value_name = "WHERE", requires = "engine", hide_possible_values = true)]
-    #[arg(conflicts_with_all = ["worker_kind", "fs", "device", "drop_caches"])]
+    #[arg(conflicts_with_all = WITHOUT_ENGINE)]
     pub(crate) shift: Option<Shift>,
     #[command(flatten)]
     pub(crate) run: RunArgs,

@@ -18,6 +18,9 @@ fn kind(text: &str) -> Result<ChangeKind, String> {
     found.ok_or_else(|| choices(text, ChangeKind::ALL.into_iter().map(ChangeKind::name)))
 }
 
+/// They exclude `--gains` and what needs it.
+const WITHOUT_GAINS: [&str; 5] = ["paths", "null", "quiet", "only", "files0_from"];
+
 /// Show changes of a tree since its inventory was written
 ///
 /// With two inventories, the newer one second, shows the changes between them; no tree is needed.
@@ -65,11 +68,11 @@ pub(crate) struct Args {
     /// gained at its new one. Sizes do not include directories, and hard links count for each of their names. With --json one
     /// object per directory: v, path, entries, allocated (null if an inventory lacks it), apparent.
     #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "entries",
-        conflicts_with_all = ["paths", "null", "quiet", "only", "files0_from"])]
+        conflicts_with_all = WITHOUT_GAINS)]
     pub(super) gains: Option<By>,
     /// With --gains, number of directories to list [default: 10; 1000 with --json]
     #[arg(short = 'n', long, value_name = "N", value_parser = top, requires = "gains")]
-    #[arg(conflicts_with_all = ["paths", "null", "quiet", "only", "files0_from"])]
+    #[arg(conflicts_with_all = WITHOUT_GAINS)]
     pub(super) top: Option<usize>,
     /// Print no changes; exit with code 10 if there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]

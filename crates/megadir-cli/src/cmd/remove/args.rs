@@ -12,6 +12,9 @@ use crate::cmd::mass_change::ChangeOptions;
 use crate::cmd::values::{self, threads};
 use crate::exit::{CliError, refuse_if};
 
+/// Options without a list: they exclude `--list` and what needs it, because the parser would waive `--dry-run` for them.
+const WITHOUT_LIST: [&str; 4] = ["json", "quiet", "log", "engine"];
+
 /// Remove files and directory trees of any size
 ///
 /// Symbolic links are removed, never followed; mounted file systems below are left alone. Safe to interrupt at any time: run the same
@@ -93,11 +96,11 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
     /// With --dry-run, print the path of each entry that would be removed, in the order of the removal
-    #[arg(long, requires = "dry_run", conflicts_with_all = ["json", "quiet", "log", "engine"])]
+    #[arg(long, requires = "dry_run", conflicts_with_all = WITHOUT_LIST)]
     #[arg(help_heading = "Confirmation and output")]
     pub(super) list: bool,
     /// With --list, end each path with NUL instead of a newline, and escape nothing
-    #[arg(short = '0', long, requires = "list", conflicts_with_all = ["json", "quiet", "log", "engine"])]
+    #[arg(short = '0', long, requires = "list", conflicts_with_all = WITHOUT_LIST)]
     #[arg(help_heading = "Confirmation and output")]
     pub(super) null: bool,
     /// Append a JSON line to FILE for each entry, just before it is removed
