@@ -106,8 +106,9 @@ pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Short
         return None;
     }
     let needed = further.saturating_add(layout.shape.directories.ceil() as u64);
-    let of_all =
-        |ceiling: &&Ceiling| matches!(ceiling.limit, Limit::Inodes | Limit::Blocks | Limit::Quota(_));
+    let of_all = |ceiling: &&Ceiling| {
+        matches!(ceiling.limit, Limit::Inodes | Limit::Blocks | Limit::Quota(_) | Limit::ReadOnly)
+    };
     let short = |ceiling: &&Ceiling| ceiling.more.low < needed;
     let first =
         limits.ceilings.iter().filter(of_all).filter(short).min_by_key(|ceiling| ceiling.more.likely)?;

@@ -1,7 +1,9 @@
 //! Capacity of a new directory beside the given one, which may have a history: the facts are judged for an empty one.
 
 use megadir::FileSystem;
-use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
+use megadir::limits::{
+    Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span, is_searched_linearly,
+};
 
 /// If the model gives none; the bounds of all models lie above it.
 const PLANNED: f64 = 0.75;
@@ -68,6 +70,9 @@ fn of_new_directory(facts: &Facts) -> Facts {
 
 fn capacity(limits: &Limits, churn: bool) -> Capacity {
     let facts = &limits.facts;
+    if is_searched_linearly(facts) {
+        return Capacity::Linear;
+    }
     if matches!(&facts.details, Details::Ext4(ext4) if !ext4.features.value.dir_index) {
         return Capacity::Linear;
     }

@@ -43,7 +43,7 @@ pub static RULES: &[Rule] = &[
         },
         recommends: Recommendation::Hashed,
         rests_on_limits: true,
-        reason: "directories have no index here (dir_index is off), so every create searches all names of its directory",
+        reason: "every create searches all names of its directory here",
     },
     Rule {
         name: "too-full",

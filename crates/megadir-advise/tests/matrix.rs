@@ -156,3 +156,24 @@ fn btrfs() {
 fn tmpfs() {
     holds_to(&TMPFS, EASY);
 }
+
+#[test]
+fn directories_that_are_searched_name_by_name_are_spread_from_a_thousand_files_on() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut facts =
+        megadir::limits::facts(&Dir::open(scratch.path()).unwrap(), &Asked::MORE_OF_THE_SAME).unwrap();
+    facts.details = megadir::limits::Details::None;
+    for file_system in ["vfat", "exfat", "nilfs2"] {
+        facts.file_system = megadir::FileSystem::from_name(file_system);
+        facts.mount.as_mut().unwrap().kind = file_system.into();
+        let limits = Limits::judge(facts.clone(), false);
+        let new_dir = NewDir::of(&limits, false);
+        assert_eq!(new_dir.capacity, Capacity::Linear, "{file_system}");
+        for (files, is_flat) in [(1_000, true), (1_001, false), (1_000_000, false)] {
+            let question = Question { files, writers: 1, churn: false, pattern: Pattern::Mixed };
+            let all = candidates(&question, &new_dir, &[]);
+            let advice = advise(&question, &limits, &all, None, false);
+            assert_eq!(advice.layout.levels() == 0, is_flat, "{file_system}, {files}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 mod ui;
 mod cmd;
 mod examples;
+mod tips;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -54,7 +55,10 @@ fn main() -> ExitCode {
             let _ = error.print();
             return ExitCode::from(exit::USAGE);
         }
-        Err(error) if error.use_stderr() => Err(exit::usage(&error)),
+        Err(error) if error.use_stderr() => Err(match tips::line(&program, &words, &error) {
+            Some(line) => CliError::usage(line),
+            None => exit::usage(&error),
+        }),
         Err(error)
             if error.kind() == ErrorKind::DisplayVersion && words.iter().any(|word| word == "--verbose") =>
         {

@@ -10,10 +10,16 @@
 
 #![warn(missing_docs)]
 
+/// The Rust code of the page is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/changes.md")]
+struct ChangesPage;
+
 mod block;
 pub mod changes;
 mod file;
 mod metadata;
+mod open_at_once;
 mod packed;
 mod path;
 mod recognize;
@@ -32,8 +38,9 @@ mod volumes;
 pub use file::fuzz;
 pub use file::{GROUP_ROWS, Inventory, PARTS_FILE, WriteOptions, Writer, named_numbers, note};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
+pub use open_at_once::{open_file, open_stream, open_to_read, open_to_write};
 pub use packed::PackedRows;
-pub use path::TreePath;
+pub use path::{TreePath, list_prefix};
 pub use recognize::{CSV_HEADER, FileKind};
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds, time_of};

@@ -1,6 +1,9 @@
 //! Description of a whole inventory.
 
-use megadir::{BadGlob, Conditions, Error, ErrorKind, FileType, Globs, Result, StatMask};
+use megadir::mount_traits::InodeNumbers;
+use megadir::{
+    BadGlob, Conditions, Error, ErrorKind, FileSystem, FileType, Globs, MountTraits, Result, StatMask,
+};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written. Older versions are read, newer ones are refused.
@@ -40,6 +43,11 @@ pub struct Root {
     pub path: Vec<u8>,
     /// File system of the root, e.g. `ext4`.
     pub file_system: String,
+    /// Type of the root's mount in the mount table, e.g. `fuse.sshfs`, which [`megadir::MountTraits`] describes; `None` in older
+    /// inventories and on other systems.
+    pub driver: Option<String>,
+    /// `true` if inode numbers of this mount identify files, by the table of mounts or as observed at the scan; `None` in older inventories.
+    pub lasting_inodes: Option<bool>,
     /// Interval after which two changes always have different times, nanoseconds; `None` for a server's clock
     /// or if unknown.
     pub granule_ns: Option<u64>,
@@ -138,6 +146,10 @@ struct RootText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
     file_system: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    driver: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lasting_inodes: Option<bool>,
     granule_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     newest_ns: Option<i64>,
@@ -145,23 +157,37 @@ struct RootText {
 
 impl From<Root> for RootText {
     fn from(root: Root) -> Self {
-        let Root { path, file_system, granule_ns, newest_ns } = root;
+        let Root { path, file_system, driver, lasting_inodes, granule_ns, newest_ns } = root;
         let (path, path_hex) = match String::from_utf8(path) {
             Ok(path) => (Some(path), None),
             Err(error) => (None, Some(error.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect())),
         };
-        Self { path, path_hex, file_system, granule_ns, newest_ns }
+        Self { path, path_hex, file_system, driver, lasting_inodes, granule_ns, newest_ns }
     }
 }
 
 impl From<RootText> for Root {
     fn from(text: RootText) -> Self {
-        let RootText { path, path_hex, file_system, granule_ns, newest_ns } = text;
+        let RootText { path, path_hex, file_system, driver, lasting_inodes, granule_ns, newest_ns } = text;
         let path = match (path, path_hex) {
             (Some(path), _) => path.into_bytes(),
             (None, hex) => bytes_of(&hex.unwrap_or_default()),
         };
-        Self { path, file_system, granule_ns, newest_ns }
+        Self { path, file_system, driver, lasting_inodes, granule_ns, newest_ns }
+    }
+}
+
+impl Root {
+    /// Where the table of mounts leaves it open, inode numbers of older inventories are taken to last.
+    pub(crate) fn has_lasting_inodes(&self) -> bool {
+        let is_made_up =
+            || matches!(self.mount_traits().inode_numbers, InodeNumbers::MadeUp | InodeNumbers::OfPaths);
+        self.lasting_inodes.unwrap_or_else(|| !is_made_up())
+    }
+
+    /// Facts about the root's mount, by the table alone.
+    pub(crate) fn mount_traits(&self) -> MountTraits {
+        MountTraits::of_mount(self.driver.as_deref(), FileSystem::from_name(&self.file_system))
     }
 }
 

@@ -45,3 +45,9 @@ fn common_chunks_bytes(one: &[u8], other: &[u8]) -> usize {
     let pages = equal(one, other, PAGE_BYTES);
     pages + equal(&one[pages..], &other[pages..], LINE_BYTES)
 }
+
+/// `./` for a relative path that begins with `#` or `;`, which rsync takes for a comment in a list of files, even with `--from0`, and
+/// leaves out without a message (rsync 3.5); nothing for other paths. With it, rsync, tar and restic take the same entry.
+pub fn list_prefix(path: &[u8]) -> &'static [u8] {
+    if matches!(path.first(), Some(b'#' | b';')) { b"./" } else { b"" }
+}

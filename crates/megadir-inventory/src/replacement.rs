@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use megadir::{Error, ErrorKind, Result};
 
 pub(crate) use self::system::excluded;
+use crate::open_at_once::{open_file, open_to_write};
 use crate::recognize::FileKind;
 use crate::scan::Excluded;
 
@@ -41,8 +42,8 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a file that will replace `path`. Errors: [`ErrorKind::BadOption`] if `path` is a directory or another
-    /// program's file; [`ErrorKind::Unavailable`] if another process is writing it or its temporary name is taken.
+    /// Begins a file that will replace `path`. Errors: [`ErrorKind::BadOption`] if `path` is a directory, another
+    /// program's file, or a named pipe that no program reads; [`ErrorKind::Unavailable`] if another process is writing it or its temporary name is taken.
     pub fn create(path: &Path, kind: FileKind) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
         let made = |file, rename| Self {
@@ -54,10 +55,8 @@ impl Replacement {
             #[cfg(target_os = "linux")]
             sent_bytes: 0,
         };
-        let direct = |path: &Path| {
-            let file = OpenOptions::new().write(true).open(path);
-            file.map(|file| made(file, None)).map_err(failed)
-        };
+        let direct =
+            |path: &Path| open_to_write(path, OpenOptions::new().write(true)).map(|file| made(file, None));
         if system::is_device(path) {
             return direct(path);
         }
@@ -196,7 +195,7 @@ fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata
         let reason = format!("{what} and would be lost: name another, or remove it first");
         Error::new("write", path, ErrorKind::BadOption, reason)
     };
-    match File::open(target).and_then(|mut file| kind.is_whole(&mut file)) {
+    match open_file(target, File::options().read(true)).and_then(|mut file| kind.is_whole(&mut file)) {
         Ok(true) => system::may_replace(target, status).map_err(failed),
         Ok(false) => Err(refused(&format!("this file is not {}", kind.with_article()))),
         Err(error) => {

@@ -252,15 +252,19 @@ impl Facts {
     }
 }
 
-/// Converts a time to nanoseconds since 1970-01-01 UTC; times before 1677 or after 2262 become `-i64::MAX` or `i64::MAX`.
+/// Limit of times in inventories, either side of 1970-01-01 UTC, in nanoseconds. One less than the largest integer, which DuckDB 2.0 keeps
+/// for infinity: its `make_timestamp_ns` refuses a whole column with one such value.
+pub(crate) const NS_MAX: i64 = i64::MAX - 1;
+
+/// Converts a time to nanoseconds since 1970-01-01 UTC; times before 1677 or after 2262 become `i64::MAX - 1` or the negative of it.
 #[inline]
 pub fn nanoseconds(time: Time) -> i64 {
     let whole = time.seconds.checked_mul(1_000_000_000);
     match whole.and_then(|whole| whole.checked_add(time.nanoseconds.into())) {
-        Some(total) => total.max(-i64::MAX),
+        Some(total) => total.clamp(-NS_MAX, NS_MAX),
         None => {
             let total = i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
-            total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64
+            total.clamp(-i128::from(NS_MAX), i128::from(NS_MAX)) as i64
         }
     }
 }
@@ -311,7 +315,7 @@ impl From<Row<'_>> for OwnedRow {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, device_number, nanoseconds, time_of};
+    use super::{Key, NS_MAX, device_number, nanoseconds, time_of};
     use megadir::Time;
 
     #[test]
@@ -343,11 +347,13 @@ mod tests {
         let of = |seconds, nanoseconds| super::nanoseconds(Time { seconds, nanoseconds });
         assert_eq!(of(0, 1), 1);
         assert_eq!(of(-1, 0), -1_000_000_000);
-        assert_eq!((of(-1, 999_999_999), of(1 << 34, 0)), (-1, i64::MAX));
+        assert_eq!((of(-1, 999_999_999), of(1 << 34, 0)), (-1, NS_MAX));
         assert_eq!((time_of(-1).seconds, nanoseconds(time_of(-1))), (-1, -1));
-        assert_eq!(of(9_223_372_036, 854_775_806), i64::MAX - 1);
-        assert_eq!(of(9_223_372_036, 854_775_808), i64::MAX);
-        assert_eq!(nanoseconds(Time { seconds: i64::MIN, nanoseconds: 0 }), -i64::MAX);
+        assert_eq!(of(9_223_372_036, 854_775_805), NS_MAX - 1);
+        for nanoseconds in [854_775_806, 854_775_807, 854_775_808] {
+            assert_eq!(of(9_223_372_036, nanoseconds), NS_MAX);
+        }
+        assert_eq!(nanoseconds(Time { seconds: i64::MIN, nanoseconds: 0 }), -NS_MAX);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Lists of the entries of a tree, of about equal work, for programs that copy in parallel.
 //!
 //! `files-000001` and so on have the paths of everything but directories, in the order of inodes;
-//! `directories` has the directories, parents first. Paths are relative to the tree and end with NUL.
+//! `directories` has the directories, parents first. Paths are relative to the tree, as [`list_prefix`] begins them, and end with NUL.
 
 mod new_dir;
 
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use megadir::{Error, FileType, Result};
 
 use self::new_dir::NewDir;
+use crate::path::list_prefix;
 use crate::row::Row;
 use crate::rows::Sink;
 use crate::scan::spill_error;
@@ -128,7 +129,8 @@ impl Lists {
                 }
                 identity.copy_from_slice(this);
                 if let Some((file, _)) = &mut current {
-                    file.write_all(name).and_then(|()| file.write_all(b"\0")).map_err(failed)?;
+                    let written = file.write_all(list_prefix(name)).and_then(|()| file.write_all(name));
+                    written.and_then(|()| file.write_all(b"\0")).map_err(failed)?;
                 }
                 let size = size.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
                 place = place.saturating_add(limits.of_entry(size));
@@ -156,7 +158,8 @@ impl Sink for Lists {
         if row.facts.kind == FileType::Directory {
             self.done.directories += 1;
             self.row_path.push(0);
-            let written = self.directories.write_all(&self.row_path);
+            let begun = self.directories.write_all(list_prefix(&self.row_path));
+            let written = begun.and_then(|()| self.directories.write_all(&self.row_path));
             return written.map_err(|error| Error::io("write", &self.path, error));
         }
         self.key.clear();

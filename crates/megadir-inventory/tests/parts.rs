@@ -23,8 +23,14 @@ impl Random {
 }
 
 fn metadata(rows: &[OwnedRow], started_ns: i64) -> Metadata {
-    let root =
-        Root { path: b"/tree".to_vec(), file_system: "ext4".into(), granule_ns: Some(1), newest_ns: None };
+    let root = Root {
+        path: b"/tree".to_vec(),
+        file_system: "ext4".into(),
+        driver: None,
+        lasting_inodes: None,
+        granule_ns: Some(1),
+        newest_ns: None,
+    };
     let scanned = Scanned {
         cross_mounts: false,
         stat_backend: "statx".to_owned(),

@@ -12,6 +12,8 @@ fn metadata(rows: u64) -> Metadata {
     let root = Root {
         path: b"/\xfftree".to_vec(),
         file_system: "ext4".to_owned(),
+        driver: Some("fuse.ext4".to_owned()),
+        lasting_inodes: Some(false),
         granule_ns: Some(4_000_000),
         newest_ns: Some(5),
     };

@@ -13,8 +13,14 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Writes an inventory of two rows: one with all fields known, one with none.
 fn write(path: &Path) {
-    let root =
-        Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
+    let root = Root {
+        path: b"/tree".to_vec(),
+        file_system: "ext4".to_owned(),
+        driver: None,
+        lasting_inodes: None,
+        granule_ns: None,
+        newest_ns: None,
+    };
     let scanned = Scanned {
         cross_mounts: false,
         stat_backend: "statx".to_owned(),
@@ -157,8 +163,14 @@ fn duckdb_reads_it_as_it_is() {
 /// Writes an inventory of a chain of directories whose paths use prefix storage; returns its depth.
 fn write_deep(path: &Path) -> usize {
     let (depth, name) = (400, [b'n'; 200]);
-    let root =
-        Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
+    let root = Root {
+        path: b"/tree".to_vec(),
+        file_system: "ext4".to_owned(),
+        driver: None,
+        lasting_inodes: None,
+        granule_ns: None,
+        newest_ns: None,
+    };
     let scanned = Scanned {
         cross_mounts: false,
         stat_backend: "statx".to_owned(),

@@ -41,9 +41,7 @@ pub enum Error {
     NoLibrary { tried: Vec<String> },
     #[error("cannot open the MPI library '{path}' of {LIBRARY_VARIABLE}: {source}")]
     Library { path: String, source: io::Error },
-    #[error(
-        "no MPI launcher started this process; try: mpirun -np 4 megadir scan DIR --engine mpi -o FOLDER"
-    )]
+    #[error("no MPI launcher started this process")]
     NoLauncher,
     #[error(
         "{launcher} started {started} processes, but the MPI library '{library}' ({version}) sees {seen}: it belongs to \

@@ -133,8 +133,9 @@ impl World {
         self.mpi.finalize()
     }
 
-    pub fn abort(&self, code: u8) {
-        self.mpi.abort(code);
+    /// Ends all ranks, also those that do not answer; the code is 1 instead of 0.
+    pub fn abort(&self, code: u8) -> ! {
+        self.mpi.abort(code)
     }
 }
 

@@ -3,10 +3,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::nearest::choices;
-use megadir::{BadGlob, Conditions, FileType, Globs, Time, TimeKind, quantity};
+use megadir::{BadGlob, Conditions, FileType, Globs, Time, TimeKind};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+
+use crate::units::{bad, duration_s, size_bytes};
 
 const NAMES: [&str; 11] = [
     "type",
@@ -49,8 +51,8 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
                 let text: String = value.extract()?;
                 by = Some(named(TimeKind::ALL, TimeKind::name, "by: unknown time", &text)?);
             }
-            "larger_than" => conditions.larger_than = Some(size("larger_than", &value)?),
-            "smaller_than" => conditions.smaller_than = Some(size("smaller_than", &value)?),
+            "larger_than" => conditions.larger_than = Some(size_bytes("larger_than", &value)?),
+            "smaller_than" => conditions.smaller_than = Some(size_bytes("smaller_than", &value)?),
             "owner" => conditions.user = Some(owner(&value)?),
             other => {
                 let choices = choices(other, NAMES);
@@ -65,10 +67,6 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
     }
     conditions.by = by.unwrap_or_default();
     Ok(conditions)
-}
-
-fn bad(name: &str, reason: &str) -> PyErr {
-    PyValueError::new_err(format!("{name}: {reason}"))
 }
 
 fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
@@ -94,30 +92,12 @@ pub(crate) fn named<T: Copy, const N: usize>(
     })
 }
 
-/// Seconds, `datetime.timedelta`, or text such as `30d`.
 fn ago(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
-    let age_s = if let Ok(text) = value.cast::<PyString>() {
-        quantity::age_s(&text.extract::<String>()?).map_err(|reason| bad(name, &reason))? as f64
-    } else if let Ok(seconds) = value.call_method0("total_seconds") {
-        seconds.extract()?
-    } else {
-        value.extract::<f64>()?
-    };
-    if !age_s.is_finite() || age_s < 0.0 {
-        return Err(bad(name, "an age is at least 0 seconds"));
-    }
+    let age_s = duration_s(name, value)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let then = now - age_s;
     let nanoseconds = ((then - then.floor()) * 1e9) as u32;
     Ok(Time { seconds: then.floor() as i64, nanoseconds: nanoseconds.min(999_999_999) })
-}
-
-/// Bytes, or text such as `4KiB`.
-pub(crate) fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    match value.cast::<PyString>() {
-        Ok(text) => quantity::bytes(&text.extract::<String>()?).map_err(|reason| bad(name, &reason)),
-        Err(_) => value.extract(),
-    }
 }
 
 fn owner(value: &Bound<'_, PyAny>) -> PyResult<u32> {

@@ -18,6 +18,7 @@ mod remove;
 mod scandir;
 mod stream;
 mod tasks;
+mod units;
 mod usage;
 
 #[pyo3::pymodule]
@@ -41,5 +42,13 @@ mod _megadir {
     #[pymodule_export]
     use crate::tasks::{Schedule, check_folder, run_task};
     #[pymodule_export]
+    use crate::units::{duration_s, size_bytes};
+    #[pymodule_export]
     use crate::usage::usage;
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

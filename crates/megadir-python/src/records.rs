@@ -1,14 +1,13 @@
 //! `records.read`: the samples of a benchmark's record, with the columns of `megadir bench report --format parquet`.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use megadir::Error;
+use megadir_inventory::open_stream;
 use megadir_record::jsonl::read_partly;
 use megadir_report::Report;
 use megadir_report::render::{
@@ -26,8 +25,7 @@ use crate::stream::Stream;
 #[pyfunction]
 pub(crate) fn record_samples(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Stream> {
     let Named { path, naming } = Named::from(path)?;
-    let file = File::open(&path);
-    let file = file.map_err(|error| exception(&Error::io("open", &path, error), naming))?;
+    let file = open_stream(&path).map_err(|error| exception(&error, naming))?;
     py.detach(|| {
         let schema = schema();
         let batches = batches(&report(&path, file)?, &schema)?;
@@ -36,7 +34,7 @@ pub(crate) fn record_samples(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResul
 }
 
 /// A truncated record, of a killed run, has its complete lines. Damage within is an error.
-fn report(path: &Path, file: File) -> PyResult<Report> {
+fn report(path: &Path, file: Box<dyn Read + Send>) -> PyResult<Report> {
     let refused =
         |reason: &dyn std::fmt::Display| PyValueError::new_err(format!("'{}': {reason}", path.display()));
     let (record, damage) =

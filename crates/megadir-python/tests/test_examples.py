@@ -1,4 +1,4 @@
-"""The examples of the docstrings and of docs/python.md, each in a directory of its own."""
+"""The examples of the docstrings, of docs/python.md and of docs/changes.md, each in a directory of its own."""
 
 import doctest
 import pathlib
@@ -8,7 +8,7 @@ import megadir.records
 import pytest
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-PAGE = pathlib.Path(__file__).parents[3] / "docs" / "python.md"
+PAGES = [pathlib.Path(__file__).parents[3] / "docs" / name for name in ("python.md", "changes.md")]
 
 
 def examples():
@@ -17,15 +17,18 @@ def examples():
     modules = [megadir, megadir.futures, megadir.records]
     found = [test for module in modules for test in finder.find(module, module.__name__) if test.examples]
     parser = doctest.DocTestParser()
-    blocks = PAGE.read_text().split("```python\n")[1:]
-    for number, block in enumerate(blocks, 1):
-        text = block.split("```")[0]
-        found.append(parser.get_doctest(text, {}, f"python.md, block {number}", str(PAGE), 0))
+    for page in PAGES:
+        blocks = page.read_text().split("```python\n")[1:]
+        for number, block in enumerate(blocks, 1):
+            text = block.split("```")[0]
+            found.append(parser.get_doctest(text, {}, f"{page.name}, block {number}", str(page), 0))
     return found
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 def test_example(example, tmp_path, monkeypatch):
+    if "import megadir.ray" in example.docstring:
+        pytest.importorskip("ray")
     (tmp_path / "photos" / "old").mkdir(parents=True)
     (tmp_path / "photos" / "a.jpg").write_bytes(b"aaaa")
     (tmp_path / "photos" / "b.jpg").write_bytes(b"bbbbbbbb")

@@ -68,11 +68,11 @@ def test_stat_backends_return_the_same(tree, file_system_name):
         if home == file_system_name:
             assert listed(stat_backend=name) == expected
             assert sorted(table(tree / "a", columns=["name", "size"], stat_backend=name)["size"].to_pylist()) == flat
-            assert megadir.count(tree, recursive=True, larger_than=100, stat_backend=name) == megadir.count(
-                tree, recursive=True, larger_than=100
+            assert megadir.count(tree, recursive=True, larger_than="100B", stat_backend=name) == megadir.count(
+                tree, recursive=True, larger_than="100B"
             )
             continue
-        for function in [listed, lambda **options: megadir.count(tree, larger_than=1, **options)]:
+        for function in [listed, lambda **options: megadir.count(tree, larger_than="1B", **options)]:
             with pytest.raises(OSError, match=home) as caught:
                 function(stat_backend=name)
             assert caught.value.errno == errno.EOPNOTSUPP and caught.value.filename == os.fspath(tree)
@@ -84,7 +84,7 @@ def test_wrong_stat_backends_are_refused(tree):
     with pytest.raises(ValueError, match="stat_backend: needs a column"):
         megadir.list(tree, stat_backend="statx")
     with pytest.raises(ValueError, match="fstatat.*never returns btime"):
-        megadir.count(tree, older_than=1, by="btime", stat_backend="fstatat")
+        megadir.count(tree, older_than="1s", by="btime", stat_backend="fstatat")
 
 
 def test_conditions_select(tree):
@@ -97,11 +97,11 @@ def test_conditions_select(tree):
     assert names(path_match="a/*/*") == ["a/b/größe.txt"]
     assert names(exclude="a") == ["dangling", "empty", "fifo", "link"]
     assert names(max_depth=1) == sorted(os.listdir(tree))
-    assert names(type="file", larger_than=297) == ["a/file-0298.dat", "a/file-0299.dat"]
-    assert names(type="file", smaller_than="1") == ["a/file-0000.dat"]
-    assert names(older_than="1d") == [] and len(names(newer_than=86400)) == len(walked(tree))
+    assert names(type="file", larger_than="297B") == ["a/file-0298.dat", "a/file-0299.dat"]
+    assert names(type="file", smaller_than="1B") == ["a/file-0000.dat"]
+    assert names(older_than="1d") == [] and len(names(newer_than="1d")) == len(walked(tree))
     assert len(names(owner=os.getuid())) == len(walked(tree))
-    assert megadir.count(tree, recursive=True, match="*.dat", larger_than=0) == 299
+    assert megadir.count(tree, recursive=True, match="*.dat", larger_than="0B") == 299
 
 
 def test_bad_arguments_are_named(tree):
@@ -109,7 +109,7 @@ def test_bad_arguments_are_named(tree):
         (ValueError, {"columns": ["nam"]}),
         (ValueError, {"type": "folder"}),
         (ValueError, {"match": "[" }),
-        (ValueError, {"older_than": -1}),
+        (ValueError, {"older_than": "1x"}),
         (ValueError, {"by": "atime"}),
         (ValueError, {"max_depth": 0}),
         (TypeError, {"matches": "x"}),
@@ -270,6 +270,8 @@ def test_an_interrupt_outlives_the_consumer_of_a_stream(tree):
         raise KeyboardInterrupt
 
     caught = []
+    # Python leaves the signal ignored where its parent did, as a shell does for jobs in the background.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
             pyarrow.table(megadir.list(tree, progress=interrupt))
@@ -279,4 +281,6 @@ def test_an_interrupt_outlives_the_consumer_of_a_stream(tree):
             pass
     except KeyboardInterrupt as error:
         caught.append(error)
+    finally:
+        signal.signal(signal.SIGINT, previous)
     assert isinstance(caught[-1], KeyboardInterrupt)

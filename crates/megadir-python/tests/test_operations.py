@@ -190,7 +190,7 @@ def test_an_interrupt_ends_the_measurement_of_advice(tree):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.01)
         with pytest.raises(Alarm):
-            megadir.advise(tree, files=1_000_000, time=60)
+            megadir.advise(tree, files=1_000_000, time="60s")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

@@ -171,8 +171,10 @@ def test_a_worker_is_killed(tree_of_tasks, monkeypatch):
 
 
 DRIVER = """if True:
-    import megadir.futures, sys, time
+    import megadir.futures, signal, sys, time
     if __name__ == "__main__":
+        # A shell starts jobs in the background with this signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         megadir.futures.scan(sys.argv[1], sys.argv[2], workers=2, entries=60, progress=lambda _: time.sleep(0.01))
 """
 

@@ -9,6 +9,7 @@ import megadir
 
 
 def uses() -> None:
+    version: str = megadir.__version__
     stream: megadir.Stream = megadir.list(
         pathlib.Path("photos"), columns=["name"], match=["*.jpg"], older_than=timedelta(days=1), larger_than="4KiB"
     )
@@ -23,7 +24,7 @@ def uses() -> None:
     total: int = megadir.count("photos", recursive=True, on_error=errors.append, progress=print, type="file")
     estimate: tuple[int, int, int, str] = megadir.estimate("photos")
     rows: int = megadir.scan(["a", "b"], "out.parquet", stat_backend="statx", by="atime", newer_than="1d").rows
-    used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than=3600.5)
+    used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than="1h")
     advice: str = megadir.advise("photos", files=10_000_000, time="1m", like=b"a")["layout"]["name"]
     samples: megadir.Stream = megadir.records.read("record.jsonl")
     path: bytes = megadir.Layout("digest:2").path(b"abcdef")

@@ -110,6 +110,9 @@ pub struct Pressure {
     /// CPU time of other processes in an idle 200 ms, per cent of all processors (Windows).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_busy_percent: Option<f64>,
+    /// Share of a busy loop before the run in which others had its processor, per cent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_percent: Option<f64>,
 }
 
 /// Index in [`Plan::file_systems`](crate::Plan::file_systems).

@@ -1,10 +1,14 @@
 //! Record with its evaluation.
 
-use megadir_record::Record;
+use megadir_record::{Record, Work};
 
 use crate::finding::{self, Finding};
 use crate::summary::{GroupSummary, Index, Rounds, Summary, SummaryError, Times, summarize};
+use crate::text;
 use crate::warning::{self, ARM_LEFT_OUT, Advisory};
+
+/// Size of the published sources, in questions.
+const PUBLISHED: &str = "a million files";
 
 /// Each part is computed once from the parts before it.
 #[derive(Debug)]
@@ -37,12 +41,42 @@ impl Report {
         self.index.times(place)
     }
 
+    /// With the number of files that was measured, which differs from the source's.
     pub fn question(&self) -> String {
         let plan = &self.record.header.plan;
+        let measured = self.measured();
+        let question = match plan.question.split_once(PUBLISHED) {
+            Some((before, after)) => format!("{before}{measured}{after}"),
+            // Limits are met by numbers of files that are not planned.
+            None if plan.data.iter().all(|data| data.entries == 0) => plan.question.clone(),
+            None => format!("{} Measured with {measured}.", plan.question),
+        };
         match plan.file_systems.len() {
-            0 | 1 => plan.question.clone(),
-            _ => format!("{} And on which {} does it take least?", plan.question, self.summary.place_word()),
+            0 | 1 => question,
+            _ => format!("{question} And on which {} does it take least?", self.summary.place_word()),
         }
+    }
+
+    fn measured(&self) -> String {
+        let plan = &self.record.header.plan;
+        let entries = || plan.data.iter().map(|data| data.entries);
+        let (least, most) = (entries().min().unwrap_or(0), entries().max().unwrap_or(0));
+        let number = match least == most {
+            true => text::count(most),
+            false => format!("{} to {}", text::count(least), text::count(most)),
+        };
+        let is_made = plan.data.iter().all(|data| data.source.made().is_some());
+        let each = plan.arms.iter().any(|arm| match &arm.work {
+            Work::Files(work) => work.workers.count > 1,
+            _ => false,
+        });
+        let files = match (is_made, most) {
+            (true, 1) => "file",
+            (true, _) => "files",
+            (false, 1) => "entry",
+            (false, _) => "entries",
+        };
+        format!("{number} {files}{}", if each { " a process" } else { "" })
     }
 
     pub fn answer(&self) -> String {

@@ -16,6 +16,8 @@ pub mod ext4;
 #[cfg(target_os = "linux")]
 pub mod extents;
 #[cfg(target_os = "linux")]
+pub mod file_handle;
+#[cfg(target_os = "linux")]
 pub mod kernel_calls;
 #[cfg(target_os = "linux")]
 pub mod loop_device;

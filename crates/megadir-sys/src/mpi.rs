@@ -339,9 +339,13 @@ impl Mpi {
         checked("MPI_Finalize", unsafe { (self.library.calls.finalize)() })
     }
 
-    pub fn abort(&self, code: u8) {
-        // SAFETY: MPI is initialised. The call does not return.
-        unsafe { (self.library.calls.abort)(self.library.world, c_int::from(code)) };
+    /// Ends all ranks, with 1 instead of 0, which launchers would take for success.
+    pub fn abort(&self, code: u8) -> ! {
+        let code = c_int::from(code.max(1));
+        // SAFETY: MPI is initialised.
+        unsafe { (self.library.calls.abort)(self.library.world, code) };
+        // The call returns in MPICH 5.0.2. Handlers of exit(3), among them the library's, might wait for other ranks.
+        ended(code)
     }
 }
 
@@ -355,9 +359,19 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.mpi.abort(1);
-            std::process::abort();
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn ended(code: c_int) -> ! {
+    // SAFETY: the call has no condition, and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ended(code: c_int) -> ! {
+    std::process::exit(code)
 }
 
 #[cfg(target_os = "linux")]

@@ -100,6 +100,12 @@ pub struct Root {
     /// Time of creation, nanoseconds since 1970-01-01 UTC.
     pub born_ns: Option<i64>,
     pub file_system: String,
+    /// See [`megadir_inventory::Root::driver`].
+    #[serde(default)]
+    pub driver: Option<String>,
+    /// See [`megadir_inventory::Root::lasting_inodes`].
+    #[serde(default)]
+    pub lasting_inodes: Option<bool>,
     /// See [`megadir_inventory::Root::granule_ns`].
     pub granule_ns: Option<u64>,
 }

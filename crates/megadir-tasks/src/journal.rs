@@ -1,10 +1,11 @@
 //! Journal of a job: a file with the lines of its schedule. What its last lines lack after a crash is done again.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
+use megadir_inventory::open_file;
 
 use crate::job::{Job, Root};
 use crate::schedule::Schedule;
@@ -25,8 +26,7 @@ impl Journal {
     /// Errors: another process has it open; it is that of another job; it cannot be read or written.
     pub fn open(path: &Path, job: Job) -> Result<(Self, Schedule)> {
         let failed = |error| Error::io("write", path, error);
-        let mut options = OpenOptions::new();
-        let mut file = options.read(true).append(true).create(true).open(path).map_err(failed)?;
+        let mut file = open_to_continue(path)?;
         lock(&file, path)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
@@ -63,6 +63,23 @@ impl Journal {
     }
 }
 
+/// A journal is read before it is continued, so that it cannot be a pipe or a device.
+fn open_to_continue(path: &Path) -> Result<File> {
+    let failed = |error| Error::io("write", path, error);
+    let file = open_file(path, File::options().read(true).append(true).create(true));
+    let is_file = |file: &File| file.metadata().is_ok_and(|status| status.is_file());
+    match file {
+        Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(failed(error)),
+        Ok(file) if is_file(&file) => Ok(file),
+        _ => Err(Error::new(
+            "write",
+            path,
+            ErrorKind::BadOption,
+            "not a file: a journal is read and continued",
+        )),
+    }
+}
+
 fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
@@ -76,7 +93,9 @@ fn lock(file: &File, path: &Path) -> Result<()> {
 
 /// Device numbers differ between machines, and budgets may.
 fn is_same(old: &Job, new: &Job) -> bool {
-    let root = |root: &Root| (root.path.clone(), root.inode, root.born_ns, root.file_system.clone());
+    // Numbers that are made up differ after a remount.
+    let number = |root: &Root| (root.lasting_inodes != Some(false)).then_some(root.inode);
+    let root = |root: &Root| (root.path.clone(), number(root), root.born_ns, root.file_system.clone());
     let roots = |job: &Job| job.roots.iter().map(root).collect::<Vec<_>>();
     let is_fresh = |job: &Job| job.fresh().is_some();
     let is_alike = old.kind == new.kind && old.folder == new.folder && is_fresh(old) == is_fresh(new);

@@ -63,6 +63,8 @@ fn root(path: &Path, directory: &Dir) -> Result<Root> {
         device,
         born_ns: facts.born_ns,
         file_system: root.file_system,
+        driver: root.driver,
+        lasting_inodes: root.lasting_inodes,
         granule_ns: root.granule_ns,
     })
 }

@@ -2,11 +2,12 @@
 //! the outcome too, so that a process that runs the task again finds both.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::PARTS_FILE;
+use megadir_inventory::{PARTS_FILE, open_file};
 
 use crate::job::{Outcome, Part};
 
@@ -116,8 +117,8 @@ pub fn finish_folder(folder: &Path, parts: &[Part]) -> Result<()> {
     }
     let (path, attempt) = (folder.join(PARTS_FILE), folder.join(format!(".{PARTS_FILE}")));
     let text = format!("{{\"version\":1,\"parts\":{}}}\n", parts.len());
-    let written = fs::write(&attempt, text)
-        .and_then(|()| fs::File::open(&attempt)?.sync_all())
+    let written = open_file(&attempt, fs::File::options().write(true).create(true).truncate(true))
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&attempt, &path));
     written.map_err(|error| Error::io("write", &path, error))
 }

@@ -59,9 +59,16 @@ pub(crate) fn scan(task: &Task, stop: &AtomicBool) -> Result<Outcome, TaskError>
 }
 
 fn described(root: &Root) -> megadir_inventory::Root {
-    let Root { path, file_system, granule_ns, .. } = root;
-    let (path, file_system) = (path.0.clone(), file_system.clone());
-    megadir_inventory::Root { path, file_system, granule_ns: *granule_ns, newest_ns: None }
+    let Root { path, file_system, driver, lasting_inodes, granule_ns, .. } = root;
+    let (path, file_system, driver) = (path.0.clone(), file_system.clone(), driver.clone());
+    megadir_inventory::Root {
+        path,
+        file_system,
+        driver,
+        lasting_inodes: *lasting_inodes,
+        granule_ns: *granule_ns,
+        newest_ns: None,
+    }
 }
 
 fn visit(task: &Task, stop: &AtomicBool, scan: &mut PartScan<'_>) -> Result<Outcome, TaskError> {

@@ -98,7 +98,8 @@ fn open_root(root: &Root) -> Result<Dir> {
     let born_ns = born.then(|| megadir_inventory::nanoseconds(facts.born));
     let is_other_birth = root.born_ns.is_some() && born_ns.is_some() && root.born_ns != born_ns;
     let file_system = directory.file_system().to_string();
-    if facts.inode == root.inode && !is_other_birth && file_system == root.file_system {
+    let is_same_number = facts.inode == root.inode || root.lasting_inodes == Some(false);
+    if is_same_number && !is_other_birth && file_system == root.file_system {
         return Ok(directory);
     }
     let reason =

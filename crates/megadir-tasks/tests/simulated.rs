@@ -192,26 +192,34 @@ struct Result {
     driver: Duration,
 }
 
-fn simulate(name: &str, tree: Tree, processes: usize, entries_per_second: f64) -> Result {
-    let root = Root {
+fn root() -> Root {
+    Root {
         path: Bytes(b"/tree".to_vec()),
         inode: 2,
         device: (8, 1),
         born_ns: None,
         file_system: "ext4".into(),
+        driver: None,
+        lasting_inodes: None,
         granule_ns: None,
-    };
-    let job = Job {
+    }
+}
+
+fn job() -> Job {
+    Job {
         version: 1,
         kind: Kind::Scan,
-        roots: vec![root],
+        roots: vec![root()],
         folder: None,
         budget: Budget { seconds: 2.0, entries: 1_000_000 },
         stat_backend: "statx".into(),
         depth: 0,
         contents: false,
-    };
-    let mut schedule = Schedule::new(job);
+    }
+}
+
+fn simulate(name: &str, tree: Tree, processes: usize, entries_per_second: f64) -> Result {
+    let mut schedule = Schedule::new(job());
     let mut world = World { tree, numbers: Numbers(1) };
     let mut server = Server { entries_per_second, free_at: 0.0 };
     let mut ends: BinaryHeap<End> = BinaryHeap::new();

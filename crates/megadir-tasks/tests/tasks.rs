@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use megadir::usage::{By, Item, Usage, UsageOptions};
-use megadir::{Dir, WalkOptions};
+use megadir::{Dir, ErrorKind, WalkOptions};
 use megadir_inventory::{Inventory, OwnedRow, Rows, ScanOptions, scan};
 use megadir_tasks::{
     Budget, JOURNAL, Job, Journal, Kind, Outcome, Request, Schedule, Task, check_folder, finish_folder,
@@ -158,6 +158,19 @@ fn a_journal_is_open_once() {
     assert!(error.to_string().contains("another process works on this job"), "{error}");
     drop(journal);
     Journal::open(&path, job).unwrap();
+}
+
+/// A pipe that is open for reading and writing, as a journal is, never comes to its end.
+#[test]
+fn a_journal_that_is_a_pipe_or_a_device_is_refused() {
+    let scratch = tree(1);
+    let pipe = scratch.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    for path in [pipe.as_path(), Path::new("/dev/null")] {
+        let error = Journal::open(path, job(Kind::Scan, scratch.path(), 60)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadOption, "{error}");
+        assert!(error.to_string().contains("not a file"), "{error}");
+    }
 }
 
 #[test]

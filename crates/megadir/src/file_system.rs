@@ -44,7 +44,7 @@ pub enum FileSystem {
     Other(u64),
 }
 
-const KNOWN: [(u64, FileSystem, &str); 19] = [
+const KNOWN: [(u64, FileSystem, &str); 35] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
     (0x9123_683e, FileSystem::Btrfs, "btrfs"),
@@ -65,6 +65,23 @@ const KNOWN: [(u64, FileSystem, &str); 19] = [
     // From the boot sector, since Windows has no such numbers.
     (0x5346_6552, FileSystem::Refs, "refs"),
     (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
+    // Without rules of their own but for those of `mount_traits`.
+    (0x0102_1997, FileSystem::Other(0x0102_1997), "9p"),
+    (0x7371_7368, FileSystem::Other(0x7371_7368), "squashfs"),
+    (0xe0f5_e1e2, FileSystem::Other(0xe0f5_e1e2), "erofs"),
+    (0x9660, FileSystem::Other(0x9660), "iso9660"),
+    (0x1501_3346, FileSystem::Other(0x1501_3346), "udf"),
+    (0x137f, FileSystem::Other(0x137f), "minix"),
+    (0x138f, FileSystem::Other(0x138f), "minix"),
+    (0x2468, FileSystem::Other(0x2468), "minix"),
+    (0x2478, FileSystem::Other(0x2478), "minix"),
+    (0x4d5a, FileSystem::Other(0x4d5a), "minix"),
+    (0x4244, FileSystem::Other(0x4244), "hfs"),
+    (0x482b, FileSystem::Other(0x482b), "hfsplus"),
+    (0x7461_636f, FileSystem::Other(0x7461_636f), "ocfs2"),
+    (0x0116_1970, FileSystem::Other(0x0116_1970), "gfs2"),
+    (0xca45_1a4e, FileSystem::Other(0xca45_1a4e), "bcachefs"),
+    (0xf15f, FileSystem::Other(0xf15f), "ecryptfs"),
 ];
 
 impl FileSystem {
@@ -102,9 +119,20 @@ impl FileSystem {
         }
     }
 
-    /// Converts a name as displayed, e.g. `ext4`.
+    /// Converts a name as displayed, e.g. `ext4`, or `file system 0x1234` without a name.
     pub fn from_name(name: &str) -> Self {
-        KNOWN.iter().find(|row| row.2 == name).map_or_else(Self::unknown, |row| row.1)
+        if let Some(row) = KNOWN.iter().find(|row| row.2 == name) {
+            return row.1;
+        }
+        let magic =
+            name.strip_prefix("file system 0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        magic.map_or_else(Self::unknown, Self::from_magic)
+    }
+
+    /// File systems that have a name.
+    #[cfg(test)]
+    pub(crate) fn named() -> impl Iterator<Item = Self> {
+        KNOWN.iter().map(|row| row.1)
     }
 
     /// An unidentified file system.
@@ -125,5 +153,20 @@ impl fmt::Display for FileSystem {
             (Self::Other(magic), None) if *magic != 0 => write!(f, "file system {magic:#x}"),
             _ => f.write_str("unknown file system"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileSystem;
+
+    #[test]
+    fn a_displayed_name_is_converted_back() {
+        for file_system in FileSystem::named().chain([FileSystem::Other(0x1234), FileSystem::unknown()]) {
+            let name = file_system.to_string();
+            assert_eq!(FileSystem::from_name(&name).to_string(), name);
+        }
+        // As displayed before it had a name.
+        assert_eq!(FileSystem::from_name("file system 0x73717368").to_string(), "squashfs");
     }
 }

@@ -87,6 +87,7 @@ pub mod layout;
 mod likeness;
 pub mod limits;
 mod listing;
+pub mod mount_traits;
 #[cfg(target_os = "linux")]
 mod mounts;
 pub mod names;
@@ -128,6 +129,7 @@ pub use file_type::FileType;
 pub use listing::Listing;
 #[cfg(windows)]
 pub use megadir_sys::windows::access_list::AccessList;
+pub use mount_traits::MountTraits;
 #[cfg(target_os = "linux")]
 pub use mounts::mount_id;
 pub use options::{

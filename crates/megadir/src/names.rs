@@ -73,21 +73,40 @@ pub fn is_component(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.iter().any(separates)
 }
 
-/// `true` if a terminal would act on the character: control characters, characters that reorder text
-/// (Unicode's `Bidi_Control`), and line and paragraph separators. Escape names with one.
+/// `true` if a terminal would act on the character or show nothing for it: control characters, characters that reorder text (Unicode's
+/// `Bidi_Control`), line and paragraph separators, and characters without width (`Default_Ignorable_Code_Point`, among them joiners, tags and
+/// variation selectors). Escape names with one, otherwise two names may look alike.
 ///
 /// ```
 /// use megadir::names::acts_on_terminals;
-/// assert!("\n\u{1b}\u{9b}\u{202e}\u{2028}".chars().all(acts_on_terminals));
-/// // Joiners belong to the spelling of words.
-/// assert!(!"grün 日本 \u{200d}".chars().any(acts_on_terminals));
+/// assert!("\n\u{1b}\u{9b}\u{202e}\u{2028}\u{200b}\u{feff}\u{e0041}".chars().all(acts_on_terminals));
+/// assert!(!"grün 日本 ﷺ 😀".chars().any(acts_on_terminals));
 /// ```
 pub fn acts_on_terminals(character: char) -> bool {
-    let reorders = matches!(
+    // Every block but the first is rare in names.
+    if character < '\u{ad}' {
+        return character.is_control();
+    }
+    let shows_nothing = matches!(
         character,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     );
-    character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')
+    let reorders = matches!(character, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+    shows_nothing || reorders || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Appends a UTF-16 name as WTF-8.

@@ -19,10 +19,35 @@ const BINARY: [(&str, u64); 13] = [
     ("b", 1),
 ];
 
-const AGES: [(&str, u64); 6] =
-    [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400)];
+const AGES: [(&str, u64); 25] = [
+    ("s", 1),
+    ("sec", 1),
+    ("secs", 1),
+    ("second", 1),
+    ("seconds", 1),
+    ("m", 60),
+    ("min", 60),
+    ("mins", 60),
+    ("minute", 60),
+    ("minutes", 60),
+    ("h", 3_600),
+    ("hour", 3_600),
+    ("hours", 3_600),
+    ("hr", 3_600),
+    ("hrs", 3_600),
+    ("d", 86_400),
+    ("day", 86_400),
+    ("days", 86_400),
+    ("w", 7 * 86_400),
+    ("week", 7 * 86_400),
+    ("weeks", 7 * 86_400),
+    ("y", 365 * 86_400),
+    ("yr", 365 * 86_400),
+    ("year", 365 * 86_400),
+    ("years", 365 * 86_400),
+];
 
-/// Parses a count such as `250`, `10k`, `1.5M` or `2G`. Underscores are ignored.
+/// Parses a count such as `250`, `10k`, `1.5M` or `2G`. Underscores are ignored, and blanks before the unit.
 /// Errors: one line that names the accepted forms.
 ///
 /// ```
@@ -37,7 +62,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY, "a size: write 4096, 128KiB, 1MiB or 5MB")
 }
 
-/// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days). Errors: one line that names the accepted forms.
+/// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `30 days`, `2w` or `1y` (365 days). Errors: one line that names the accepted forms.
 pub fn age_s(text: &str) -> Result<u64, String> {
     let time = "a length of time: write 90s, 15m, 12h, 30d, 2w or 1y";
     if text.contains(|letter: char| letter.is_ascii_uppercase()) {
@@ -55,9 +80,9 @@ fn scaled(text: &str, suffixes: &[(&str, u64)], wanted: &str) -> Result<u64, Str
     let plain = text.trim().replace('_', "").to_ascii_lowercase();
     let digits = plain.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(plain.len());
     let (number, suffix) = plain.split_at(digits);
-    let factor = match suffix {
+    let factor = match suffix.trim_start() {
         "" => 1,
-        suffix => suffixes.iter().find(|(known, _)| *known == suffix).ok_or_else(malformed)?.1,
+        suffix => suffixes.iter().find(|(known, _)| *known == suffix.trim_start()).ok_or_else(malformed)?.1,
     };
     if !number.is_empty() && !number.contains('.') {
         let whole = number.parse::<u64>().ok();
@@ -84,6 +109,18 @@ mod tests {
         assert_eq!(bytes("1M"), Ok(1 << 20));
         assert_eq!(bytes("5MB"), Ok(5_000_000));
         assert_eq!(bytes("10"), Ok(10));
+    }
+
+    #[test]
+    fn units_may_be_words_or_stand_apart() {
+        for text in ["30d", "30days", "30 days", "30 d", "720 hours", "43200min"] {
+            assert_eq!(age_s(text), Ok(30 * 86_400), "{text}");
+        }
+        assert_eq!(age_s("1 year"), Ok(365 * 86_400));
+        assert_eq!((count("10 M"), bytes("10 MiB"), bytes("4 k")), (Ok(10_000_000), Ok(10 << 20), Ok(4096)));
+        for text in ["days", "30", "30 months", "30 d ays", "3 0d"] {
+            assert!(age_s(text).is_err(), "{text}");
+        }
     }
 
     #[test]

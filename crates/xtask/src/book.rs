@@ -11,11 +11,11 @@ use std::process::Command;
 use crate::files;
 use crate::process::{self, CratesIo, Workspace};
 
-/// Built from source once, into `target/tools`: Debian has no package.
+/// Built from source once for each machine: Debian has no package.
 const MDBOOK: CratesIo = CratesIo { package: "mdbook", program: "mdbook", version: "0.5.4" };
 
 const FIRST: &str = "<!DOCTYPE html>\n<title>megadir</title>\n<meta http-equiv=\"refresh\" \
-                     content=\"0; url=docs/start.html\">\n<a href=\"docs/start.html\">Start here</a>\n";
+                     content=\"0; url=docs/index.html\">\n<a href=\"docs/index.html\">Start here</a>\n";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -26,23 +26,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
-    if !is_installed(&workspace) && !args.no_install {
+    if !args.no_install {
         install(&workspace)?;
     }
     println!("{}", build(&workspace)?);
     Ok(())
 }
 
-fn tools(workspace: &Workspace) -> PathBuf {
-    workspace.target.join("tools")
-}
-
-pub(crate) fn is_installed(workspace: &Workspace) -> bool {
-    MDBOOK.is_installed(&tools(workspace))
-}
-
 pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
-    MDBOOK.install(&tools(workspace), &["--no-default-features", "--features", "search"])
+    MDBOOK.install(&workspace.tools(), &["--no-default-features", "--features", "search"])
 }
 
 pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
@@ -52,7 +44,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
         files::remove_folder(old)?;
     }
     copy_pages(&workspace.root, &source).map_err(files::cannot("copy the pages to", &source))?;
-    let mut command = Command::new(tools(workspace).join("bin/mdbook"));
+    let mut command = Command::new(workspace.tools().join("bin/mdbook"));
     let (_, said) = process::outputs(command.arg("build").arg(&source).arg("--dest-dir").arg(&book))?;
     // mdBook copies the first page there, whose links begin in docs/.
     files::write(&book.join("index.html"), FIRST)?;

@@ -5,6 +5,7 @@
 mod book;
 mod ci;
 mod files;
+mod ground;
 #[cfg(target_os = "linux")]
 mod package;
 mod process;
@@ -32,6 +33,8 @@ enum Task {
     Ci(ci::Args),
     /// Run suites and a study, or a command, on a Debian kernel in QEMU; needs no root
     Emulated(ci::emulated::Args),
+    /// Write docs/ground.md: what every command does on every kind of file system; as root
+    Ground(ground::Args),
     /// Make the files of a release in target/package: .deb, static program, source, components, checksums; Linux
     #[cfg(target_os = "linux")]
     Package(package::Args),
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Task::Book(args) => book::run(&args),
         Task::Ci(args) => ci::run(&args),
         Task::Emulated(args) => ci::emulated::run(&args),
+        Task::Ground(args) => ground::run(&args),
         #[cfg(target_os = "linux")]
         Task::Package(args) => package::run(&args),
         #[cfg(target_os = "linux")]

@@ -83,12 +83,14 @@ impl CratesIo {
         printed.split_whitespace().any(|word| word.trim_start_matches('v') == self.version)
     }
 
+    /// Unoptimised: a tool runs for seconds, and its optimisation takes minutes.
     pub(crate) fn install(&self, root: &Path, options: &[&str]) -> Result<(), String> {
         if self.is_installed(root) {
             return Ok(());
         }
         let mut command = Command::new(cargo());
-        command.args(["install", self.package, "--locked", "--force", "--version", self.version]);
+        command.args(["install", self.package, "--locked", "--force", "--debug", "--version", self.version]);
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env_remove("CARGO_TARGET_DIR");
         run(command.args(options).arg("--root").arg(root))
     }
 }
@@ -102,7 +104,7 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub(crate) fn find() -> Result<Self, String> {
-        let metadata = metadata(&Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))?;
+        let metadata = metadata(&manifest()?)?;
         let folder = |key: &str| {
             let value = metadata[key].as_str();
             value.map(PathBuf::from).ok_or_else(|| format!("`cargo metadata` names no {key}"))
@@ -111,11 +113,33 @@ impl Workspace {
         Ok(Self { root, target, metadata })
     }
 
+    /// Folder of installed tools, which outlives clones: `megadir-xtask` in the user's cache folder, else in `target/`.
+    pub(crate) fn tools(&self) -> PathBuf {
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+        cache.or_else(home).map_or_else(|| self.target.join("tools"), |cache| cache.join("megadir-xtask"))
+    }
+
     pub(crate) fn cargo(&self, words: &[&str]) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root).args(words);
         command
     }
+}
+
+/// Manifest in the checkout that this was started in: cargo sets the folder of the package when it runs one, wherever it was compiled. A copied or
+/// moved clone therefore checks itself.
+fn manifest() -> Result<PathBuf, String> {
+    if let Some(folder) = std::env::var_os("CARGO_MANIFEST_DIR") {
+        return Ok(PathBuf::from(folder).join("Cargo.toml"));
+    }
+    let current =
+        std::env::current_dir().map_err(|error| format!("cannot find the current folder: {error}"))?;
+    let manifest =
+        current.ancestors().map(|folder| folder.join("crates/xtask/Cargo.toml")).find(|path| path.is_file());
+    manifest.ok_or_else(|| {
+        format!("{} is not in a checkout of megadir: start `cargo xtask` in one", current.display())
+    })
 }
 
 pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {
@@ -181,14 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_both_streams_keep_their_order_and_the_end_is_told() {
+    fn lines_of_both_streams_keep_their_order_and_the_exit_code_is_returned() {
         let mut command = shell("echo a; echo b >&2; echo c; exit 3");
         let (status, text) = run_at_most(&mut command, Duration::from_secs(60)).unwrap();
         assert_eq!((status.code(), text.as_str()), (Some(3), "a\nb\nc\n"));
     }
 
     #[test]
-    fn what_takes_too_long_is_killed() {
+    fn a_command_that_takes_too_long_is_killed() {
         // The time of the first output depends on the load of the machine.
         let mut limit = Duration::from_millis(300);
         loop {

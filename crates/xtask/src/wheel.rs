@@ -11,22 +11,23 @@ const MATURIN: &str = "maturin==1.16.0";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Cargo profile: release, or dev for tests
-    #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
+    /// Cargo profile: release, or ci and dev for tests
+    #[arg(long, default_value = "release", value_parser = ["release", "ci", "dev"])]
     profile: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    println!("{}", build(&Workspace::find()?, &args.profile)?.display());
+    let workspace = Workspace::find()?;
+    let words = ["build", "--locked", "--package", "megadir-cli", "--profile", &args.profile];
+    process::run(&mut workspace.cargo(&words))?;
+    let folder = if args.profile == "dev" { "debug" } else { &args.profile };
+    let program = workspace.target.join(folder).join("megadir");
+    println!("{}", build(&workspace, &args.profile, &program)?.display());
     Ok(())
 }
 
-pub(crate) fn has_tools(workspace: &Workspace) -> bool {
-    tools(workspace).join("bin/maturin").exists()
-}
-
 fn tools(workspace: &Workspace) -> PathBuf {
-    workspace.target.join("python-tools")
+    workspace.tools().join("maturin")
 }
 
 pub(crate) struct Environment {
@@ -65,13 +66,10 @@ impl Environment {
     }
 }
 
-pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, String> {
-    let words = ["build", "--locked", "--package", "megadir-cli", "--profile", profile];
-    process::run(&mut workspace.cargo(&words))?;
+/// `program` is put into the wheel.
+pub(crate) fn build(workspace: &Workspace, profile: &str, program: &Path) -> Result<PathBuf, String> {
     let package = workspace.root.join("crates/megadir-python");
-    let folder = if profile == "dev" { "debug" } else { profile };
-    let program = workspace.target.join(folder).join("megadir");
-    files::copy(&program, &package.join("wheel-data/scripts/megadir"))?;
+    files::copy(program, &package.join("wheel-data/scripts/megadir"))?;
     let wheels = workspace.target.join("wheel");
     files::remove_folder(&wheels)?;
     let tools = Environment::at(tools(workspace))?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use megadir::layout::Layout;
+use megadir::limits::{Limit, Space};
 use megadir_bench::plan::{Planned, Request as PlanRequest, Target, plan};
 use megadir_bench::study::{Kind, Study, built_in};
 use megadir_record::{MakeDirectories, NAME_LENGTHS, NameScheme, Preset, SizeLaw};
@@ -26,6 +27,8 @@ const FILES_PER_DIRECTORY_MIN: u64 = 4;
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
 const ROOM_PART: f64 = 0.25;
 const BYTES_MAX: u64 = 1 << 30;
+/// A larger unit of the block counts is no cluster: s3fs reports 16 MiB.
+const UNIT_MAX: u64 = 64 << 10;
 /// Larger contents would measure the disk.
 const CONTENTS_MAX: u64 = 4 << 10;
 const TIME_PART: f64 = 0.8;
@@ -245,12 +248,9 @@ fn suggested(needed_s: f64) -> &'static str {
 fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64, String> {
     let space = &request.limits.facts.space;
     let sets = (design.layouts.len() as u64 + 1) * u64::from(rounds);
-    let part = |free: u64, each: u64| (ROOM_PART * free as f64 / (sets * each).max(1) as f64) as u64;
-    let unit = space.unit_bytes.max(1);
-    let each = design.size_bytes.next_multiple_of(unit) + 1024;
-    let free = if space.blocks == 0 { u64::MAX } else { space.blocks_available.saturating_mul(unit) };
-    let by_blocks = part(free, each).min(BYTES_MAX / (sets * each).max(1));
-    let by_inodes = if space.inodes == 0 { u64::MAX } else { part(space.inodes_free, 1) };
+    let by_blocks = fit_blocks(space, design.size_bytes, sets);
+    let of_inodes = request.limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Inodes);
+    let by_inodes = of_inodes.map_or(u64::MAX, |inodes| part(inodes.more.low, sets));
     let room = by_blocks.min(by_inodes);
     if room < FILES_MIN {
         let what = if by_blocks < by_inodes { "too little space is" } else { "too few inodes are" };
@@ -259,9 +259,34 @@ fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64,
     Ok(room.min(FILES_MAX).min(request.question.files.max(FILES_MIN)))
 }
 
+fn part(free: u64, taken: u64) -> u64 {
+    (ROOM_PART * free as f64 / taken.max(1) as f64) as u64
+}
+
+/// Files in each layout.
+fn fit_blocks(space: &Space, size_bytes: u64, sets: u64) -> u64 {
+    let each = size_bytes.next_multiple_of(space.unit_bytes.clamp(1, UNIT_MAX)) + 1024;
+    let free = match space.blocks {
+        0 => u64::MAX,
+        _ => space.blocks_available.saturating_mul(space.unit_bytes.max(1)),
+    };
+    part(free, sets * each).min(BYTES_MAX / (sets * each).max(1))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::suggested;
+    use megadir::limits::Space;
+
+    use super::{FILES_MIN, fit_blocks, suggested};
+
+    #[test]
+    fn a_server_with_huge_units_has_room_for_small_files() {
+        let blocks = (1 << 40) - 1;
+        let s3 = Space { unit_bytes: 16 << 20, blocks, blocks_available: blocks, ..Space::default() };
+        assert!(fit_blocks(&s3, 4096, 48) >= FILES_MIN);
+        let small = Space { unit_bytes: 4096, blocks: 10_000, blocks_available: 10_000, ..Space::default() };
+        assert!(fit_blocks(&small, 4096, 48) < FILES_MIN);
+    }
 
     #[test]
     fn a_suggested_time_has_room_for_slower_trials() {

@@ -54,13 +54,15 @@ pub(crate) const TICK_NS: u64 = 10_000_000;
 const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 
-/// Checks whether the machine is quiet enough. Thresholds are where an effect starts to matter for blocks of a few milliseconds.
-pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
+/// Checks whether the machine is quiet enough, and completes its description. Thresholds are where an effect starts to matter for blocks of a few milliseconds.
+pub(crate) fn probe(machine: &mut Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     let before = stolen_ticks();
     let gaps = timer_gaps(PROBE.as_nanos() as u64);
-    if gaps.lost_ns as f64 > LOST_FRACTION_MAX * gaps.elapsed_ns as f64 {
-        let (lost, share) = (gaps.lost_ns as f64 / 1e6, 100.0 * gaps.lost_ns as f64 / gaps.elapsed_ns as f64);
+    let share = 100.0 * gaps.lost_ns as f64 / gaps.elapsed_ns as f64;
+    machine.pressure.taken_percent = Some((share * 10.0).round() / 10.0);
+    if share > 100.0 * LOST_FRACTION_MAX {
+        let lost = gaps.lost_ns as f64 / 1e6;
         let longest = gaps.longest_ns as f64 / 1e6;
         let text = format!(
             "a busy loop of {} ms was interrupted for {lost:.1} ms ({share:.1} %), {} times, at most for {longest:.1} ms",
@@ -147,12 +149,24 @@ fn timer_gaps(probe_ns: u64) -> Gaps {
 
 #[cfg(test)]
 mod tests {
-    use super::standing;
+    use super::{probe, standing};
     use crate::host;
     use crate::host::Program;
     use crate::os::At;
     use megadir::Dir;
     use megadir_record::{Machine, Pressure};
+
+    #[test]
+    fn the_share_that_others_took_is_recorded_and_noted_above_one_percent() {
+        let directory = Dir::open(std::env::temp_dir()).unwrap();
+        let mut here = host::describe(directory.at(), &Program { commit: None, by: None });
+        let notes = probe(&mut here);
+        let taken = here.pressure.taken_percent.unwrap();
+        assert!((0.0..=100.0).contains(&taken), "{taken}");
+        let is_noted = notes.iter().any(|note| note.kind == "timer-gaps");
+        // Rounded to a tenth.
+        assert!(is_noted == (taken > 1.0) || (taken - 1.0).abs() < 0.1, "{taken} {notes:?}");
+    }
 
     #[test]
     fn what_the_description_tells_is_noted() {

@@ -61,8 +61,8 @@ pub fn run(mut request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> 
 
 impl Prepared<'_> {
     fn begin(&mut self, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
-        let machine = host::describe(self.directory.at(), &self.program);
-        self.notes.extend(host::probe(&machine));
+        let mut machine = host::describe(self.directory.at(), &self.program);
+        self.notes.extend(host::probe(&mut machine));
         if let Some(bytes) = machine.memory_limit_bytes.into_iter().chain(machine.memory_bytes).min() {
             let text = larger_than_memory(&self.whole, bytes);
             self.notes.extend(text.map(|text| NoteKind::LargerThanMemory.note(text)));
@@ -86,9 +86,9 @@ impl Prepared<'_> {
     }
 
     fn go_on(&mut self, begun: &Record, listeners: &mut Listeners<'_, '_>) -> Result<RunEnd, RunError> {
-        let machine = host::describe(self.directory.at(), &self.program);
+        let mut machine = host::describe(self.directory.at(), &self.program);
         check_same(self, begun, &machine)?;
-        self.notes.extend(host::probe(&machine));
+        self.notes.extend(host::probe(&mut machine));
         let resumed = Resumed {
             resumed_unix_s: since_1970().as_secs(),
             version: machine.version,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::ArgAction;
 use megadir::nearest::choices;
-use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, Time, TimeKind};
+use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, StatMask, Time, TimeKind};
 use megadir_inventory::Inventory;
 
 use super::owners::user_named;
@@ -197,11 +197,20 @@ pub(in crate::cmd) fn refuse_lacking(
     stat_backend: &dyn StatBackend,
     conditions: &Conditions,
 ) -> Result<(), CliError> {
-    let lacking: Vec<&str> = (conditions.want() & stat_backend.lacks()).names().collect();
+    refuse_unreturned(stat_backend, conditions.want(), "a condition needs")
+}
+
+/// `needed` ends the sentence: what needs `want`.
+pub(in crate::cmd) fn refuse_unreturned(
+    stat_backend: &dyn StatBackend,
+    want: StatMask,
+    needed: &str,
+) -> Result<(), CliError> {
+    let lacking: Vec<&str> = (want & stat_backend.lacks()).names().collect();
     match &lacking[..] {
         [] => Ok(()),
         lacking => Err(CliError::usage(format!(
-            "--stat-backend {} never returns {}, which a condition needs; leave --stat-backend out",
+            "--stat-backend {} never returns {}, which {needed}; leave --stat-backend out",
             stat_backend.name(),
             lacking.join(" and ")
         ))),
@@ -235,6 +244,10 @@ fn globs(
     let reason = "a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)";
     let texts = given.iter().map(|glob| glob.to_str().ok_or_else(|| refused(glob, reason)));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    // No name is empty: `remove --exclude "$KEEP"` with an unset variable would protect nothing.
+    if texts.contains(&"") {
+        return Err(refused(OsStr::new(""), "an empty glob matches nothing; is a shell variable unset?"));
+    }
     compile(&texts).map_err(|bad| refused(bad.glob.as_ref(), &bad.reason))
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use megadir::{BACKENDS, Dir, STAT_BACKENDS, policy};
+use megadir::mount_traits::driver_of;
+use megadir::{BACKENDS, Dir, MountTraits, STAT_BACKENDS, policy};
 use megadir_record::{Machine, redact};
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     /// Print a JSON object
     ///
     /// Fields: v (format version, 1), program (as 'megadir version --json'), machine (as in records), root, open_files,
-    /// backends, stat backends (name, missing: null or the reason), reads (what 'megadir list' would use).
+    /// mount (type in the mount table, and what the mount can be trusted with), backends, stat backends (name, missing: null or the reason), reads (what 'megadir list' would use).
     #[arg(long)]
     json: bool,
 }
@@ -36,6 +37,7 @@ struct Findings {
     machine: Machine,
     root: Option<bool>,
     open_files: Option<u64>,
+    mount: serde_json::Map<String, serde_json::Value>,
     backends: Vec<Way>,
     stat_backends: Vec<Way>,
     reads: String,
@@ -74,11 +76,19 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         machine,
         root,
         open_files,
+        mount: mount(&directory),
         backends: BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         stat_backends: STAT_BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         reads: policy::choose_freely(&directory)?.to_string(),
     };
     print(&if args.json { json_line(&findings)? } else { text(&findings) })
+}
+
+/// Type of the mount, and its facts in words.
+fn mount(directory: &Dir) -> serde_json::Map<String, serde_json::Value> {
+    let driver = driver_of(directory).map(|driver| ("type", driver));
+    let facts = MountTraits::of(directory).described();
+    driver.into_iter().chain(facts).map(|(name, text)| (name.to_owned(), text.into())).collect()
 }
 
 fn text(found: &Findings) -> String {
@@ -106,7 +116,11 @@ fn text(found: &Findings) -> String {
     ];
     let each = |name, values: &[String]| values.iter().map(|value| (name, value.clone())).collect::<Vec<_>>();
     let lines = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let lines = lines.chain(each("device", &file_system.block_stack)).chain(methods);
+    let mount = found
+        .mount
+        .iter()
+        .map(|(name, fact)| ("mount", format!("{name}: {}", fact.as_str().unwrap_or_default())));
+    let lines = lines.chain(mount).chain(each("device", &file_system.block_stack)).chain(methods);
     let lines = lines.chain(each("setting", &machine.settings)).chain(each("watcher", &machine.watchers));
     found.program.text() + &lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect::<String>()
 }

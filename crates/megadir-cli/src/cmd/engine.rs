@@ -1,12 +1,13 @@
 //! Engines: how the work of a command is spread over processes. With `mpi`, an MPI launcher started them. Without `--engine mpi` each copy would
 //! do all of the work, so commands that write are refused. Only rank 0 prints.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use megadir_bench::RankWorkers;
-use megadir_mpi::{LIBRARY_VARIABLE, Launcher, Proof, World};
+use megadir_mpi::{Error, LIBRARY_VARIABLE, Launcher, Proof, World};
 
 use crate::exit::{self, CliError};
 
@@ -26,8 +27,16 @@ pub(crate) enum Shift {
     None,
 }
 
-/// Rank 0 prints its line in this time: a launcher may end all processes once one has failed.
-const FIRST_WORD: Duration = Duration::from_millis(200);
+/// Time for the lines of rank 0, which a launcher passes on: it may end all processes at once when one has failed.
+pub(crate) const FIRST_WORD: Duration = Duration::from_millis(200);
+
+const LINES: &[(&str, &str)] = &[
+    ("scan", "scan DIR --engine mpi -o FOLDER"),
+    ("usage", "usage DIR --engine mpi"),
+    ("changes", "changes INVENTORY --engine mpi"),
+    ("remove", "remove DIR --engine mpi --yes"),
+    ("bench", "bench run smallfile --engine mpi --dir DIR"),
+];
 
 fn launcher() -> Option<Launcher> {
     Launcher::recognise(|name| std::env::var_os(name))
@@ -58,7 +67,16 @@ pub(crate) fn join() -> Result<World, CliError> {
     let proof =
         proof.map_err(|error| CliError::nothing_ran(format!("cannot read the running program: {error}")))?;
     let library = std::env::var_os(LIBRARY_VARIABLE);
-    World::join(launcher().as_ref(), library.as_deref().map(Path::new), proof).map_err(failed)
+    World::join(launcher().as_ref(), library.as_deref().map(Path::new), proof).map_err(|error| match error {
+        Error::NoLauncher => failed(format!("{error}; try: mpirun -np 4 megadir {}", line(&words))),
+        error => failed(error),
+    })
+}
+
+/// Line to type after the launcher, of the command that was typed without it.
+fn line(words: &[OsString]) -> &'static str {
+    let typed = words.iter().find_map(|word| LINES.iter().find(|(command, _)| word == command));
+    typed.map_or("scan DIR --engine mpi -o FOLDER", |(_, line)| line)
 }
 
 /// Workers of a benchmark. Proves that all ranks see `directory`.

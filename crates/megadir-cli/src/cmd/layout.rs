@@ -39,7 +39,7 @@ pub(crate) struct Args {
     all_errors: bool,
     /// Print a JSON object
     ///
-    /// Fields: v (format version, 1), layout, is_guess, sampled, sampled_fit; with --verify fit, misfits, foreign_directories and failures.
+    /// Fields: v (format version, 1), layout, is_guess, sampled, sampled_fit, tie (another layout that as many fit), without_ending (the layout that they fit without their common ending) and ending; with --verify fit, misfits, foreign_directories and failures.
     #[arg(long)]
     json: bool,
 }
@@ -112,6 +112,9 @@ fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Opt
                 "no files in the first 10 000 directories\n".to_owned()
             }
             0 => "no files\n".to_owned(),
+            _ if let Some(found) = found.and_then(without_ending) => {
+                format!("no known layout fits: {found}\n")
+            }
             _ => {
                 format!("no known layout fits half of {}\n", plural(sampled, "sampled file", "sampled files"))
             }
@@ -136,6 +139,9 @@ fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Opt
             plural(number, "directory or entry", "directories or entries")
         );
     }
+    if let Some(tie) = found.and_then(|found| found.tie) {
+        line += &format!("; as many fit {}", Named::of(tie));
+    }
     if found.is_some_and(|found| found.is_guess) {
         line += "; any names would fit, because the layout shortens them";
     }
@@ -149,6 +155,13 @@ fn object(found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) ->
             object.raw("is_guess", found.is_guess);
             object.raw("sampled", found.sampled);
             object.raw("sampled_fit", found.fit);
+            object.string_or_null("tie", found.tie.map(|tie| Named::of(tie).to_string()).as_deref());
+            let (layout, ending) = found.without_ending.unzip();
+            object.string_or_null(
+                "without_ending",
+                layout.map(|layout| Named::of(layout).to_string()).as_deref(),
+            );
+            object.string_or_null("ending", ending.map(|ending| ending.to_string()).as_deref());
         }
         if let Some(fit) = fit {
             object.raw("fit", fit.fit);
@@ -157,6 +170,19 @@ fn object(found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) ->
             object.raw("failures", fit.failures);
         }
     })
+}
+
+/// Sentence for files that fit a layout only without their ending.
+pub(in crate::cmd) fn without_ending(found: &Detected) -> Option<String> {
+    let (layout, ending) = found.without_ending?;
+    let named = Named::of(layout).to_string();
+    let program = PRESETS.iter().find(|preset| preset.layout == layout && preset.name != named);
+    let program = program.map_or(String::new(), |preset| format!(", that of {}", preset.name));
+    let sampled = plural(found.sampled, "sampled file", "sampled files");
+    let fit = grouped(found.fit);
+    Some(format!(
+        "{fit} of {sampled} fit {named}{program}, if their ending {ending} is no part of the names, and no layout has endings"
+    ))
 }
 
 /// Layout with the name that messages use: as the user wrote it, or that of a preset if its text says little.

@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 
 use megadir::layout::{PRESETS, Refused};
 use megadir_bench::dataset::{
-    Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, Sizes, fill, names_of,
+    Files, FilesError, FillError, FillProgress, Filled, Needs, PlaceBuffer, Rehearsed, Sizes, fill, names_of,
     parse_content, parse_sizes, parse_spread, rehearse, write_spread,
 };
 use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
 use super::interrupt::{Interrupt, interruptible};
 use super::progress::Progress;
+use crate::cmd::limits::amount;
 use crate::cmd::values;
 use crate::exit::{self, CliError};
-use crate::ui::escape;
 use crate::ui::message::{counted, quoted};
 use crate::ui::output::print;
+use crate::ui::{escape, sizes};
 
 /// Fill a directory with reproducible files
 ///
@@ -28,14 +29,11 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Number of files, e.g. 1M
-    #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
+    #[arg(short = 'n', long, alias = "files", value_name = "N", value_parser = values::count)]
     entries: u64,
-    /// Size of each file, e.g. 10 or 4KiB
-    #[arg(long, value_name = "SIZE", default_value = "10", value_parser = values::bytes)]
-    size: u64,
-    /// Distribution of file sizes: uniform:1KiB-100KiB, lognormal:50kB+sigma=1
-    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = values::sizes_help(), conflicts_with = "size")]
-    sizes: Option<Sizes>,
+    /// Size of each file, e.g. 10 or 4KiB, or a distribution: uniform:1KiB-100KiB, lognormal:50kB+sigma=1
+    #[arg(long = "size", alias = "sizes", value_name = "SIZE|LAW", default_value = "10", value_parser = parse_sizes, long_help = values::sizes_help())]
+    sizes: Sizes,
     /// Content of the files: pseudorandom, hex-digest or json
     #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content, long_help = values::content_help())]
     content: ContentKind,
@@ -48,6 +46,11 @@ pub(crate) struct Args {
     /// Seed of names and contents
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Do not ask for confirmation
+    ///
+    /// Without it, creating more than a million files needs a confirmation, and fails if there is no terminal.
+    #[arg(short = 'y', long)]
+    yes: bool,
     /// Print only errors
     #[arg(short, long, conflicts_with = "dry_run")]
     quiet: bool,
@@ -55,6 +58,9 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) dry_run: bool,
 }
+
+/// Most files that are created without a question.
+const UNASKED_MAX: u64 = 1_000_000;
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Names {
@@ -103,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Some(Names::Decimal) => NameScheme::Decimal,
         Some(Names::UpperHex) => NameScheme::UpperHex,
     };
-    let sizes = args.sizes.clone().unwrap_or(Sizes::fixed(args.size));
+    let sizes = args.sizes.clone();
     let made = Made {
         sizes: sizes.law,
         content: args.content,
@@ -111,10 +117,44 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         ..Made::flat(names, sizes.size_bytes)
     };
     let files = Files::new(&made, args.seed, args.entries).map_err(|error| files_error(&error))?;
+    // Until here Ctrl-C ends the program at once.
+    if !args.dry_run && !may_begin(args, &files)? {
+        return Err(CliError::interrupted("nothing was created"));
+    }
     interruptible(|interrupt| match args.dry_run {
         true => dry_run(&files, args, interrupt),
         false => make(args, &files, interrupt),
     })
+}
+
+/// Names what very many files take, and asks unless `--yes` is given.
+fn may_begin(args: &Args, files: &Files) -> Result<bool, CliError> {
+    if args.entries <= UNASKED_MAX {
+        return Ok(true);
+    }
+    let what = needed(args, &Needs::of(files, &args.directory));
+    #[cfg(any(target_os = "linux", windows))]
+    if !args.yes {
+        let unasked = "(--yes skips the question, --dry-run prints what would be created)";
+        return crate::cmd::mass_change::ask(&format!("create {what}"), unasked);
+    }
+    if !args.quiet {
+        eprintln!("megadir: creating {what}");
+    }
+    Ok(true)
+}
+
+fn needed(args: &Args, needs: &Needs) -> String {
+    let of_free = |free: Option<String>| free.map_or_else(String::new, |free| format!(" of {free} free"));
+    format!(
+        "{} in {} ({} on disk{}, {} inodes{})",
+        amount::plural(args.entries, "file", "files"),
+        quoted(&args.directory),
+        sizes::text(needs.space_bytes),
+        of_free(needs.free_bytes.map(sizes::text)),
+        amount::amount(needs.inodes),
+        of_free(needs.free_inodes.map(amount::amount)),
+    )
 }
 
 fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -178,7 +218,9 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
         eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
     }
     if filled.stopped {
-        return Err(CliError::interrupted("interrupted; run the same command to continue"));
+        let (there, all) = (filled.made + filled.already + filled.completed, files_of(args.entries));
+        let there = format!("{} has {there} of {all}", quoted(&args.directory));
+        return Err(CliError::interrupted(format!("interrupted: {there}; run the same command to continue")));
     }
     Ok(left_alone(&filled))
 }

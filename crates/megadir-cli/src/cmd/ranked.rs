@@ -7,9 +7,14 @@
 //! schedule, journal          <-------  Reply { outcome, or the task's error }
 //! Order::End(exit code)      ------->  leave
 //! ```
-//! A rank that waits sleeps. After an interrupt, or if a rank dies, the launcher ends all ranks.
+//! A rank that waits sleeps. After an interrupt, or if a rank dies, the launcher ends all ranks. A rank that hangs is named, and its task is
+//! given to an idle one too; once nothing else is left, rank 0 ends the job without it.
 
+mod rank;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -25,17 +30,16 @@ use megadir_tasks::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::engine::{self, failed};
+use self::rank::{Rank, slowest};
+use super::engine::{self, FIRST_WORD, failed};
 use super::interrupt::{Interrupt, REMOVING, interruptible};
 use crate::exit::{self, CliError, describe};
-use crate::ui::message::{counted, quoted};
+use crate::ui::message::{counted, quoted, quoted_bytes};
 
 const BUDGET: Budget = Budget { seconds: 2.0, entries: 1_000_000 };
 const REPORT_EVERY: Duration = Duration::from_secs(30);
+const TICK: Duration = Duration::from_secs(1);
 const MESSAGES_MAX: usize = 10;
-/// Ranks that worked less are not compared.
-const COMPARED_SECONDS: f64 = 0.5;
-
 /// Ranks that were interrupted leave rank 0 this time to remove temporary parts.
 const REMOVING_MAX: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -101,7 +105,11 @@ pub(in crate::cmd) fn run(
             eprintln!("megadir: {error}");
             code = if code == exit::DONE { exit::SOME_FAILED } else { code };
         }
-        if code == exit::INTERRUPTED {
+        if begun.hangs {
+            eprintln!("megadir: the job ends without the ranks that hang");
+            std::thread::sleep(FIRST_WORD);
+        }
+        if begun.hangs || code == exit::INTERRUPTED {
             world.abort(code);
         }
         let end = message(&Order::End(code))?;
@@ -135,6 +143,8 @@ struct Begun {
     journal: Option<Journal>,
     /// Has the temporary parts.
     own: Option<SharedDirectory>,
+    /// A rank does not answer: no call that waits for it would return.
+    hangs: bool,
 }
 
 /// `None` on other ranks than 0. All ranks have the same exit code, and nothing is written if it is an error.
@@ -195,7 +205,7 @@ fn begin(world: &World, work: &Work<'_>, beat: &AtomicU64) -> Result<Option<Begu
         }
         return Err(error);
     }
-    Ok(begun.map(|(schedule, journal)| Begun { schedule, journal, own }))
+    Ok(begun.map(|(schedule, journal)| Begun { schedule, journal, own, hangs: false }))
 }
 
 /// Proves that all ranks see the directories in which they write.
@@ -334,40 +344,42 @@ struct Driver<'l> {
     replies: Receiver<Reply>,
     idle: Vec<u32>,
     ranks: Vec<Rank>,
-}
-
-#[derive(Clone, Copy)]
-struct Rank {
-    since: Instant,
-    seconds: f64,
-    entries: u64,
+    /// Numbers of the tasks that a second rank got.
+    twice: BTreeSet<u64>,
+    longest: Duration,
 }
 
 fn drive(world: &World, work: &Work<'_>, interrupt: &Interrupt, begun: &mut Begun) -> Result<(), CliError> {
     let (tasks, own_tasks) = channel::<Box<Task>>();
     let (own_replies, replies) = channel();
-    let rank = Rank { since: Instant::now(), seconds: 0.0, entries: 0 };
-    let (idle, ranks) = ((0..world.size()).rev().collect(), vec![rank; world.size() as usize]);
-    std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().name("megadir-task".to_owned());
-        let worker = worker.spawn_scoped(scope, move || {
-            for task in own_tasks {
-                // At the end, none waits for it.
-                let _ = own_replies.send(reply(&task, &interrupt.stop));
-            }
-        });
-        worker.map_err(failed)?;
-        let mut driver = Driver { world, work, interrupt, begun, tasks, replies, idle, ranks };
-        driver.hand_out()?;
-        if let Some(text) = slowest(world.hosts(), &driver.ranks).filter(|_| !work.quiet) {
-            eprintln!("megadir: {text}");
+    let (idle, ranks) =
+        ((0..world.size()).rev().collect(), (0..world.size()).map(|_| Rank::idle()).collect());
+    let stop = Arc::clone(&interrupt.stop);
+    let worker = std::thread::Builder::new().name("megadir-task".to_owned());
+    let worker = worker.spawn(move || {
+        for task in own_tasks {
+            // At the end, none waits for it.
+            let _ = own_replies.send(reply(&task, &stop));
         }
-        Ok(())
-    })
+    });
+    let worker = worker.map_err(failed)?;
+    let (twice, longest) = (BTreeSet::new(), Duration::ZERO);
+    let mut driver = Driver { world, work, interrupt, begun, tasks, replies, idle, ranks, twice, longest };
+    let done = driver.hand_out();
+    let Driver { tasks, ranks, begun, .. } = driver;
+    drop(tasks);
+    if !(begun.hangs && ranks[0].hangs(Instant::now(), BUDGET)) {
+        worker.join().map_err(|_| failed("the thread of rank 0's tasks panicked"))?;
+    }
+    done?;
+    if let Some(text) = slowest(world.hosts(), &ranks).filter(|_| !work.quiet) {
+        eprintln!("megadir: {text}");
+    }
+    Ok(())
 }
 
 impl Driver<'_> {
-    /// After an error, waits for the ranks that still work.
+    /// After an error, waits for the ranks that still work, unless they hang.
     fn hand_out(&mut self) -> Result<(), CliError> {
         let shown = super::progress::Progress::new(match self.work.request.kind {
             Kind::Scan | Kind::Usage => "entries read",
@@ -379,18 +391,21 @@ impl Driver<'_> {
             if error.is_none() {
                 error = self.start().err();
             }
-            if self.idle.len() == self.ranks.len() {
+            if self.is_over(error.is_some()) {
                 return error.map_or(Ok(()), Err);
             }
-            let mut next = Some(self.wait()?);
-            while let Some((rank, reply)) = next {
-                if let Err(why) = self.take(rank, reply) {
-                    error.get_or_insert(why);
+            let mut next = self.wait()?;
+            if next.is_some() {
+                while let Some((rank, reply)) = next {
+                    if let Err(why) = self.take(rank, reply) {
+                        error.get_or_insert(why);
+                    }
+                    next = self.arrived(Duration::ZERO)?;
                 }
-                next = self.arrived(Duration::ZERO)?;
+                let synced = self.begun.journal.as_mut().map_or(Ok(()), Journal::sync);
+                error = error.or(synced.err().map(CliError::from));
             }
-            let synced = self.begun.journal.as_mut().map_or(Ok(()), Journal::sync);
-            error = error.or(synced.err().map(CliError::from));
+            self.name_those_that_hang();
             let progress = self.begun.schedule.progress();
             shown.counter().set(progress.entries);
             if !shown.is_drawn() && !self.work.quiet && reported.elapsed() >= REPORT_EVERY {
@@ -400,13 +415,50 @@ impl Driver<'_> {
         }
     }
 
+    /// All ranks are idle, or nothing is left but those that hang.
+    fn is_over(&mut self, has_failed: bool) -> bool {
+        let now = Instant::now();
+        let mut busy = self.ranks.iter().filter(|rank| rank.task.is_some()).peekable();
+        if busy.peek().is_none() {
+            return true;
+        }
+        let is_left = !has_failed && !self.begun.schedule.is_done();
+        self.begun.hangs = !is_left && busy.all(|rank| rank.is_given_up(now, BUDGET, self.longest));
+        self.begun.hangs
+    }
+
+    fn name_those_that_hang(&mut self) {
+        let now = Instant::now();
+        for (number, rank) in self.ranks.iter_mut().enumerate() {
+            let Some((_, place)) = rank.task.as_ref().filter(|_| !rank.is_named && rank.hangs(now, BUDGET))
+            else {
+                continue;
+            };
+            let seconds = now.duration_since(rank.since).as_secs();
+            eprintln!(
+                "megadir: rank {number} on '{}' has worked for {seconds} s on a task of {} s, first on {place}: it hangs, or this takes long; \
+                 an idle rank gets the task too",
+                self.world.hosts()[number],
+                BUDGET.seconds,
+            );
+            rank.is_named = true;
+        }
+    }
+
     fn start(&mut self) -> Result<(), CliError> {
         while let Some(&rank) = self.idle.last() {
-            let Some(assigned) = self.begun.schedule.next(self.ranks.len()) else { break };
-            if let (Some(journal), Some(line)) = (&mut self.begun.journal, &assigned.line) {
+            let (task, line) = match self.begun.schedule.next(self.ranks.len()) {
+                Some(assigned) => (assigned.task, assigned.line),
+                None => match self.one_that_hangs() {
+                    Some(task) => (task, None),
+                    None => break,
+                },
+            };
+            if let (Some(journal), Some(line)) = (&mut self.begun.journal, &line) {
                 journal.write(line)?;
             }
-            let task = Box::new(assigned.task);
+            let begins = (task.number, place(&task));
+            let task = Box::new(task);
             match rank {
                 0 => self.tasks.send(task).map_err(failed)?,
                 _ => self
@@ -415,14 +467,27 @@ impl Driver<'_> {
                     .map_err(failed)?,
             }
             self.idle.pop();
-            self.ranks[rank as usize].since = Instant::now();
+            let of = &mut self.ranks[rank as usize];
+            (of.task, of.since, of.is_named) = (Some(begins), Instant::now(), false);
         }
         Ok(())
+    }
+
+    /// Task of a rank that hangs, once.
+    fn one_that_hangs(&mut self) -> Option<Task> {
+        let now = Instant::now();
+        let hanging = self.ranks.iter().filter(|rank| rank.hangs(now, BUDGET));
+        let numbers: Vec<u64> = hanging.filter_map(|rank| Some(rank.task.as_ref()?.0)).collect();
+        let number = numbers.into_iter().find(|number| !self.twice.contains(number))?;
+        self.twice.insert(number);
+        self.begun.schedule.again(number)
     }
 
     fn take(&mut self, rank: u32, Reply { number, outcome }: Reply) -> Result<(), CliError> {
         self.idle.push(rank);
         let of = &mut self.ranks[rank as usize];
+        of.task = None;
+        self.longest = self.longest.max(of.since.elapsed());
         of.seconds += of.since.elapsed().as_secs_f64();
         match outcome {
             Ok(outcome) => {
@@ -441,9 +506,10 @@ impl Driver<'_> {
         }
     }
 
-    fn wait(&self) -> Result<(u32, Reply), CliError> {
-        let mut pause = Pause::default();
-        loop {
+    /// `None` if nothing arrived for a while.
+    fn wait(&self) -> Result<Option<(u32, Reply)>, CliError> {
+        let (mut pause, begun) = (Pause::default(), Instant::now());
+        while begun.elapsed() < TICK {
             self.interrupt.beats();
             if self.interrupt.asked() {
                 let more = match self.work.request.kind {
@@ -455,9 +521,10 @@ impl Driver<'_> {
                 return Err(CliError::interrupted(format!("interrupted; {more}")));
             }
             if let Some(arrived) = self.arrived(pause.longer())? {
-                return Ok(arrived);
+                return Ok(Some(arrived));
             }
         }
+        Ok(None)
     }
 
     fn arrived(&self, wait: Duration) -> Result<Option<(u32, Reply)>, CliError> {
@@ -473,6 +540,16 @@ impl Driver<'_> {
     }
 }
 
+/// First directory of a task, for messages.
+fn place(task: &Task) -> String {
+    let Some(first) = task.items.first() else { return "nothing".to_owned() };
+    let root = task.job.roots.get(first.root as usize).map_or(&b""[..], |root| &root.path.0);
+    match first.path.0.as_slice() {
+        b"" => quoted_bytes(root),
+        below => quoted_bytes(&[root, b"/", below].concat()),
+    }
+}
+
 fn so_far(progress: &Progress, entries: u64, elapsed: Duration) -> String {
     format!(
         "{} so far, {:.0} per second; {} running, {} waiting",
@@ -481,20 +558,4 @@ fn so_far(progress: &Progress, entries: u64, elapsed: Duration) -> String {
         counted(progress.running, "task", "tasks"),
         counted(progress.waiting, "directory", "directories")
     )
-}
-
-/// A rank that did less than half as much in its time as the median of the others.
-fn slowest(hosts: &[String], ranks: &[Rank]) -> Option<String> {
-    let rates = (0..).zip(ranks).filter(|(_, of)| of.seconds >= COMPARED_SECONDS);
-    let mut rates: Vec<(usize, f64)> =
-        rates.map(|(rank, of)| (rank, of.entries as f64 / of.seconds)).collect();
-    rates.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
-    let (&(rank, slow), others) = rates.split_first()?;
-    let (_, median) = *others.get(others.len() / 2)?;
-    (slow * 2.0 < median).then(|| {
-        format!(
-            "rank {rank} on '{}' was slow: {slow:.0} entries per second while it worked, the median of the others {median:.0}",
-            hosts[rank]
-        )
-    })
 }

@@ -1,4 +1,4 @@
-//! Escaping of names. On a terminal, control characters, bidirectional controls and bytes that are not UTF-8
+//! Escaping of names. On a terminal, control characters, bidirectional controls, characters without width and bytes that are not UTF-8
 //! become `\n` or `\xff`, so that a name can neither move the cursor nor read as another one. JSON has a name
 //! that is not UTF-8 as hex under the key with `_hex` appended. CSV has the bytes of a name as they are.
 
@@ -98,12 +98,11 @@ pub(crate) fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
     text.push(b'"');
 }
 
-/// Terminals act on control characters that JSON allows (U+007F to U+009F, bidirectional controls).
+/// Terminals act on or hide characters that JSON allows (U+007F to U+009F, bidirectional controls, characters without width).
 pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
-    // U+0080 to U+009F begin with the byte 0xc2, U+061C with 0xd8, U+2000 to U+2FFF with 0xe2.
-    let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
+    let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f);
     text.push(b'"');
-    if value.bytes().all(plain) {
+    if value.is_ascii() && value.bytes().all(plain) {
         text.extend_from_slice(value.as_bytes());
     } else {
         for character in value.chars() {
@@ -114,7 +113,9 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
                 '\t' => text.extend_from_slice(b"\\t"),
                 '\r' => text.extend_from_slice(b"\\r"),
                 control if acts_on_terminals(control) => {
-                    let _ = write!(text, "\\u{:04x}", u32::from(control));
+                    for unit in control.encode_utf16(&mut [0; 2]) {
+                        let _ = write!(text, "\\u{unit:04x}");
+                    }
                 }
                 other => text.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
             }
@@ -183,5 +184,6 @@ mod tests {
             r#"{"name":"x\u202eش\u061c–\u2066\u2029"}"#
         );
         assert_eq!(as_json("\u{7f}\u{9b}§é".as_bytes()), r#"{"name":"\u007f\u009b§é"}"#);
+        assert_eq!(as_json("a\u{200b}\u{e0041}日".as_bytes()), r#"{"name":"a\u200b\udb40\udc41日"}"#);
     }
 }

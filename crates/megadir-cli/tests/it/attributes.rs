@@ -35,7 +35,7 @@ fn methods_are_compared_on_files_of_their_own() {
         "of all 300 files read?",
         "speed-up",
         "getdents-statx-inode    1 200",
-        "The claim of the article that std::filesystem",
+        "The claim of the article (wholetomato.com) that std::filesystem",
     ] {
         assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
     }

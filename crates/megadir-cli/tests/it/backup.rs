@@ -17,14 +17,21 @@ fn changed(at: &Path) {
     run(at, &["scan", "--quiet", "-o", "last.parquet", "project"]).quiet();
     let copied = shell(at, "cp -a project uploads");
     assert_eq!(copied.code, Some(0), "{copied:?}");
-    for path in ["project/grown", "project/d/grown", "project/new\nline", "project/d/ new"] {
+    for path in [
+        "project/grown",
+        "project/d/grown",
+        "project/new\nline",
+        "project/d/ new",
+        "project/#a",
+        "project/;b",
+    ] {
         fs::write(at.join(path), "changed").unwrap();
     }
     fs::remove_file(at.join("project/gone")).unwrap();
     fill(at, &["project/n/", "project/n/x"]);
 }
 
-const CHANGED: [&str; 6] = ["grown", "d/grown", "new\nline", "d/ new", "n", "n/x"];
+const CHANGED: [&str; 8] = ["grown", "d/grown", "new\nline", "d/ new", "./#a", "./;b", "n", "n/x"];
 
 #[test]
 fn only_the_kinds_that_are_asked_for_are_reported() {

@@ -16,7 +16,7 @@ use megadir_testkit::require;
 use megadir_testkit::require::have;
 use tempfile::TempDir;
 
-use crate::support::{program, shell};
+use crate::support::{program, root, run, shell};
 
 /// A tree below a temporary directory, and the path of its inventory.
 struct Lab {
@@ -447,4 +447,19 @@ fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
     assert!(old >= 4 && new >= 1, "{old} times the old one was left, {new} times the new one");
     let output = lab.changes(&["--update"]);
     assert!(output.status.success(), "a killed run blocks no later run: {output:?}");
+}
+
+/// A device node has no contents that could change unseen. Upper layers of overlayfs are full of whiteouts.
+#[test]
+fn device_nodes_and_whiteouts_are_no_suspects() {
+    require!(root());
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let made = shell(at, "mkdir d && mknod d/whiteout c 0 0 && mknod d/block b 7 200 && mkfifo d/pipe");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    run(at, &["scan", "-q", "--hash-suspects", "d", "-o", "d.parquet"]).quiet();
+    for words in [&["changes", "d.parquet"][..], &["changes", "--verify", "d.parquet"]] {
+        assert_eq!(run(at, words).quiet(), b"", "{words:?}");
+    }
+    run(at, &["changes", "-q", "d.parquet"]).quiet();
 }

@@ -221,6 +221,27 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
 }
 
 #[test]
+fn a_run_that_measured_nothing_prints_the_reason_first_and_no_report() {
+    let scratch = Scratch::new();
+    // The trial succeeds.
+    let [one, two] = ["one", "two"].map(|name| scratch.script(name, "[ $run -gt 1 ] && exit 3\nls -U $1"));
+    let run = scratch.commands(&[&one, &two], &["-N", "one", "-N", "two"]);
+    assert_eq!((run.code, run.table.as_str()), (Some(3), ""), "{}", run.errors);
+    // Notes are printed as they come.
+    let mut ended = run.errors.lines().skip_while(|line| !line.contains("nothing was measured"));
+    let reason = ended.next().expect("a reason");
+    assert!(
+        reason.starts_with("megadir: 'run.jsonl': nothing was measured: `")
+            && reason.ends_with("` failed: it exited with code 3; 2 other arms failed too"),
+        "{reason}"
+    );
+    assert_eq!(ended.collect::<Vec<_>>(), ["megadir: the record is 'run.jsonl'"], "{}", run.errors);
+    assert!(!scratch.path("report.html").exists(), "there is nothing to show");
+    let again = scratch.megadir(&["bench", "report", "run.jsonl"]);
+    assert_eq!((again.status.code(), again.stdout.len()), (Some(3), 0), "{again:?}");
+}
+
+#[test]
 fn a_program_that_does_not_end_is_stopped_at_the_time_limit_with_all_that_it_started() {
     let scratch = Scratch::new();
     let hangs = scratch.script("hangs", "sleep 4321 &\nsleep 4321");

@@ -180,8 +180,17 @@ fn hyperfine(directory: &Path, line: &str) -> Vec<u64> {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let json = std::fs::read(directory.join("hyperfine.json")).expect("its results");
     let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    let times = json["results"][0]["times"].as_array().expect("times");
-    times.iter().map(|time| (time.as_f64().expect("seconds") * 1e9) as u64).collect()
+    let result = &json["results"][0];
+    // Up to hyperfine 1 a list of numbers; from 2.0 on (schema 2) a list of measurements, each quantity with its unit.
+    let seconds: Vec<f64> = match result["times"].as_array() {
+        Some(times) => times.iter().filter_map(serde_json::Value::as_f64).collect(),
+        None => {
+            let measurements = result["measurements"].as_array().expect("times or measurements");
+            measurements.iter().filter_map(|one| one["time_wall_clock"]["value"].as_f64()).collect()
+        }
+    };
+    assert_eq!(seconds.len(), 20, "a time for each run: {result}");
+    seconds.iter().map(|seconds| (seconds * 1e9) as u64).collect()
 }
 
 /// Times of a command by megadir, with the second arm that repeats it: as many runs as by hyperfine, one after the other.

@@ -29,6 +29,8 @@ fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
     let root = Root {
         path: tree.as_os_str().as_encoded_bytes().to_vec(),
         file_system: "ext4".into(),
+        driver: None,
+        lasting_inodes: None,
         granule_ns: None,
         newest_ns: None,
     };

@@ -212,3 +212,98 @@ fn memory_is_that_of_the_changes() {
     println!("two inventories of 200 000 entries: peak {} MiB", peak_bytes >> 20);
     assert!(peak_bytes < 100 << 20, "{peak_bytes}");
 }
+
+/// A list for a backup, made in a release directory that was replaced, would remove everything.
+#[test]
+fn a_tree_that_was_removed_is_an_error_and_not_a_tree_without_entries() {
+    for scratch in [scratch(), scratch_in_memory()] {
+        let at = scratch.path();
+        for options in [
+            "",
+            "-q",
+            "--paths",
+            "--gains",
+            "--only removed",
+            "--any-root",
+            "-j1",
+            "--list-all",
+            "--update",
+            "--verify",
+        ] {
+            fs::create_dir(at.join("d")).unwrap();
+            fs::write(at.join("d/f"), "x").unwrap();
+            run(at, &["scan", "--quiet", "-o", "d.parquet", "d"]).quiet();
+            let before = fs::read(at.join("d.parquet")).unwrap();
+            let ran = shell(at, &format!("cd d && rm -r ../d && exec $M changes {options} ../d.parquet ."));
+            // On tmpfs, a line before it says what cannot be detected there.
+            assert_eq!(ran.code, Some(3), "{options}: {ran:?}");
+            assert!(ran.err.ends_with(" '.': No such file or directory\n"), "{ran:?}");
+            assert_eq!(ran.out, b"", "{options}");
+            assert_eq!(fs::read(at.join("d.parquet")).unwrap(), before, "{options}");
+        }
+    }
+}
+
+/// Each line names a pipe `p` whose other end no process opens; none may wait for it.
+#[test]
+fn named_pipes_without_another_end_are_refused_at_once() {
+    let scratch = changed();
+    let at = scratch.path();
+    let made = "mkfifo p p.parquet p.prom q.toml && mkdir parts records kit pages && mkfifo parts/1.parquet records/a.jsonl \
+                kit/README.md pages/megadir.1";
+    shell(at, made).quiet();
+    let (no_file, no_reader, no_writer) =
+        ("a named pipe (expected a file)", "no program reads", "no program writes");
+    for (words, code, why) in [
+        ("changes p", 2, no_file),
+        ("changes --update p", 2, no_file),
+        ("changes parts", 2, no_file),
+        ("changes a.parquet p", 3, "expected a directory"),
+        ("usage p.parquet", 3, "expected a directory"),
+        ("scan -q -o p t", 2, no_reader),
+        ("scan -q --csv -o p t", 2, no_reader),
+        ("usage --prometheus p.prom t", 2, no_reader),
+        ("remove --yes --log p t/new", 2, no_reader),
+        ("bench report p", 2, no_writer),
+        ("bench compare p p", 2, no_writer),
+        ("bench compare records records", 2, no_writer),
+        ("bench run ./q.toml", 2, no_writer),
+        ("bench run --resume p", 2, no_file),
+        ("bench run all --quick --output kit", 3, "not from an earlier run"),
+        ("generate man -o pages", 2, no_reader),
+    ] {
+        // 124 if the time has passed.
+        let ran = shell(at, &format!("exec timeout 20 $M {words}"));
+        ran.complains(code, &[why]);
+        assert_eq!(ran.out, b"", "{words}");
+    }
+    assert!(at.join("t/new/1.log").exists(), "nothing is removed without its log");
+}
+
+#[test]
+fn named_pipes_with_another_end_are_read_and_written() {
+    let scratch = changed();
+    let at = scratch.path();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-23-usage-tree/record.jsonl");
+    fs::copy(record, at.join("r.jsonl")).unwrap();
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/listing.toml");
+    fs::copy(study, at.join("s.toml")).unwrap();
+    shell(at, "mkfifo p q.toml").quiet();
+    for line in [
+        // The other end is opened before, and after, the program.
+        "cat p > got & sleep 0.2; $M scan -q --csv -o p t && wait && cmp got <($M scan -q --csv t)",
+        "(sleep 0.2; cat p > got) & $M scan -q --csv -o p t && wait && cmp got <($M scan -q --csv t)",
+        "$M scan -q -o p t & cat p > got && wait && $M changes -q got",
+        "$M scan -q -o /dev/stdout t | cat > got && $M changes -q got",
+        "$M scan -q -o /dev/null t",
+        "$M scan -q --csv -o >(cat > got) t && sleep 1 && cmp got <($M scan -q --csv t)",
+        "cmp <($M bench report <(cat r.jsonl)) <($M bench report r.jsonl)",
+        "cmp <($M bench report <(gzip -c r.jsonl)) <($M bench report r.jsonl)",
+        "(sleep 0.2; cat r.jsonl > p) & $M bench report p > got && cmp got <($M bench report r.jsonl)",
+        "cat s.toml > q.toml & $M bench run ./q.toml --quick --dry-run > got && test -s got",
+        "cat p > got & $M remove -q --yes --log p t/new && wait && test $(wc -l < got) = 31",
+    ] {
+        let ran = shell(at, &format!("set -o pipefail; {line}"));
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}");
+    }
+}

@@ -43,7 +43,13 @@ mod file_systems;
 #[cfg(target_os = "linux")]
 mod first_screen;
 #[cfg(target_os = "linux")]
+mod first_words;
+#[cfg(target_os = "linux")]
+mod fuzz_seeds;
+#[cfg(target_os = "linux")]
 mod generate;
+#[cfg(target_os = "linux")]
+mod ground;
 #[cfg(target_os = "linux")]
 mod harness;
 #[cfg(target_os = "linux")]
@@ -62,6 +68,8 @@ mod make;
 mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
+#[cfg(target_os = "linux")]
+mod mounts;
 #[cfg(target_os = "linux")]
 mod mpi;
 #[cfg(target_os = "linux")]

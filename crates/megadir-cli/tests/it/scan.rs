@@ -324,8 +324,8 @@ fn what_cannot_be_done_is_one_line() {
     fs::write(scratch.path().join(".taken.megadir-partial"), "my notes").unwrap();
     fs::write(scratch.path().join("file"), "").unwrap();
     for (arguments, code, words) in [
-        (&["scan"][..], 2, "required"),
-        (&["scan", "tree"], 2, "--output <FILE>"),
+        (&["scan"][..], 2, "megadir scan DIR --output"),
+        (&["scan", "tree"], 2, "megadir scan tree --output"),
         (&["scan", "tree", "--csv", "--jsonl"], 2, "cannot be used with"),
         (&["scan", "", "-o", "x"], 2, "the path is empty"),
         (&["scan", "tree", "-o", "x", "-j0"], 2, "from 1 to 256"),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use megadir::{Dir, Error, FileType, Result, StatBackend, attribute_policy, names};
+use megadir::mount_traits::driver_of;
+use megadir::{Dir, Error, FileType, MountTraits, Result, StatBackend, attribute_policy, names};
 
 use super::engine::{self, Comparing, Found, Tree};
 use super::gains::Gains;
@@ -11,7 +12,7 @@ use super::proof::Proof;
 use super::settle::settle;
 use super::source::Source;
 use super::{CompareOptions, Compared, Watch, refuse};
-use crate::metadata::{FORMAT_VERSION, Metadata, Scanned};
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::path::TreePath;
 use crate::row::Facts;
 use crate::rows::{Blocks, Rows, SeenRows};
@@ -60,7 +61,7 @@ pub fn compare<R: Rows + Send>(
 ///
 /// Errors: those of [`compare`]; the inventory cannot be read.
 pub fn check_first_root<R: Rows>(rows: &mut R, root: Dir) -> Result<()> {
-    let (trees, _) = open(vec![Ok(root)], false)?;
+    let (trees, _) = open(vec![Ok(root)], rows.metadata(), false)?;
     let first = rows.next_row()?.filter(|row| row.key.is_root() && row.facts.kind != FileType::Unknown);
     match (trees.first(), first) {
         (Some(Some(tree)), Some(row)) => tree.check(&row.facts),
@@ -79,7 +80,7 @@ pub(crate) fn from_source<S: Source>(
     if roots.len() != metadata.roots.len() {
         return refuse(format!("{} trees for an inventory of {}", roots.len(), metadata.roots.len()));
     }
-    let (trees, unopened) = open(roots, options.fresh)?;
+    let (trees, unopened) = open(roots, metadata, options.fresh)?;
     let (stat_backend, proofs) = (stat_backend(&trees, metadata, options.fresh)?, proofs(&trees));
     let keeping = options.keep.as_ref().map(|keep| Keeping::new(keep, options.threads));
     let now = None;
@@ -99,24 +100,34 @@ pub(crate) fn from_source<S: Source>(
 
 pub(super) fn settled(found: Found, proofs: &[Proof], options: &CompareOptions) -> Compared {
     let gains = options.gains.as_ref().map(|counted| Gains::of(&found.seen, counted));
-    Compared { gains, changes: settle(found.seen, proofs), ..found.compared }
+    let unnumbered =
+        proofs.iter().zip(0..).filter(|(proof, _)| !proof.numbers).map(|(_, root)| root).collect();
+    Compared { gains, changes: settle(found.seen, proofs), unnumbered, ..found.compared }
 }
 
 pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
     trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect()
 }
 
-/// Fails if no root could be opened.
-pub(crate) fn open(roots: Vec<Result<Dir>>, fresh: bool) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
+/// Fails if no root could be opened, or if all were removed since.
+pub(crate) fn open(
+    roots: Vec<Result<Dir>>,
+    metadata: &Metadata,
+    fresh: bool,
+) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
     let (mut trees, mut unopened) = (Vec::new(), Vec::new());
-    for root in roots {
+    for (index, root) in roots.into_iter().enumerate() {
         let tree = root.and_then(|directory| {
             if fresh {
                 directory.refresh()?;
             }
+            engine::check_not_removed(&directory)?;
             let facts = Facts::new(FileType::Directory, &directory.attributes(Facts::WANT)?);
-            let proof = Proof::of(directory.file_system());
-            Ok(Tree { directory: Arc::new(directory), facts, proof })
+            let traits = MountTraits::of(&directory);
+            let had_numbers = metadata.roots.get(index).is_none_or(Root::has_lasting_inodes);
+            let numbers = traits.has_lasting_inodes() && had_numbers;
+            let proof = Proof { numbers, ..Proof::of(directory.file_system(), &traits) };
+            Ok(Tree { directory: Arc::new(directory), facts, proof, traits })
         });
         trees.push(tree.map_err(|error| unopened.push(error)).ok());
     }
@@ -166,7 +177,9 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
         root.path = names::from_os(path.as_os_str()).to_vec();
         root.file_system = directory.file_system().to_string();
-        root.granule_ns = granule_ns(directory.file_system(), &tree.facts);
+        root.driver = driver_of(directory);
+        root.lasting_inodes = Some(tree.traits.has_lasting_inodes());
+        root.granule_ns = granule_ns(&tree.traits, &tree.facts);
     }
     let (stat_backend, threads) = (comparing.stat_backend.name().to_owned(), comparing.options.threads);
     let keep_unseen = !found.compared.is_complete();

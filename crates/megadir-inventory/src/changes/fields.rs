@@ -80,11 +80,11 @@ fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// As far as known: type, inode, device and, if inode numbers are reused, birth time.
+/// As far as known: type, inode if it identifies files, device and, if inode numbers are reused, birth time.
 pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
+    let same_number = || !differ(old.inode, new.inode) && old.inode_high == new.inode_high;
     old.kind == new.kind
-        && !differ(old.inode, new.inode)
-        && old.inode_high == new.inode_high
+        && (!proof.numbers || same_number())
         && !differ(old.device, new.device)
         && (is_enough(old, proof) && is_enough(new, proof) || !differ(old.born_ns, new.born_ns))
 }
@@ -96,7 +96,7 @@ fn is_enough(facts: &Facts, proof: Proof) -> bool {
 pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     let own = differing([
         (differ(old.size_bytes, new.size_bytes), Fields::SIZE),
-        (differ(old.links, new.links), Fields::LINKS),
+        (proof.links && differ(old.links, new.links), Fields::LINKS),
     ]);
     of_anything(old, new, proof).with(own).with(of_times(old, new))
 }
@@ -136,14 +136,14 @@ fn of_times(old: &Facts, new: &Facts) -> Fields {
     ])
 }
 
-/// Identity that survives a rename. Birth time distinguishes files with a reused inode number, otherwise size
-/// and mtime.
+/// Identity that survives a rename. Birth time distinguishes files with a reused inode number, otherwise size and mtime. Where a rename
+/// changes the mtime of a directory, it has its number alone. Where inode numbers are made up, birth time, size and mtime are all there is: such an
+/// identity may be that of several files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     kind: FileType,
     device: Option<u64>,
-    inode: u64,
-    inode_high: Option<u64>,
+    inode: Option<(u64, Option<u64>)>,
     birth: Birth,
 }
 
@@ -152,18 +152,28 @@ enum Birth {
     Known(i64),
     Needless,
     Unknown { size_bytes: Option<u64>, modified_ns: Option<i64> },
+    Unnumbered { born_ns: Option<i64>, size_bytes: Option<u64>, modified_ns: Option<i64> },
 }
 
 impl Identity {
     pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
-        let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
-        let size_bytes = size_bytes.filter(|_| kind != FileType::Directory);
-        let birth = match facts.born_ns {
+        let Facts { kind, device, inode_high, size_bytes, modified_ns, born_ns, .. } = *facts;
+        let is_directory = kind == FileType::Directory;
+        let size_bytes = size_bytes.filter(|_| !is_directory);
+        if !proof.numbers {
+            // The mtime of a directory that was born at a known time may follow from later entries.
+            let modified_ns = modified_ns.filter(|_| !is_directory || born_ns.is_none());
+            born_ns.or(modified_ns)?;
+            let birth = Birth::Unnumbered { born_ns, size_bytes, modified_ns };
+            return Some(Self { kind, device, inode: None, birth });
+        }
+        let birth = match born_ns {
             _ if proof.unique_numbers => Birth::Needless,
             Some(born_ns) => Birth::Known(born_ns),
+            None if is_directory && !proof.kept_times => Birth::Needless,
             None => Birth::Unknown { size_bytes, modified_ns },
         };
-        Some(Self { kind, device, inode: facts.inode?, inode_high, birth })
+        Some(Self { kind, device, inode: Some((facts.inode?, inode_high)), birth })
     }
 }
 
@@ -171,8 +181,22 @@ impl Identity {
 mod tests {
     use super::*;
 
-    const REUSED: Proof = Proof { unique_numbers: false, directory_times: true, stubs: false };
-    const UNIQUE: Proof = Proof { unique_numbers: true, directory_times: false, stubs: false };
+    const REUSED: Proof = Proof {
+        unique_numbers: false,
+        numbers: true,
+        directory_times: true,
+        stubs: false,
+        links: true,
+        kept_times: true,
+    };
+    const UNIQUE: Proof = Proof {
+        unique_numbers: true,
+        numbers: true,
+        directory_times: false,
+        stubs: false,
+        links: true,
+        kept_times: true,
+    };
 
     fn facts() -> Facts {
         Facts {
@@ -215,6 +239,15 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_links_that_listings_bring_are_no_change() {
+        // SMB lists one link for every file, and lstat returns the server's number.
+        let smb = Proof { links: false, ..REUSED };
+        let old = facts();
+        assert!(of_file(&old, &Facts { links: Some(2), ..old }, smb).is_empty());
+        assert_eq!(of_file(&old, &Facts { links: Some(2), size_bytes: Some(9), ..old }, smb), Fields::SIZE);
+    }
+
+    #[test]
     fn a_directory_is_not_modified_by_its_entries() {
         let old = Facts { kind: FileType::Directory, ..facts() };
         let new = Facts { size_bytes: Some(9), links: Some(9), modified_ns: Some(9), ..old };
@@ -242,6 +275,33 @@ mod tests {
             assert_ne!(of(unborn), of(other));
         }
         assert_eq!(of(Facts { inode: None, ..old }), None);
+    }
+
+    #[test]
+    fn a_directory_whose_mtime_a_rename_changes_is_identified_by_its_number() {
+        let of = |facts: Facts| Identity::of(&facts, Proof { kept_times: false, ..REUSED });
+        let directory = Facts { kind: FileType::Directory, born_ns: None, ..facts() };
+        assert_eq!(of(directory), of(Facts { modified_ns: Some(9), size_bytes: Some(9), ..directory }));
+        assert_ne!(of(directory), of(Facts { inode: Some(9), ..directory }));
+    }
+
+    #[test]
+    fn made_up_inode_numbers_take_no_part() {
+        let proof = Proof { numbers: false, ..REUSED };
+        let old = facts();
+        let renumbered = Facts { inode: Some(99), ..old };
+        assert!(is_same_file(&old, &renumbered, proof) && of_file(&old, &renumbered, proof).is_empty());
+        assert!(!is_same_file(&old, &Facts { born_ns: Some(9), ..renumbered }, proof));
+        let of = |facts: Facts| Identity::of(&facts, proof);
+        assert_eq!(of(old), of(renumbered));
+        for other in [
+            Facts { born_ns: Some(9), ..renumbered },
+            Facts { size_bytes: Some(9), ..renumbered },
+            Facts { modified_ns: Some(9), ..renumbered },
+        ] {
+            assert_ne!(of(old), of(other));
+        }
+        assert_eq!(of(Facts { born_ns: None, modified_ns: None, ..old }), None);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
+use megadir::mount_traits::Clock;
+use megadir::{Dir, Error, ErrorKind, FileType, MountTraits, Result, names};
 use sha2::{Digest, Sha256};
 
 use super::proof::Racy;
@@ -11,6 +12,7 @@ use super::{Change, ChangeKind, Compared, Fields};
 use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
 use crate::rows::Sink;
+use crate::scan::granule_ns;
 
 const CHUNK_BYTES: usize = 128 << 10;
 
@@ -72,9 +74,12 @@ impl<S: Sink> Hashing<S> {
         let roots = roots.into_iter().map(|root| {
             let Some(root) = root else { return Ok(None) };
             let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
-            let granule_ns = crate::scan::granule_ns(root.file_system(), &facts);
-            // A server's newest time is not known yet.
-            let racy = Racy::new(started_ns, granule_ns, Some(started_ns));
+            let traits = MountTraits::of(&root);
+            let racy = match traits.clock {
+                Clock::Stopped => Racy::NEVER,
+                // A server's newest time is not known yet.
+                _ => Racy::new(started_ns, granule_ns(&traits, &facts), Some(started_ns)),
+            };
             Ok(Some((root, racy)))
         });
         Ok(Self {

@@ -159,6 +159,8 @@ pub struct Compared {
     pub lost: u64,
     /// The inventory does not record the tree's btrfs subvolumes, so device numbers mean nothing after a remount.
     pub volumes_unknown: bool,
+    /// Roots on mounts whose inode numbers identify no files, which were compared by path, type, birth time, size and times.
+    pub unnumbered: Vec<u32>,
     /// Directories covered by a new mount.
     pub other_mounts: Vec<PathBuf>,
     /// Directories that were unreadable at the scan: all their entries count as added.

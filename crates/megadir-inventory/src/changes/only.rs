@@ -31,7 +31,7 @@ pub fn compare_only<R: Rows>(
     watch: &Watch,
 ) -> Result<Compared> {
     let metadata = rows.metadata().clone();
-    let (trees, unopened) = open(roots, options.fresh)?;
+    let (trees, unopened) = open(roots, rows.metadata(), options.fresh)?;
     let mut wanted: BTreeMap<Place, BTreeMap<Vec<u8>, Old>> = BTreeMap::new();
     for (root, path) in paths {
         let (parent, name) = TreePath::from(&path).split();

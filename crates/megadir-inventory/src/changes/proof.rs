@@ -1,28 +1,50 @@
 //! Evidence that inode numbers and times of a file system give.
 
-use megadir::{FileSystem, FileType};
+use megadir::mount_traits::Clock;
+use megadir::{FileSystem, FileType, MountTraits};
 
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, Root};
 use crate::row::Facts;
+use crate::scan::granule_of;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
     /// Birth times are not needed. True for NTFS under Windows: numbers include a sequence number, and birth times can be set and are
     /// inherited by a new file of the same name ("tunneling"). False for ReFS, whose listed 64 bits need not be unique, and FAT.
     pub(crate) unique_numbers: bool,
+    /// Inode numbers identify files. False where they are made up when a file enters a cache, see
+    /// [`megadir::mount_traits::InodeNumbers`].
+    pub(crate) numbers: bool,
     /// Directory times are current wherever they are read. Listings on Windows may have older ones.
     pub(crate) directory_times: bool,
     /// Subvolume stubs are possible, see [`crate::volumes::is_stub`].
     pub(crate) stubs: bool,
+    /// Numbers of hard links are those of stat, see [`MountTraits::has_link_counts`].
+    pub(crate) links: bool,
+    /// A renamed directory keeps its mtime, see [`MountTraits::renames_keep_times`].
+    pub(crate) kept_times: bool,
 }
 
 impl Proof {
-    pub(crate) const COMMON: Self =
-        Self { unique_numbers: false, directory_times: !cfg!(windows), stubs: false };
+    pub(crate) const COMMON: Self = Self {
+        unique_numbers: false,
+        numbers: true,
+        directory_times: !cfg!(windows),
+        stubs: false,
+        links: true,
+        kept_times: true,
+    };
 
-    pub(crate) fn of(file_system: FileSystem) -> Self {
+    pub(crate) fn of(file_system: FileSystem, traits: &MountTraits) -> Self {
         let unique_numbers = cfg!(windows) && file_system == FileSystem::Ntfs;
-        Self { unique_numbers, stubs: file_system == FileSystem::Btrfs, ..Self::COMMON }
+        let stubs = file_system == FileSystem::Btrfs;
+        Self {
+            unique_numbers,
+            stubs,
+            links: traits.has_link_counts,
+            kept_times: traits.renames_keep_times,
+            ..Self::COMMON
+        }
     }
 
     pub(crate) fn of_root(proofs: &[Self], root: u32) -> Self {
@@ -47,6 +69,9 @@ pub(crate) struct Racy {
 }
 
 impl Racy {
+    /// No file is racy, because none can change.
+    pub(crate) const NEVER: Self = Self { from_ns: i64::MAX };
+
     /// `started_ns` is by this machine's clock. Without a granule, the newest change in the tree counts.
     pub(crate) fn new(started_ns: i64, granule_ns: Option<u64>, newest_ns: Option<i64>) -> Self {
         let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
@@ -59,8 +84,19 @@ impl Racy {
 
     /// For what was examined at `examined_ns` or later.
     pub(crate) fn of_root(metadata: &Metadata, root: u32, examined_ns: i64) -> Self {
-        let root = metadata.roots.get(root as usize);
-        Self::new(examined_ns, root.and_then(|root| root.granule_ns), root.and_then(|root| root.newest_ns))
+        match metadata.roots.get(root as usize) {
+            Some(root) => Self::of(root, examined_ns),
+            None => Self::new(examined_ns, None, None),
+        }
+    }
+
+    /// Inventories of earlier versions have no granule for many file systems with this machine's clock.
+    fn of(root: &Root, examined_ns: i64) -> Self {
+        let traits = root.mount_traits();
+        match traits.clock {
+            Clock::Stopped => Self::NEVER,
+            _ => Self::new(examined_ns, root.granule_ns.or_else(|| granule_of(&traits)), root.newest_ns),
+        }
     }
 
     pub(crate) fn is_racy(self, facts: &Facts) -> bool {
@@ -71,6 +107,7 @@ impl Racy {
     #[inline]
     pub(crate) fn is_racy_at(self, time_ns: Option<i64>) -> bool {
         match time_ns {
+            _ if self == Self::NEVER => false,
             Some(time_ns) => time_ns.saturating_add(stored_granule_ns(time_ns)) >= self.from_ns,
             None => true,
         }
@@ -84,8 +121,10 @@ impl Racy {
 fn has_contents(facts: &Facts) -> bool {
     match facts.kind {
         FileType::File => facts.size_bytes != Some(0),
-        FileType::Symlink | FileType::BlockDevice | FileType::CharDevice | FileType::Unknown => true,
-        FileType::Directory | FileType::Fifo | FileType::Socket | FileType::Whiteout => false,
+        FileType::Symlink | FileType::Unknown => true,
+        // The contents behind a device node are not the tree's, and overlayfs's whiteouts are character devices.
+        FileType::BlockDevice | FileType::CharDevice | FileType::Whiteout => false,
+        FileType::Directory | FileType::Fifo | FileType::Socket => false,
     }
 }
 
@@ -158,7 +197,10 @@ mod tests {
             (FileType::Fifo, false),
             (FileType::Socket, false),
             (FileType::Symlink, true),
-            (FileType::CharDevice, true),
+            (FileType::CharDevice, false),
+            (FileType::BlockDevice, false),
+            (FileType::Whiteout, false),
+            (FileType::Unknown, true),
         ] {
             assert_eq!(racy.is_suspect(&Facts { kind, ..file(1) }), suspect, "{kind:?}");
         }
@@ -166,5 +208,48 @@ mod tests {
         assert!(racy.is_racy(&Facts { kind: FileType::Directory, ..file(1) }));
         let without = Facts { changed_ns: None, modified_ns: None, ..file(1) };
         assert!(racy.is_suspect(&without), "no time proves nothing");
+    }
+
+    fn is_suspect(file_system: &str, driver: Option<&str>, age_ns: i64) -> bool {
+        let examined_ns = 2000 * SECOND_NS + 5;
+        let changed_ns = examined_ns - age_ns;
+        let file = FileType::File;
+        let root = Root {
+            path: b"/".to_vec(),
+            file_system: file_system.to_owned(),
+            driver: driver.map(str::to_owned),
+            lasting_inodes: None,
+            granule_ns: None,
+            newest_ns: Some(changed_ns),
+        };
+        let facts = Facts { kind: file, size_bytes: Some(1), changed_ns: Some(changed_ns), ..Facts::NOTHING };
+        Racy::of(&root, examined_ns).is_suspect(&facts)
+    }
+
+    #[test]
+    fn the_newest_file_of_a_tree_is_a_suspect_only_where_the_clock_is_a_servers() {
+        let old = 6 * SECOND_NS + 3;
+        for (file_system, driver) in [
+            ("overlay", None),
+            ("overlay", Some("overlay")),
+            // As recorded before the file system had a name.
+            ("file system 0x15013346", None),
+            ("minix", Some("minix")),
+        ] {
+            assert!(!is_suspect(file_system, driver, old), "{file_system}");
+            assert!(is_suspect(file_system, driver, 3), "{file_system}");
+        }
+        for (file_system, driver) in [("nfs", None), ("fuse", Some("fuse.sshfs")), ("ext4", Some("9p"))] {
+            assert!(is_suspect(file_system, driver, old), "{file_system}");
+        }
+    }
+
+    #[test]
+    fn nothing_on_a_read_only_format_is_a_suspect() {
+        for (file_system, driver) in
+            [("squashfs", Some("squashfs")), ("file system 0x73717368", None), ("erofs", Some("erofs"))]
+        {
+            assert!(!is_suspect(file_system, driver, -5), "{file_system}");
+        }
     }
 }

@@ -122,7 +122,13 @@ impl<'a> Stirred<'a> {
 
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
     let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
-    let fields = fields::of_either(old.facts, new.facts, same, new.proof);
+    let mut fields = fields::of_either(old.facts, new.facts, same, new.proof);
+    if !new.proof.kept_times {
+        // Renaming the directory renamed every entry below it.
+        let renamed = Fields::INODE.with(Fields::CHANGED);
+        let is_directory = new.facts.kind == FileType::Directory;
+        fields = fields.without(if is_directory { renamed.with(Fields::MODIFIED) } else { renamed });
+    }
     let change = Change::of_same(|| new.place.clone(), (old.facts, new.facts), fields, old.suspect)?;
     Some(Change { from: Some(old.place.1.clone()), ..change })
 }

@@ -66,12 +66,16 @@ fn from_source<S: Source>(
     options: &CompareOptions,
     watch: &Watch,
 ) -> Result<Compared> {
-    let proof = |root: &Root| Proof::of(FileSystem::from_name(&root.file_system));
+    let proof = |(old, new): (&Root, &Root)| {
+        let numbers = old.has_lasting_inodes() && new.has_lasting_inodes();
+        let file_system = FileSystem::from_name(&new.file_system);
+        Proof { numbers, ..Proof::of(file_system, &new.mount_traits()) }
+    };
     let comparing = Comparing {
         metadata,
         trees: metadata.roots.iter().map(|_| None).collect(),
         now: Some(now),
-        proofs: now.roots.iter().map(proof).collect(),
+        proofs: metadata.roots.iter().zip(&now.roots).map(proof).collect(),
         started_ns: now.started_ns,
         stat_backend: megadir::stat_backend("std")?,
         options,

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, FileType, Result};
@@ -11,6 +12,7 @@ use megadir::{Error, ErrorKind, FileType, Result};
 use super::contained::Contained;
 use super::open::{Part, malformed};
 use crate::metadata::{Metadata, Root, Scanned, Volume};
+use crate::open_at_once::open_to_read;
 use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
 
@@ -234,7 +236,8 @@ fn part_paths(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn check_number(folder: &Path, parts: usize) -> Result<()> {
     let path = folder.join(PARTS_FILE);
-    let text = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    let mut text = Vec::new();
+    open_to_read(&path)?.read_to_end(&mut text).map_err(|error| Error::io("read", &path, error))?;
     let json: serde_json::Value = serde_json::from_slice(&text)
         .map_err(|error| malformed(&path, &format!("damaged ({error}); scan again")))?;
     match (json["version"].as_u64(), json["parts"].as_u64()) {

@@ -21,6 +21,7 @@ use super::window::Window;
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum, value};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
+use crate::open_at_once::open_to_read;
 use crate::recognize::{ADDED, METADATA_KEY};
 use crate::row::{Key, Row};
 use crate::rows::{Ascending, Building, Rows};
@@ -50,13 +51,13 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        let file = open_to_read(path)?;
         Self::of(file, path, true, false)
     }
 
     /// Closed between row groups, because a folder may have more parts than a process may open files.
     pub(super) fn open_briefly(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        let file = open_to_read(path)?;
         Ok(Self { contained: None, ..Self::of(file, path, true, true)? })
     }
 

@@ -11,7 +11,14 @@ use crate::row::{Facts, OwnedRow};
 use crate::rows::{Blocks, Building, Rows, Sink};
 
 pub(crate) fn root(path: &[u8]) -> Root {
-    Root { path: path.to_vec(), file_system: "ext4".into(), granule_ns: Some(1), newest_ns: None }
+    Root {
+        path: path.to_vec(),
+        file_system: "ext4".into(),
+        driver: None,
+        lasting_inodes: None,
+        granule_ns: Some(1),
+        newest_ns: None,
+    }
 }
 
 /// Metadata of an inventory without rows.

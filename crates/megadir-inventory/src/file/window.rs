@@ -10,6 +10,8 @@ use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::open_at_once::open_file;
+
 #[derive(Clone)]
 pub(super) struct Window(Arc<Shared>);
 
@@ -28,7 +30,7 @@ impl Source {
     fn file(&self) -> io::Result<File> {
         match self {
             Self::Open(file) => file.try_clone(),
-            Self::Path(path) => File::open(path),
+            Self::Path(path) => open_file(path, File::options().read(true)),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Writes an inventory: threads encode row groups, and the complete file atomically replaces the old one.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -16,6 +15,7 @@ use super::gathered::Gathered;
 use super::schema::{properties, schema};
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum, value};
 use crate::metadata::Metadata;
+use crate::open_at_once::open_to_read;
 use crate::packed::PackedRows;
 use crate::recognize::{FileKind, METADATA_KEY};
 use crate::replacement::Replacement;
@@ -296,7 +296,7 @@ fn failed(path: &Path, error: ParquetError) -> Error {
 ///
 /// Errors: the file cannot be opened, or [`ErrorKind::Malformed`] if it is no Parquet file.
 pub fn note(path: &Path, key: &str) -> Result<Option<String>> {
-    let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let file = open_to_read(path)?;
     let read = ParquetMetaDataReader::new().parse_and_finish(&file);
     let metadata = read.map_err(|error| Error::new("read", path, ErrorKind::Malformed, error.to_string()))?;
     Ok(value(&metadata, key).map(str::to_owned))

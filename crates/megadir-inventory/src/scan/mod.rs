@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use megadir::mount_traits::driver_of;
 use megadir::pace::Pace;
 use megadir::{
-    Conditions, Dir, Error, ReadAhead, Result, StatBackend, StatMask, TreeEvent, WalkOptions,
+    Conditions, Dir, Error, MountTraits, ReadAhead, Result, StatBackend, StatMask, TreeEvent, WalkOptions,
     attribute_policy,
 };
 
-pub(crate) use self::clock::granule_ns;
+pub(crate) use self::clock::{granule_ns, granule_of};
 pub(crate) use self::collector::{Collector, DirRows};
 pub(crate) use self::emit::emit;
 use self::gather::{Gather, Rowless};
@@ -234,10 +235,11 @@ impl Root {
     /// Describes the root of a tree before it is scanned, and returns its facts. Errors: as [`root_path`] and statx(2).
     pub fn of(path: &Path, directory: &Dir) -> Result<(Self, Facts)> {
         let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);
-        let file_system = directory.file_system();
-        let granule_ns = granule_ns(file_system, &facts);
-        let (path, file_system) = (root_path(path)?, file_system.to_string());
-        Ok((Self { path, file_system, granule_ns, newest_ns: None }, facts))
+        let traits = MountTraits::of(directory);
+        let (driver, lasting_inodes) = (driver_of(directory), Some(traits.has_lasting_inodes()));
+        let granule_ns = granule_ns(&traits, &facts);
+        let (path, file_system) = (root_path(path)?, directory.file_system().to_string());
+        Ok((Self { path, file_system, driver, lasting_inodes, granule_ns, newest_ns: None }, facts))
     }
 }
 

@@ -8,6 +8,8 @@ mod keep;
 mod operations;
 mod oracle;
 mod property;
+#[cfg(target_os = "linux")]
+mod removed;
 mod replay;
 #[cfg(target_os = "linux")]
 mod skipping;

@@ -19,10 +19,12 @@ column for text that is not UTF-8: if a tree has such names, pass its path as ``
 * ``path_match``: glob, or several, of which one must match the path below the directory
 * ``exclude``: glob, or several; what matches is left out with everything below it
 * ``max_depth``: deepest level; the entries of the directory itself have level 1
-* ``older_than``, ``newer_than``: age in seconds, as ``timedelta``, or as text such as ``"30d"``
+* ``older_than``, ``newer_than``: age, as text such as ``"30d"`` or as ``datetime.timedelta``
 * ``by``: time that ages are taken from: mtime (default), atime, ctime, btime
-* ``larger_than``, ``smaller_than``: size in bytes, or as text such as ``"4KiB"``
+* ``larger_than``, ``smaller_than``: size, as text such as ``"4KiB"``, ``"10MB"`` or ``"1B"``
 * ``owner``: number or name of a user
+
+Ages and sizes need a unit. A bare number, such as ``older_than=30``, is a ``TypeError`` that names what to write.
 
 **Attributes** such as sizes and times are read by the method that suits the file system. ``stat_backend`` names another, for root:
 ``"ext4-device"``, ``"xfs-bulkstat"`` or ``"btrfs-search"`` read many inodes at once, from a mounted ext4, XFS or btrfs (``megadir backends PATH`` lists
@@ -43,7 +45,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import _megadir, _program, records
-from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, scandir
+from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, __version__, scandir
 
 if TYPE_CHECKING:
     import builtins
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
     _Texts = Union[str, Sequence[str]]
     _Words = builtins.list[Union[str, bytes]]
-    _Age = Union[float, timedelta, str]
+    _Time = Union[str, timedelta]
 
     class Conditions(TypedDict, total=False):
         """Keyword arguments that select entries."""
@@ -67,11 +69,11 @@ if TYPE_CHECKING:
         path_match: Optional[_Texts]
         exclude: Optional[_Texts]
         max_depth: Optional[int]
-        older_than: Optional[_Age]
-        newer_than: Optional[_Age]
+        older_than: Optional[_Time]
+        newer_than: Optional[_Time]
         by: Optional[str]
-        larger_than: Optional[Union[int, str]]
-        smaller_than: Optional[Union[int, str]]
+        larger_than: Optional[str]
+        smaller_than: Optional[str]
         owner: Optional[Union[int, str]]
 
 
@@ -84,6 +86,7 @@ __all__ = [
     "ScandirIterator",
     "Scanned",
     "Stream",
+    "__version__",
     "advise",
     "changes",
     "count",
@@ -305,19 +308,19 @@ def advise(
     files: Optional[int] = None,
     name_length: Optional[Union[int, str]] = None,
     like: Optional[_Path] = None,
-    size: Optional[Union[int, str]] = None,
+    size: Optional[str] = None,
     writers: Optional[int] = None,
     churn: bool = False,
     pattern: str = "mixed",
-    time: Union[int, str] = 0,
+    time: _Time = "0s",
 ) -> dict[str, Any]:
     """Recommend a layout for many files below a directory: one directory, or directories named after a digest.
 
     ``files``: total number of files (default: the present number). ``name_length``: lengths of the names in bytes, such as 32 or
-    ``"8-64"``, and ``size``: bytes of each file; or ``like``: a directory with such names and files (default: as in ``path``).
+    ``"8-64"``, and ``size`` of each file, such as ``"10kB"``; or ``like``: a directory with such names and files (default: as in ``path``).
     ``writers``: threads or processes that create files at the same time (default: 1). ``churn``: names come and go.
-    ``pattern``: main operation, one of read, write, walk, mixed. ``time``: seconds, or text such as ``"5m"``, for measuring the
-    candidates in a new directory below ``path``, which is removed afterwards; 0 measures and writes nothing.
+    ``pattern``: main operation, one of read, write, walk, mixed. ``time``, such as ``"5m"`` or a ``timedelta``, is for measuring the
+    candidates in a new directory below ``path``, which is removed afterwards; ``"0s"`` measures and writes nothing.
 
     Returns the fields of ``megadir advise --json``, which this function runs, among them ``layout`` (``name``, ``levels``,
     ``directories``, ``files_per_directory``), ``rule``, ``reason``, ``changes`` and, after a measurement, ``measured``.
@@ -330,8 +333,9 @@ def advise(
     """
     os.scandir(path).close()
     words: _Words = ["advise", "--json", f"--pattern={pattern}"]
-    words.append(f"--time={time}s" if isinstance(time, int) else f"--time={time}")
-    options = {"files": files, "name-length": name_length, "size": size, "writers": writers}
+    words.append(f"--time={_megadir.duration_s('time', time):.0f}s")
+    size_bytes = None if size is None else _megadir.size_bytes("size", size)
+    options = {"files": files, "name-length": name_length, "size": size_bytes, "writers": writers}
     words += [f"--{option}={value}" for option, value in options.items() if value is not None]
     if churn:
         words.append("--churn")

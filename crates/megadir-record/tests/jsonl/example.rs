@@ -15,6 +15,7 @@ fn pressure() -> Pressure {
         memory_some_10s_percent: None,
         dirty_bytes: Some(4096),
         others_busy_percent: None,
+        taken_percent: None,
     }
 }
 

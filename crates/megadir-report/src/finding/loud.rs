@@ -7,7 +7,7 @@ use crate::summary::{
     ArmSummary, Figure, GroupReading, GroupSummary, Mismatch, OverviewRow, Stopped, Summary, WorkCheck,
 };
 use crate::text;
-use crate::warning::{Wide, wide};
+use crate::warning::{Wide, scatter, wide};
 
 pub(super) fn find_work(summary: &Summary) -> Vec<Finding> {
     let arms = summary.arms.iter().filter_map(unequal);
@@ -98,11 +98,11 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
     let (Some((arm, worst)), Some(column)) = (all.iter().max_by(by_width), overview.columns.first()) else {
         return Vec::new();
     };
-    let own = text::percent(worst.half_width_percent);
+    let own = scatter(worst.half_width_percent);
     let known = match worst.others_percent {
-        None => format!("which against itself is known only to {own}"),
+        None => format!("which, measured twice, differs from itself by up to {own}"),
         Some(others) => format!(
-            "whose time is known only to {own}, while the others are known to {}",
+            "whose time is uncertain by up to {own}, while the others are by {}",
             text::percent(others)
         ),
     };

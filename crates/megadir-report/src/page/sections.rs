@@ -23,6 +23,10 @@ use crate::warning::{Told, incomplete_line, told};
 pub(crate) const LOUD: &str = "p class=\"loud\"";
 pub(crate) const FAINT: &str = "p class=\"faint\"";
 
+/// No address: the page is in every copy of the source.
+const READING: &str = "Bars of times: shorter is faster. The thin line at the end of a bar, and the line through a point, is the interval in which the \
+     true value lies with 95 % confidence. How to read the rest: `docs/how-to-read-a-report.md` of megadir.";
+
 /// First screen, or a section below a caller's conclusion.
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
@@ -48,6 +52,7 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
         });
     }
     page.element(FAINT, &run_line(report));
+    page.element(FAINT, READING);
     if report.warnings.iter().any(|advisory| advisory.loud)
         || report.findings.iter().any(|finding| finding.loud)
     {

@@ -49,7 +49,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let small = bottom(1);
     let room = LINES_MAX.saturating_sub(top.lines() + small.lines());
     if let Some((title, grid)) = main_table(report) {
-        let title = Some(title).filter(|title| *title != report.question());
+        let title = Some(title).filter(|title| *title != report.record.header.plan.question);
         push_table(&mut top, title, grid, room);
     }
     let large = bottom(SMALL_PRINT_MAX);
@@ -62,7 +62,8 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     page.each_within(stand_in_lines(&report.summary), "! ", Tone::Alarm, SMALL_PRINT_MAX);
     let false_one = |one: &Advisory| one.loud && matches!(one.warning, Warning::DiffersFromItself { .. });
-    if disturbance(&report.warnings).is_some() && report.warnings.iter().any(false_one) {
+    let is_said = report.warnings.iter().any(|one| matches!(one.warning, Warning::Disturbed { .. }));
+    if !is_said && disturbance(&report.warnings).is_some() && report.warnings.iter().any(false_one) {
         page.sentences(DISTURBED, "! ", Tone::Alarm, 1);
     }
     let findings = report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX);

@@ -43,10 +43,11 @@ pub use whole::{Ending, GroupReading, GroupSummary, Progress, Stopped, Summary};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
-    #[error(
-        "nothing was measured: the record has {warm_up} of warm-up and none that counts; continue the run (bench run --resume) or start it again"
-    )]
-    NothingMeasured { warm_up: String },
+    #[error("nothing was measured: {why}")]
+    NothingMeasured {
+        /// Reason: what stopped the arms, or how far the run came.
+        why: String,
+    },
     #[error("the record's plan contradicts itself: {0}")]
     Plan(String),
     #[error("the record's sample of `{arm}` in round {round} cannot be true: {reason}")]

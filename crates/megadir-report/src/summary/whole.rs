@@ -251,10 +251,8 @@ impl Summary {
 
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
     let plan = &record.header.plan;
-    let refused = record.samples.iter().any(|sample| sample.refused.is_some());
-    if rounds.keys().is_empty() && !refused {
-        let warm_up = record.samples.iter().filter(|s| s.phase == Phase::WarmUp).count() as u64;
-        return Err(SummaryError::NothingMeasured { warm_up: crate::text::counted(warm_up, "sample") });
+    if rounds.keys().is_empty() && !is_limit_met(record) {
+        return Err(SummaryError::NothingMeasured { why: why_nothing(record) });
     }
     let (checks, data) = equal_work::check(record, rounds);
     let evidence = Evidence { plan, rounds, checks: &checks };
@@ -273,7 +271,7 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
         mounted: header.file_systems.clone(),
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
-        claims: plan.claims.clone(),
+        claims: plan.claims.clone().map(|claims| Claims { who: named(&claims.who, &plan.source), ..claims }),
         reproduces: plan.reproduces.clone(),
         fixes: plan.fixes.clone(),
         preset: plan.preset,
@@ -290,6 +288,40 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
     };
     withhold_quantiles(&mut summary.arms, summary.self_check.as_ref(), summary.null_loop_ns);
     Ok(summary)
+}
+
+/// The number of names at which a directory was full is a result; programs that failed have none.
+fn is_limit_met(record: &Record) -> bool {
+    let full = |sample: &Sample| sample.refused.as_ref().is_some_and(|refused| refused.entries > 0);
+    record.samples.iter().any(full)
+}
+
+fn why_nothing(record: &Record) -> String {
+    let refused = |sample: &Sample| {
+        let name = &record.header.plan.arm(sample.arm)?.name;
+        Some(format!("`{name}` failed: {}", sample.refused.as_ref()?.cause))
+    };
+    let mut failed = record.samples.iter().filter_map(refused);
+    let Some(first) = failed.next() else {
+        let warm_up = record.samples.iter().filter(|s| s.phase == Phase::WarmUp).count() as u64;
+        return format!(
+            "the record has {} of warm-up and none that counts; continue the run (bench run --resume) or start it again",
+            crate::text::counted(warm_up, "sample")
+        );
+    };
+    match failed.count() as u64 {
+        0 => first,
+        others => format!("{first}; {} failed too", crate::text::counted(others, "other arm")),
+    }
+}
+
+/// `the article (example.org)`, by the address in the source of the study.
+fn named(who: &str, source: &str) -> String {
+    let host = source.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    match host.map(|host| host.trim_start_matches("www.")).filter(|host| !host.is_empty()) {
+        Some(host) => format!("{who} ({host})"),
+        None => who.to_owned(),
+    }
 }
 
 fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {

@@ -1,7 +1,7 @@
 //! Warnings for display: those that differ only in the arm become one, with a count and the worst case.
 
 use super::kind::{DISTURBING, WINE};
-use super::{Advisory, Warning};
+use super::{Advisory, Warning, scatter};
 use crate::summary::Figure;
 use crate::text;
 
@@ -113,25 +113,25 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
             text::ratio(ratio.value, ratio.interval)
         ),
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(
-            "{arms} against themselves are known less well than the equivalence band of {}; worst `{arm}`, only to {}.",
-            text::chosen(*band),
-            text::percent(*half_width_percent)
+            "{arms} were measured twice in every round to see how far equal work differs: `{arm}` most, up to {}. Nothing is called equivalent where it is more than {}.",
+            scatter(*half_width_percent),
+            text::chosen(*band)
         ),
         Warning::ReferenceWide { .. } => {
             format!("{arms} are too noisy to serve as a reference. The worst: {text}")
         }
         Warning::ChangePoint { arm, round, p } => format!(
-            "The times of {arms} shift during the run, most clearly `{arm}` at round {round} (p = {p:.2e})."
+            "The times of {arms} change their level during the run, most clearly `{arm}` at round {round} (by chance with probability {p:.2e})."
         ),
         Warning::HalvesDiffer { arm, ratio } => format!(
             "In {arms} the second half of the rounds differs from the first, most in `{arm}`: {} of its time.",
             text::ratio(ratio.value, ratio.interval)
         ),
         Warning::Autocorrelated { arm, coefficient } => format!(
-            "Neighbouring rounds of {arms} are correlated, most in `{arm}` (correlation {coefficient:.2}): intervals are somewhat too narrow."
+            "Slow rounds of {arms} follow slow ones, most in `{arm}` (correlation {coefficient:.2}): intervals are somewhat too narrow."
         ),
         Warning::Bimodal { arm, coefficient } => format!(
-            "The times of {arms} are bimodal, most clearly `{arm}` (bimodality coefficient {coefficient:.2}): their medians may lie between the modes."
+            "The times of {arms} fall into two groups each, most clearly `{arm}` (bimodality coefficient {coefficient:.2}), and their medians may lie between them."
         ),
         Warning::DataChanged { .. } => {
             format!("{number} directories were not as planned or did not stay as they were. {text}")

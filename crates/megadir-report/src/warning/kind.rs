@@ -75,6 +75,13 @@ pub enum Warning {
         /// Rounds that count.
         rounds: usize,
     },
+    /// Other work had the processor before the run. It may have slowed one arm more than another, which repetition does not show.
+    Disturbed {
+        /// Share of a busy loop in which others had its processor, per cent.
+        taken_percent: f64,
+        /// Share of the ten seconds before the run in which some task waited for a processor, per cent; `None` if the system does not count it.
+        waited_percent: Option<f64>,
+    },
     /// The cost of measuring is a noticeable part of the measured time.
     TimerCost {
         /// The shortest arm.
@@ -172,6 +179,7 @@ impl Warning {
             Self::UnequalWork { .. }
             | Self::DataChanged { .. }
             | Self::Contradictory { .. }
+            | Self::Disturbed { .. }
             | Self::DelaysNotFound => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
             Self::TooFewRounds { arms, .. } => arms.is_empty(),

@@ -9,6 +9,7 @@ pub(crate) use derive::{Wide, advise, wide};
 pub(crate) use grouped::{Told, disturbance, incomplete_line, told};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, Warning};
+pub(crate) use words::scatter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {

@@ -35,12 +35,15 @@ fn text(warning: &Warning) -> String {
             "{} voided and repeated, and {rounds} count: the machine was noisy.",
             if *voided == 1 { "1 round was".into() } else { format!("{voided} rounds were") }
         ),
+        Warning::Disturbed { taken_percent, .. } => {
+            format!("Other programs had the processor {} of the time before this run.", text::percent(*taken_percent))
+        }
         Warning::TimerCost { arm, percent, quantiles_refused } => {
             let refused = if *quantiles_refused { ", so its quantiles are withheld" } else { "" };
             format!("Measuring costs {} of the time of `{arm}`{refused}.", text::percent(*percent))
         }
         Warning::DelaysNotFound => {
-            "The histogram does not show the injected delays where and as often as it should.".into()
+            "megadir checks its clock before a run by delaying some operations for a known time. It did not find these delays again, with their length and number: something held up the processor.".into()
         }
         Warning::Unaccounted { arm, percent } => format!(
             "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
@@ -65,26 +68,35 @@ fn text(warning: &Warning) -> String {
 
 fn advice(warning: &Warning, options: Options) -> String {
     let more = options.more_rounds();
-    let fixed = match warning {
-        Warning::TooFewRounds { .. } => return format!("Let the run finish, or {more}."),
+    match warning {
+        Warning::TooFewRounds { .. } => format!("Let the run finish, or {more}."),
         Warning::DiffersFromItself { negligible: false, .. } => {
-            return format!("Do not use this run. Stop other work on the machine, {more} and run it again.");
+            format!("Do not use this run. Stop other work on the machine, {more} and run it again.")
         }
         Warning::ResolutionWide { .. } => {
             let more = text::capital(more);
-            return format!("{more}, or use a quieter machine: nothing will be called equivalent before.");
+            format!("{more}, or use a quieter machine: nothing will be called equivalent before.")
         }
         Warning::ReferenceWide { .. } => {
             let samples = samples(options, ", look for work that comes and goes");
-            return format!("Do not use it as a reference: take ratios to another arm{samples}, or {more}.");
+            format!("Do not use it as a reference: take ratios to another arm{samples}, or {more}.")
         }
         Warning::Autocorrelated { .. } => {
-            return format!("Look for periodic work on the machine, or {more}.");
+            format!("Look for periodic work on the machine, or {more}.")
         }
         Warning::Bimodal { .. } => {
             let samples = samples(options, "Look at the samples");
             let begin = if samples.is_empty() { "Look" } else { ", and look" };
-            return format!("{samples}{begin} for work that comes and goes.");
+            format!("{samples}{begin} for work that comes and goes.")
+        }
+        _ => fixed(warning).to_owned(),
+    }
+}
+
+fn fixed(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::Disturbed { .. } => {
+            "Do not use this run. Stop other work and run it again. It may have slowed one arm more than another, so even clear differences can be wrong."
         }
         Warning::UnequalWork { .. } => {
             "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
@@ -122,8 +134,13 @@ fn advice(warning: &Warning, options: Options) -> String {
             "Ratios are paired by round, so they are unaffected; absolute times are not. Look for a task that began or ended, or run it again."
         }
         Warning::Noted { note, .. } => kind::advice(note),
-    };
-    fixed.to_owned()
+        // Depends on the options, see `advice`.
+        Warning::TooFewRounds { .. }
+        | Warning::ResolutionWide { .. }
+        | Warning::ReferenceWide { .. }
+        | Warning::Autocorrelated { .. }
+        | Warning::Bimodal { .. } => "",
+    }
 }
 
 fn samples(options: Options, phrase: &str) -> String {
@@ -136,15 +153,15 @@ fn samples(options: Options, phrase: &str) -> String {
 fn noise(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(
-            "`{arm}` against itself is known only to {}. The equivalence band, {}, is narrower.",
-            text::percent(*half_width_percent),
+            "`{arm}` was measured twice in every round to see how far equal work differs: up to {}. This run shows no smaller differences, and calls nothing equivalent, which takes {} or less.",
+            scatter(*half_width_percent),
             text::chosen(*band)
         ),
         Warning::ReferenceWide { arm, half_width_percent, others_percent } => {
             reference_wide(arm, *half_width_percent, *others_percent)
         }
         Warning::WidthNotReached { comparisons, rounds } => format!(
-            "{} known less well than the run was to stop at, after all of the allowed {}.",
+            "{} less precise than --until asks for, after all of the allowed {}.",
             if *comparisons == 1 {
                 "1 comparison is".into()
             } else {
@@ -158,28 +175,38 @@ fn noise(warning: &Warning) -> Option<String> {
             text::percent(*before_percent)
         ),
         Warning::ChangePoint { arm, round, p } => {
-            format!("The times of `{arm}` shift at round {round} (p = {p:.2e}).")
+            format!(
+                "From round {round} on, the times of `{arm}` are at another level (by chance with probability {p:.2e})."
+            )
         }
         Warning::HalvesDiffer { arm, ratio } => format!(
             "The second half of the rounds of `{arm}` took {} of the time of the first.",
             text::ratio(ratio.value, ratio.interval)
         ),
         Warning::Autocorrelated { arm, coefficient } => format!(
-            "Neighbouring rounds of `{arm}` are correlated (correlation {coefficient:.2}): intervals are somewhat too narrow."
+            "Slow rounds of `{arm}` follow slow ones (correlation {coefficient:.2}): intervals are somewhat too narrow."
         ),
         Warning::Bimodal { arm, coefficient } => format!(
-            "The times of `{arm}` are bimodal (bimodality coefficient {coefficient:.2}): its median may lie between the modes."
+            "The times of `{arm}` fall into two groups (bimodality coefficient {coefficient:.2}), and its median may lie between them."
         ),
         _ => return None,
     })
 }
 
+/// A percentage of 100 and more is hard to imagine.
+pub(crate) fn scatter(half_width_percent: f64) -> String {
+    match half_width_percent {
+        percent if percent < 100.0 => text::percent(percent),
+        percent => format!("a factor of {:.0}", 1.0 + percent / 100.0),
+    }
+}
+
 fn reference_wide(arm: &str, half_width_percent: f64, others_percent: Option<f64>) -> String {
-    let own = text::percent(half_width_percent);
+    let own = scatter(half_width_percent);
     match others_percent {
-        None => format!("`{arm}` against itself is known only to {own}."),
+        None => format!("`{arm}`, measured twice in every round, differs from itself by up to {own}."),
         Some(others) => format!(
-            "The time of `{arm}` is known only to {own}, the times of the arms compared with it to {}: its rounds vary, theirs do not.",
+            "The time of `{arm}` is uncertain by up to {own}, the times of the arms compared with it only by {}: its rounds vary, theirs do not.",
             text::percent(others)
         ),
     }

@@ -28,15 +28,18 @@ fn every_chart_draws_a_record_that_has_what_it_shows() {
 }
 
 #[test]
-fn the_gallery_shows_every_chart() {
-    let mut page = "# Charts\n\nThe question that each chart answers. These show synthetic records; `megadir bench report RECORD --format svg --chart NAME` draws\n\
-         yours. HTML reports use a narrow form on phones. Regenerate this page with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
+fn the_page_about_reports_shows_every_chart() {
+    const PAGE: &str = "../../../../docs/how-to-read-a-report.md";
+    let written = include_str!("../../../../docs/how-to-read-a-report.md");
+    let (before, _) = written.split_once("## Charts\n").expect("the section is there");
+    let mut page = "## Charts\n\nThe question that each chart answers. These show synthetic records; `megadir bench report RECORD --format svg --chart NAME` draws\n\
+         yours. HTML reports use a narrow form on phones. Regenerate this section with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
         .to_owned();
     for chart in CHARTS {
         let (name, answers) = (chart.name, chart.answers);
-        page.push_str(&format!("\n## {answers}\n\n`{name}`\n\n![{name}](../crates/megadir-report/tests/golden/chart-{name}.svg)\n"));
+        page.push_str(&format!("\n### {answers}\n\n`{name}`\n\n![{name}](../crates/megadir-report/tests/golden/chart-{name}.svg)\n"));
     }
-    golden("../../../../docs/gallery.md", &page);
+    golden(PAGE, &format!("{before}{page}"));
 }
 
 #[test]

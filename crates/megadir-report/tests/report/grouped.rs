@@ -43,11 +43,11 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
     assert_eq!(wide, 6, "the summary keeps each: {:?}", report.warnings);
     let table = table(&record);
     let lines = |what: &str| table.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
-    let printed = lines("less well than the equivalence band");
+    let printed = lines("to see how far equal work differs");
     assert_eq!(printed.len(), 1, "{table}");
     assert!(
-        printed[0].starts_with("Note: 6 arms against themselves are known")
-            && printed[0].contains("worst `five`"),
+        printed[0].starts_with("Note: 6 arms were measured twice in every round")
+            && printed[0].contains("`five` most"),
         "{printed:?}"
     );
     let resolution = lines("Resolution: ");
@@ -64,7 +64,7 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
     // A single one is reported as before.
     let mut one = wide_but_one();
     assert!(
-        self::table(&one).contains("Note: `five` against itself is known only to "),
+        self::table(&one).contains("Note: `five` was measured twice in every round"),
         "{}",
         self::table(&one)
     );

@@ -293,6 +293,7 @@ fn pressure() -> Pressure {
         memory_some_10s_percent: None,
         dirty_bytes: Some(0),
         others_busy_percent: None,
+        taken_percent: None,
     }
 }
 

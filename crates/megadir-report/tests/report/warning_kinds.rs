@@ -1,6 +1,7 @@
 //! Every kind of warning is triggered by a record with that fault, and has a text and advice.
 
-use megadir_record::{Cut, Phase, Record, Stop, VoidReason};
+use megadir_record::jsonl::Resumed;
+use megadir_record::{Cut, Phase, Pressure, Record, Stop, VoidReason};
 use megadir_report::{Report, Warning};
 
 use crate::report_on;
@@ -16,6 +17,11 @@ fn but(fault: impl FnOnce(&mut Record)) -> Record {
     let mut record = good();
     fault(&mut record);
     record
+}
+
+/// Before a run.
+fn busy(taken_percent: Option<f64>, cpu_some_10s_percent: Option<f64>) -> Pressure {
+    Pressure { taken_percent, cpu_some_10s_percent, ..Pressure::default() }
 }
 
 fn lookups_but(fault: impl FnOnce(&mut Record)) -> Record {
@@ -47,6 +53,7 @@ const CASES: &[Case] = &[
             early.for_each(|sample| sample.voided = Some(VoidReason::StolenTime));
         })
     }),
+    ("disturbed", || but(|record| record.header.machine.pressure = busy(Some(23.5), Some(55.0)))),
     ("timer-cost", || but(|record| record.end.as_mut().expect("it was put in").null_loop_ns = Some(1e6))),
     ("delays-not-found", || {
         lookups_but(|record| record.self_check.as_mut().expect("it was put in").delays[0].found = 120)
@@ -103,6 +110,48 @@ fn every_kind_is_reached_and_says_what_to_do() {
         assert!(advisory.text.len() > 15 && advisory.text.ends_with('.'), "{kind}: {}", advisory.text);
         assert!(advisory.advice.len() > 15 && advisory.advice.ends_with('.'), "{kind}: {}", advisory.advice);
     }
+}
+
+/// On such a machine, an arm that was 5 % slower was called 1.25 times faster, with an interval.
+#[test]
+fn a_run_beside_other_work_is_not_to_be_used() {
+    let loud = |record: &Record| {
+        let report = report_of(record);
+        let found = report.warnings.iter().find(|advisory| advisory.warning.kind() == "disturbed");
+        let advisory = found?;
+        assert!(advisory.loud && advisory.advice.starts_with("Do not use this run."), "{advisory:?}");
+        let view =
+            megadir_report::View { width: 80, style: megadir_report::Style { color: false, unicode: true } };
+        let screen = megadir_report::format_named("screen").expect("it exists").render(&report, &view);
+        let words: Vec<&str> = screen.split_whitespace().collect();
+        assert!(screen.starts_with("WARNING: Other programs had the processor"), "{screen}");
+        assert!(
+            words.join(" ").contains("Do not use this run. Stop other work and run it again."),
+            "{screen}"
+        );
+        Some(advisory.text.clone())
+    };
+    for (taken, waited, is_loud) in [
+        // As noted by runs beside compilers and tests.
+        (Some(9.1), Some(37.1), true),
+        (Some(56.9), Some(57.5), true),
+        // A system that does not count what waits.
+        (Some(30.0), None, true),
+        // A quiet machine; what had waited was done; one task came by; an older record.
+        (Some(1.4), Some(3.9), false),
+        (Some(3.2), Some(28.4), false),
+        (Some(8.0), Some(1.5), false),
+        (None, Some(55.0), false),
+    ] {
+        let record = but(|record| record.header.machine.pressure = busy(taken, waited));
+        assert_eq!(loud(&record).is_some(), is_loud, "{taken:?} {waited:?}");
+    }
+    let resumed = but(|record| {
+        let (version, pressure) = ("0.1.0".into(), busy(Some(40.0), Some(50.0)));
+        record.resumed.push(Resumed { resumed_unix_s: 1, version, pressure });
+    });
+    let text = loud(&resumed).expect("the second part was disturbed");
+    assert!(text.contains("40 %"), "{text}");
 }
 
 #[test]

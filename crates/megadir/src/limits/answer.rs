@@ -28,6 +28,12 @@ impl Limits {
         let mut judgement = model.map(|model| model.judge(&facts, churn)).unwrap_or_default();
         let mut ceilings = judgement.ceilings.clone();
         ceilings.extend(room::ceilings(&facts, judgement.entry_bytes));
+        if facts.is_read_only {
+            // Remedies for other limits would not help.
+            ceilings = vec![room::read_only()];
+            judgement.traps.clear();
+            return Self { facts, model, judgement, ceilings };
+        }
         ceilings.sort_by_key(|ceiling| (ceiling.more.likely, ceiling.more.low));
         judgement.traps.extend(room::traps(&facts));
         let first = ceilings.first().and_then(|ceiling| room::trap_of(ceiling.limit));
@@ -43,6 +49,18 @@ impl Limits {
             low: least(|more| more.low)?,
             high: least(|more| more.high)?,
         })
+    }
+
+    /// Number of subdirectories that can be created before one is refused for the link count or for want of inodes; `None` if the
+    /// link count does not limit them.
+    pub fn subdirectories_until_full(&self) -> Option<Span> {
+        let left = self.judgement.subdirectories.as_ref()?.value;
+        let inodes = self.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Inodes);
+        Some(inodes.map_or(left, |inodes| Span {
+            likely: left.likely.min(inodes.more.likely),
+            low: left.low.min(inodes.more.low),
+            high: left.high.min(inodes.more.high),
+        }))
     }
 
     /// The limit that is reached first.
@@ -65,6 +83,8 @@ pub struct Asked<'a> {
     pub like: Option<&'a Dir>,
     /// Content size of each entry to come, bytes; `None` samples the entries present.
     pub contents_bytes: Option<u64>,
+    /// The entries to come are directories, whatever is present.
+    pub directories: bool,
     /// Names come and go instead of staying.
     pub churn: bool,
     /// Count the entries instead of estimating them; reads the whole directory.
@@ -75,8 +95,15 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// More entries like those present.
-    pub const MORE_OF_THE_SAME: Self =
-        Self { names: None, like: None, contents_bytes: None, churn: false, count: false, stated: None };
+    pub const MORE_OF_THE_SAME: Self = Self {
+        names: None,
+        like: None,
+        contents_bytes: None,
+        directories: false,
+        churn: false,
+        count: false,
+        stated: None,
+    };
 }
 
 /// Always fails with [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable): not supported on this system.

@@ -18,7 +18,8 @@
 //!
 //! **Names that come and go** make the index grow without end: leaves are never merged, and only names with a nearby hash reuse
 //! space. The growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB blocks (4.0, 2.69, 2.03 and 1.68 for L
-//! = 3, 7, 14 and 25). With `large_dir` the index has three levels: 0.52 to 0.61 times P N² L in fills.
+//! = 3, 7, 14 and 25). With `large_dir` the index has three levels, and (0.693 - 0.268 / sqrt(L)) * P N² L entries fit: fills
+//! with 1 KiB blocks and L = 3, 7 and 25 ended within 4 % of that.
 
 mod traps;
 
@@ -111,8 +112,9 @@ impl Shape {
         let churning = CHURNING.min(LOW / grown);
         if self.large_dir {
             let leaves = doubled * node * node;
-            let entries = 0.55 * leaves * fitting;
-            return Capacity { entries, bytes: 0.84 * block * leaves, churning: churning * entries };
+            let entries = (0.693 - 0.268 / fitting.sqrt()) * leaves * fitting;
+            let bytes = (0.95 - 0.2 / fitting.sqrt()) * block * leaves;
+            return Capacity { entries, bytes, churning: churning * entries };
         }
         let entries = (0.713 + 0.174 / fitting.sqrt() + 0.531 / node.sqrt()) * doubled * node * fitting;
         let bytes = block * doubled * node * (1.039 + 0.52 * waste + 0.97 / node.sqrt());
@@ -151,7 +153,8 @@ fn judge(facts: &Facts, churn: bool) -> Judgement {
         judgement.gauge = Some(index.gauge);
     }
     judgement.ceilings.extend(size_option(facts, judgement.entry_bytes));
-    judgement.ceilings.extend(link_count(facts, ext4));
+    judgement.subdirectories = subdirectories(facts, ext4);
+    judgement.ceilings.extend(judgement.subdirectories.as_ref().and_then(|left| link_count(facts, left)));
     judgement.traps = traps(facts, ext4, &judgement, past);
     judgement
 }
@@ -271,17 +274,30 @@ fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
     Some(Ceiling { limit: Limit::MountOption, more, used: now_bytes / max_bytes, basis })
 }
 
-fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Ceiling> {
-    if ext4.features.value.dir_nlink || facts.directory_share <= 0.0 {
+/// The driver heeds dir_nlink only in a directory with an index (`EXT4_DIR_LINK_MAX`).
+pub(super) fn counts_links(facts: &Facts, ext4: &Ext4) -> bool {
+    !ext4.features.value.dir_nlink || is_linear(facts, ext4)
+}
+
+fn subdirectories(facts: &Facts, ext4: &Ext4) -> Option<Fact<Span>> {
+    let how = match ext4.features.value.dir_nlink {
+        true => "64 998 directories without an index, whatever dir_nlink is; links of the directory",
+        false => "64 998 directories without dir_nlink; links of the directory",
+    };
+    let left = DIRECTORIES_MAX.saturating_sub(facts.links.saturating_sub(2));
+    let basis = Basis::of(&[&ext4.features.basis], how);
+    counts_links(facts, ext4).then_some(Fact { value: Span::exact(left), basis })
+}
+
+fn link_count(facts: &Facts, left: &Fact<Span>) -> Option<Ceiling> {
+    if facts.directory_share <= 0.0 {
         return None;
     }
-    let now = facts.links.saturating_sub(2);
-    let more = DIRECTORIES_MAX.saturating_sub(now) as f64 / facts.directory_share;
+    let more = left.value.likely as f64 / facts.directory_share;
     let share = if facts.directory_share < 1.0 { 0.2 } else { 0.0 };
     let more = Span::rounded(more, more * (1.0 - share), more * (1.0 + share));
-    let used = now as f64 / DIRECTORIES_MAX as f64;
-    let how = "64 998 directories without dir_nlink; links of the directory";
-    Some(Ceiling { limit: Limit::LinkCount, more, used, basis: Basis::of(&[&ext4.features.basis], how) })
+    let used = 1.0 - left.value.likely as f64 / DIRECTORIES_MAX as f64;
+    Some(Ceiling { limit: Limit::LinkCount, more, used, basis: left.basis.clone() })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::basis::{Fact, Span};
 use super::name_lengths::NameLengths;
 use crate::file_system::FileSystem;
+use crate::mount_traits::MountTraits;
 
 /// Input of the models.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,8 @@ pub struct Facts {
     pub quotas: Vec<Quota>,
     /// Mount; `None` if it is not in the mount table.
     pub mount: Option<Mount>,
+    /// `true` if the mount is read-only, so that nothing can be created.
+    pub is_read_only: bool,
 }
 
 /// Facts that only some file systems have.
@@ -206,6 +209,12 @@ impl Mount {
 }
 
 impl Facts {
+    /// Facts about the trust in the mount, by the table alone.
+    pub fn mount_traits(&self) -> MountTraits {
+        let driver = self.mount.as_ref().map(|mount| mount.kind.as_str());
+        MountTraits::of_mount(driver, self.seen_as.unwrap_or(self.file_system))
+    }
+
     pub(crate) fn max_dir_size_kib(&self) -> Option<u64> {
         self.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)
     }

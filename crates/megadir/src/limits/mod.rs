@@ -46,6 +46,7 @@ pub use explain::{explain, explain_at};
 pub use facts::{BtrfsSpace, Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
 pub use model::{Ceiling, Gauge, Judgement, Limit, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
+pub use room::is_linear as is_searched_linearly;
 pub use stated::Stated;
 
 #[cfg(any(target_os = "linux", windows))]

@@ -36,6 +36,8 @@ pub struct Judgement {
     pub gauge: Option<Gauge>,
     /// Space of an entry without its contents, bytes.
     pub entry_bytes: f64,
+    /// Number of subdirectories that the link count lets be created; `None` if it does not limit them.
+    pub subdirectories: Option<Fact<Span>>,
     /// Traps that apply here.
     pub traps: Vec<Trap>,
 }
@@ -76,6 +78,8 @@ pub enum Limit {
     Quota(QuotaOf),
     /// Names with the same hash do not fit in one item (btrfs).
     NameCollision,
+    /// The mount is read-only.
+    ReadOnly,
     /// No limit is visible to this process.
     Unknown,
 }
@@ -97,6 +101,7 @@ impl Limit {
             Self::Blocks => ("blocks", "blocks"),
             Self::Quota(_) => ("quota", "quota"),
             Self::NameCollision => ("name-collision", "names of one hash"),
+            Self::ReadOnly => ("read-only", "a read-only mount"),
             Self::Unknown => ("unknown", "something unknown"),
         }
     }

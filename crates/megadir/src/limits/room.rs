@@ -5,6 +5,7 @@ use super::cure::{self, Trap};
 use super::facts::{BtrfsSpace, Details, Facts, Quota, Space};
 use super::model::{Ceiling, Limit};
 use crate::file_system::FileSystem;
+use crate::mount_traits::InodeCount;
 
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 const NEARLY_OUT: f64 = 0.9;
@@ -41,13 +42,27 @@ impl Cost {
     }
 }
 
+pub(super) fn read_only() -> Ceiling {
+    let basis = Basis::new(Known::Read, ROOM);
+    Ceiling { limit: Limit::ReadOnly, more: Span::exact(0), used: 1.0, basis }
+}
+
 fn inodes(facts: &Facts) -> Option<Ceiling> {
     let space = &facts.space;
-    if space.inodes == 0 {
+    let counted = inode_count(facts);
+    if space.inodes == 0 || matches!(counted, InodeCount::Invented | InodeCount::Nothing) {
         return None;
     }
     let used = inodes_used(space);
     let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; one inode per entry");
+    if counted == InodeCount::OfFreeBlocks {
+        // 0 are free blocks, which have a limit of their own.
+        if space.inodes_free == 0 {
+            return None;
+        }
+        more.low = more.likely / 2;
+        how = "statfs computes the number from free blocks, which entries take too: at most";
+    }
     if facts.file_system == FileSystem::Xfs {
         // statfs derives the number from free blocks; XFS allocates chunks of 64 inodes.
         let slack = XFS_CHUNK_INODES.max(space.inodes_free / 100);
@@ -56,6 +71,12 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
         how = "statfs; XFS allocates inodes in chunks of 64";
     }
     Some(Ceiling { limit: Limit::Inodes, more, used, basis: Basis::new(Known::Read, how) })
+}
+
+/// By the mount, or without one by the visible file system: a stated one does not make a server's number true.
+fn inode_count(facts: &Facts) -> InodeCount {
+    // The constant of a driver that does not count.
+    if facts.space.inodes == u64::MAX { InodeCount::Invented } else { facts.mount_traits().inode_count }
 }
 
 /// Four allocation groups.
@@ -168,13 +189,14 @@ const QUOTA: &str = "quota";
 pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
     let mut traps = Vec::new();
     let used = inodes_used(&facts.space);
-    if used >= NEARLY_OUT {
+    if used >= NEARLY_OUT && inode_count(facts) == InodeCount::Counted {
         let text = format!("{:.0} % of the file system's inodes are used.", 100.0 * used);
         traps.push(Trap { name: INODES, text, cures: cure::inodes(facts) });
     }
     traps.extend(facts.quotas.iter().filter_map(|quota| nearly_out_quota(facts, quota)));
     traps.extend(nearly_out_blocks(facts));
     traps.extend(long_names(facts));
+    traps.extend(linear(facts));
     if facts.is_upper_layer {
         let text = "The directory is on overlayfs: the limits are those of the upper layer, and the kernel holds a listing \
                     of merged layers in memory."
@@ -204,6 +226,32 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
     }
     let text = format!("{:.0} % of the file system's space is used.", 100.0 * used);
     Some(Trap { name: BLOCKS, text, cures: vec![cure::blocks()] })
+}
+
+/// `true` if a create searches all names of its directory: by the table of mounts, and case-insensitive directories of ext4.
+/// ext2 and ext4 without `dir_index` are in their model.
+pub fn is_linear(facts: &Facts) -> bool {
+    match facts.ext4() {
+        Some(ext4) => ext4.casefolded,
+        None => facts.mount_traits().searches_linearly,
+    }
+}
+
+fn linear(facts: &Facts) -> Option<Trap> {
+    let text = match facts.ext4() {
+        _ if !is_linear(facts) => return None,
+        Some(ext4) if ext4.casefolded => {
+            "Names are case-insensitive here: since Linux 6.12 a create also searches the directory name by name, so that it takes \
+             longer with every name (15 times longer at 3 000 names)."
+        }
+        Some(_) => return None,
+        None => {
+            "Directories of this file system have no index: every create searches all names of its directory, so that it takes \
+             longer with every name."
+        }
+    };
+    let text = format!("{text} Spread the entries from about a thousand on.");
+    Some(Trap { name: "linear", text, cures: vec![cure::spread()] })
 }
 
 const ECRYPTFS_BYTES_MAX: u16 = 143;

@@ -82,11 +82,16 @@ pub(super) fn facts(directory: &Dir, asked: &Asked<'_>, sample: Sample, space: S
             Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
             None => sample.names,
         },
-        directory_share: sample.directory_share,
-        contents: asked.contents_bytes.map_or(sample.contents, given),
+        directory_share: if asked.directories { 1.0 } else { sample.directory_share },
+        contents: match asked.contents_bytes {
+            Some(bytes) => given(bytes),
+            None if asked.directories => directory_contents(file_system, &space),
+            None => sample.contents,
+        },
         quotas: Vec::new(),
         space,
         mount: None,
+        is_read_only: false,
     }
 }
 
@@ -100,6 +105,15 @@ fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Co
         contents.low_bytes = 0.0;
     }
     Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as requested"))
+}
+
+/// On other file systems than ext4 an empty directory may be kept in its inode, or take none.
+fn directory_contents(file_system: FileSystem, space: &Space) -> Fact<Contents> {
+    let block = space.unit_bytes as f64;
+    let is_block = file_system == FileSystem::Ext4 && space.inline_bytes_max == 0;
+    let low_bytes = if is_block { block } else { 0.0 };
+    let contents = Contents { mean_bytes: block, low_bytes, high_bytes: block };
+    Fact::new(contents, Known::Assumed, "a block for each directory")
 }
 
 impl Sample {

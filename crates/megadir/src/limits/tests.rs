@@ -31,6 +31,7 @@ pub(crate) fn facts(names: &str) -> Facts {
         },
         quotas: Vec::new(),
         mount: None,
+        is_read_only: false,
     }
 }
 
@@ -58,7 +59,8 @@ fn without_a_model_inodes_and_blocks_are_still_known() {
     facts.space.blocks_available = 5000;
     let limits = Limits::judge(facts, false);
     assert!(limits.model.is_none());
-    assert_eq!(limits.entries_until_full(), Some(Span::exact(1000)));
+    // F2FS computes them from free blocks.
+    assert_eq!(limits.entries_until_full(), Some(Span { likely: 1000, low: 500, high: 1000 }));
     let names: Vec<_> = limits.ceilings.iter().map(|ceiling| ceiling.limit.name()).collect();
     assert_eq!(names, ["inodes", "blocks"]);
 }
@@ -124,4 +126,87 @@ fn names_that_others_refuse_are_a_trap() {
     assert_eq!(found.len(), usize::from(cfg!(not(windows))), "{found:?}");
     assert!(found.iter().all(|trap| trap.text.contains("eCryptfs")), "{found:?}");
     assert!(traps("8-144", 143)[0].text.contains("longer than the 143"));
+}
+
+fn mounted(kind: &str) -> Option<Mount> {
+    Some(Mount { point: "/m".into(), kind: kind.into(), source: "x".into(), options: "rw".into() })
+}
+
+#[test]
+fn a_read_only_mount_takes_nothing_whatever_is_free() {
+    let mut facts = facts("32");
+    facts.is_read_only = true;
+    facts.space.inodes_free = 0;
+    let limits = Limits::judge(facts, false);
+    assert_eq!(limits.runs_out_first(), Some(Limit::ReadOnly));
+    assert_eq!(limits.entries_until_full(), Some(Span::exact(0)));
+    assert_eq!(limits.most_used().map(|most| most.used), Some(1.0));
+    assert!(limits.judgement.traps.is_empty(), "{:?}", limits.judgement.traps);
+}
+
+#[test]
+fn an_invented_number_of_inodes_is_no_limit_and_one_of_free_blocks_is_an_upper_bound() {
+    let inodes = |file_system, kind: &str, inodes, inodes_free| {
+        let mut facts = facts("32");
+        (facts.file_system, facts.mount) = (file_system, mounted(kind));
+        (facts.space.inodes, facts.space.inodes_free) = (inodes, inodes_free);
+        let limits = Limits::judge(facts, false);
+        assert!(limits.judgement.traps.iter().all(|trap| trap.name != "inodes"), "{kind}");
+        limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Inodes).map(|found| found.more)
+    };
+    let (fuse, other) = (FileSystem::Fuse, FileSystem::Other(1));
+    for (file_system, kind, all, free) in [
+        (fuse, "fuse.rclone", 1_000_000_000, 0),
+        (fuse, "fuseblk", 444, 444),
+        (fuse, "fuseblk", 320_456, 321_385),
+        (FileSystem::Nilfs2, "nilfs2", 33_554_432, 33_554_430),
+        (other, "hfsplus", u64::from(u32::MAX), 4_294_967_277),
+        (other, "erofs", u64::MAX, u64::MAX - 286),
+        (FileSystem::Jfs, "jfs", 30_050, 0),
+    ] {
+        assert_eq!(inodes(file_system, kind, all, free), None, "{kind}");
+    }
+    for (file_system, kind) in
+        [(FileSystem::Jfs, "jfs"), (FileSystem::F2fs, "f2fs"), (other, "udf"), (other, "gfs2")]
+    {
+        let found = inodes(file_system, kind, 3_100, 3_069).unwrap();
+        assert!(found.high == 3_069 && found.low < 2_700, "{kind}: {found:?}");
+    }
+    for (file_system, kind) in [(other, "minix"), (FileSystem::Tmpfs, "tmpfs"), (fuse, "fuse.ext4")] {
+        assert_eq!(inodes(file_system, kind, 688, 600), Some(Span::exact(600)), "{kind}");
+    }
+    // A stated file system does not make the server's number true.
+    let mut facts = facts("32");
+    (facts.file_system, facts.seen_as) = (FileSystem::Xfs, Some(fuse));
+    (facts.space.inodes, facts.space.inodes_free) = (1_000_000_000, 0);
+    let limits = Limits::judge(facts, false);
+    assert!(limits.ceilings.iter().all(|ceiling| ceiling.limit != Limit::Inodes), "{:?}", limits.ceilings);
+}
+
+#[test]
+fn directories_that_are_searched_name_by_name_are_a_trap() {
+    let trapped = |file_system, kind: &str, casefolded| {
+        let mut facts = facts("32");
+        (facts.file_system, facts.mount) = (file_system, mounted(kind));
+        if file_system == FileSystem::Ext4 {
+            let features = Fact::new(Ext4Features::USUAL, Known::Read, "ioctl");
+            facts.details = Details::Ext4(Ext4 { features, indexed: None, casefolded, encrypted: false });
+        }
+        let is_linear = is_searched_linearly(&facts);
+        let traps = Limits::judge(facts, false).judgement.traps;
+        assert_eq!(is_linear, traps.iter().any(|trap| trap.name == "linear"), "{traps:?}");
+        is_linear
+    };
+    let other = FileSystem::Other(1);
+    for (file_system, kind) in [
+        (FileSystem::Fat, "vfat"),
+        (FileSystem::ExFat, "exfat"),
+        (FileSystem::Nilfs2, "nilfs2"),
+        (other, "udf"),
+        (other, "minix"),
+    ] {
+        assert!(trapped(file_system, kind, false), "{kind}");
+    }
+    assert!(trapped(FileSystem::Ext4, "ext4", true) && !trapped(FileSystem::Ext4, "ext4", false));
+    assert!(!trapped(FileSystem::Xfs, "xfs", false) && !trapped(FileSystem::F2fs, "f2fs", false));
 }

@@ -1,5 +1,7 @@
 //! Counts of a running removal for another thread to read, and the flag that cancels it.
 
+#[cfg(any(target_os = "linux", windows))]
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +35,7 @@ impl Counts {
         self.entries += more.entries;
         self.directories += more.directories;
         self.bytes += more.bytes;
-        self.linked += more.linked;
+        self.linked = self.linked.wrapping_add(more.linked);
         self.failures += more.failures;
         self.mounts += more.mounts;
         self.directories_kept += more.directories_kept;
@@ -51,6 +53,26 @@ pub struct Progress {
     pub(super) meanwhile: tests::Meanwhile,
     #[cfg(any(target_os = "linux", windows))]
     pub(super) back_off: super::back_off::BackOff,
+    /// Names that a dry run has met of files with several names; as many files as [`LINKED_MAX`].
+    #[cfg(any(target_os = "linux", windows))]
+    linked: Mutex<HashMap<FileId, u64>>,
+}
+
+/// Device (major, minor) and inode.
+#[cfg(any(target_os = "linux", windows))]
+type FileId = ((u32, u32), u64);
+
+/// About 50 MB. Space of further files counts as kept by their other names.
+#[cfg(any(target_os = "linux", windows))]
+const LINKED_MAX: usize = 1_000_000;
+
+/// File with several names.
+#[cfg(any(target_os = "linux", windows))]
+#[derive(Clone, Copy)]
+pub(super) struct Linked {
+    pub(super) file: FileId,
+    pub(super) names: u64,
+    pub(super) bytes: u64,
 }
 
 /// On its own cache line: every worker reads it at each entry.
@@ -98,6 +120,25 @@ impl<'a> Call<'a> {
 
     pub(super) fn counts(&self) -> Counts {
         *lock(&self.counts)
+    }
+
+    /// Counts one name of a file in a dry run. With the last one, the space is freed, and no name counts as linked.
+    pub(super) fn unlink(&self, linked: Linked, counts: &mut Counts) {
+        let mut met = lock(&self.progress.linked);
+        let has_room = met.len() < LINKED_MAX;
+        let Some(names) = met.get_mut(&linked.file) else {
+            if has_room {
+                met.insert(linked.file, 1);
+            }
+            return;
+        };
+        *names += 1;
+        if *names == linked.names {
+            counts.bytes += linked.bytes;
+            // Other workers may still hold their part of these: the sum is right.
+            counts.linked = counts.linked.wrapping_sub(linked.names);
+            met.remove(&linked.file);
+        }
     }
 
     pub(super) fn add(&self, counts: &Counts) {

@@ -1,6 +1,7 @@
 //! Layout of a tree, from a sample, and the files that do not fit a layout.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::Progress;
@@ -39,6 +40,59 @@ pub struct Detected {
     pub moved: u64,
     /// If all sampled files fit `besides`: another layout that they fit, and that names can contradict.
     pub alike: Option<Layout>,
+    /// Another layout that as many sampled files fit, and that names can contradict as well, or as little.
+    pub tie: Option<Layout>,
+    /// Layout that `fit` sampled files fit without an ending that they share, as those of kubo do without `.data`. Then `layout` is
+    /// `None`: no layout has endings, and one that shortens names would fit them with wrong names.
+    pub without_ending: Option<(Layout, Ending)>,
+}
+
+/// Ending of names with its dot, such as `.data`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    bytes: [u8; ENDING_MAX],
+    length: usize,
+}
+
+const ENDING_MAX: usize = 16;
+
+impl Ending {
+    /// `None` for a name without a dot between two other characters, and for long endings.
+    fn of(path: &[u8]) -> Option<Self> {
+        let name = path.rsplit(|byte| *byte == b'/').next()?;
+        let dot = name.iter().rposition(|byte| *byte == b'.').filter(|dot| *dot > 0)?;
+        let ending = &name[dot..];
+        let mut bytes = [0; ENDING_MAX];
+        bytes.get_mut(..ending.len()).filter(|_| ending.len() > 1)?.copy_from_slice(ending);
+        Some(Self { bytes, length: ending.len() })
+    }
+
+    /// The ending that more than half of the paths have.
+    fn most_common(paths: &[Vec<u8>]) -> Option<Self> {
+        let mut counts = BTreeMap::<[u8; ENDING_MAX], (Self, usize)>::new();
+        for ending in paths.iter().filter_map(|path| Self::of(path)) {
+            counts.entry(ending.bytes).or_insert((ending, 0)).1 += 1;
+        }
+        let (ending, count) = counts.into_values().max_by_key(|(_, count)| *count)?;
+        (2 * count > paths.len()).then_some(ending)
+    }
+
+    /// The ending.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().escape_ascii().fmt(f)
+    }
+}
+
+impl fmt::Debug for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ending({self})")
+    }
 }
 
 /// Determines the layout of a tree from a sample of about a thousand files, usually within milliseconds. If fewer than 20 are met, it
@@ -48,18 +102,36 @@ pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
     if sample.met() < FEW {
         sample = Sample::of(directory, besides, true)?;
     }
-    let best = best(&sample.paths, besides);
+    let whole = best(&sample.paths, besides);
+    let without_ending = best_without_ending(&sample.paths, besides, whole);
+    let best = without_ending.map(|(best, _)| best).or(whole);
     let moved = sample.moved.len() as u64;
     let alike = best_of_moved(&sample).filter(|_| sample.paths.is_empty());
     Ok(Detected {
-        layout: best.map(|best| best.layout),
+        layout: whole.filter(|_| without_ending.is_none()).map(|best| best.layout),
         sampled: sample.paths.len() as u64,
         fit: best.map_or(0, |best| best.fit),
         is_guess: best.is_some_and(|best| best.is_guess),
         is_cut: sample.of_all && sample.met() < FEW && sample.directories >= ALL_DIRECTORIES_MAX,
         moved,
         alike,
+        tie: best.and_then(|best| best.tie),
+        without_ending: without_ending.map(|(best, ending)| (best.layout, ending)),
     })
+}
+
+/// Layout that names can contradict, and that more paths fit without their ending than any such layout with it.
+fn best_without_ending(
+    paths: &[Vec<u8>],
+    besides: Option<&Layout>,
+    whole: Option<Best>,
+) -> Option<(Best, Ending)> {
+    let ending = Ending::most_common(paths)?;
+    let stems: Vec<Vec<u8>> =
+        paths.iter().filter_map(|path| path.strip_suffix(ending.as_bytes()).map(<[u8]>::to_vec)).collect();
+    let found = best(&stems, besides).filter(|best| !best.is_guess && 2 * best.fit >= paths.len() as u64)?;
+    let fit = whole.filter(|whole| !whole.is_guess).map_or(0, |whole| whole.fit);
+    (found.fit > fit).then_some((found, ending))
 }
 
 /// Another layout that most moved files fit at least as well, if their names can contradict it.
@@ -73,6 +145,7 @@ struct Best {
     layout: Layout,
     fit: u64,
     is_guess: bool,
+    tie: Option<Layout>,
 }
 
 /// Layout that at least half of the paths fit, and most of all layouts.
@@ -86,9 +159,20 @@ fn best(paths: &[Vec<u8>], except: Option<&Layout>) -> Option<Best> {
     for layout in all.iter().chain(&guesses).filter(|layout| Some(*layout) != except) {
         let (fit, is_guess) = (fit(layout), guesses.contains(layout));
         let is_half = !paths.is_empty() && 2 * fit >= paths.len() as u64;
-        // A guess counts only if no layout that names can contradict fits.
-        if is_half && best.is_none_or(|best| fit > best.fit && !is_guess) {
-            best = Some(Best { layout: *layout, fit, is_guess });
+        if !is_half {
+            continue;
+        }
+        match &mut best {
+            // A guess counts only if no layout that names can contradict fits.
+            Some(best) if is_guess && !best.is_guess => {}
+            Some(best) if fit < best.fit => {}
+            // A layout that grows fits all that the same one does at a fixed depth.
+            Some(best) if fit == best.fit => {
+                if layout.growth().is_none() && *layout != best.layout && best.tie.is_none() {
+                    best.tie = Some(*layout);
+                }
+            }
+            _ => best = Some(Best { layout: *layout, fit, is_guess, tie: None }),
         }
     }
     best

@@ -19,6 +19,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::layout::{NameBuffer, PathBuffer, Placed};
+use crate::mount_traits::MountTraits;
 
 /// Directories whose state is remembered.
 const KNOWN_MAX: usize = 1 << 17;
@@ -50,6 +51,8 @@ pub(super) struct Foresight<'a> {
     targets: HashMap<u64, State>,
     /// `None` for a directory that can be written.
     sources: HashMap<u64, Option<usize>>,
+    /// Then one line is enough for all files.
+    is_read_only: bool,
     /// With the number of files that stay.
     refused: Vec<(Error, u64)>,
     hasher: RandomState,
@@ -66,6 +69,7 @@ impl<'a> Foresight<'a> {
             judge: Judge::new(route, options.exclude),
             targets: HashMap::new(),
             sources: HashMap::new(),
+            is_read_only: MountTraits::of(directory).is_read_only,
             refused: Vec::new(),
             hasher: RandomState::new(),
             name: NameBuffer::new(),
@@ -113,13 +117,18 @@ impl<'a> Foresight<'a> {
     }
 
     fn source(&mut self, at: &At<'_>) -> Option<usize> {
-        let key = self.hasher.hash_one(split(at.path).0);
+        let directory = if self.is_read_only { &[] } else { split(at.path).0 };
+        let key = self.hasher.hash_one(directory);
         if let Some(known) = self.sources.get(&key) {
             return *known;
         }
-        let written = may_write(at.directory);
-        let refused =
-            written.err().map(|error| self.refuse(Error::io("rename in", at.directory.path(), error.into())));
+        let refused = match self.is_read_only {
+            true => Some(Error::io("reshard", self.from.path(), Errno::ROFS.into())),
+            false => may_write(at.directory)
+                .err()
+                .map(|error| Error::io("rename in", at.directory.path(), error.into())),
+        };
+        let refused = refused.map(|error| self.refuse(error));
         self.sources.insert(key, refused);
         refused
     }

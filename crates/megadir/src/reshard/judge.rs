@@ -6,6 +6,8 @@ use crate::error::Error;
 use crate::file_type::FileType;
 use crate::layout::{NameBuffer, PathBuffer, Placed};
 
+/// Names of directories that runs and trials make for a moment begin so.
+const OWN: &str = ".megadir-reshard-";
 /// Temporary name of a directory without its owner and mode; see [`Targets`](super::targets::Targets).
 pub(super) const NEW: &str = ".megadir-reshard-new";
 
@@ -90,7 +92,7 @@ impl<'a> Judge<'a> {
         match kind {
             FileType::File => {}
             FileType::Directory => {
-                let is_known = self.route.keeps(path) || name == NEW.as_bytes();
+                let is_known = self.route.keeps(path) || name.starts_with(OWN.as_bytes());
                 counts.directories += u64::from(!is_known);
                 return None;
             }

@@ -11,7 +11,7 @@
 //!   old or its new path, and no file is ever replaced. Directories are opened by one name below an open
 //!   directory, without following links or entering mounts.
 //! * Directories of the new layout are made, with the owner, mode, ACLs and project of the directory, and
-//!   emptied directories of the old layout are removed. Nothing else changes.
+//!   emptied directories of the old layout are removed. Nothing else changes. A run that moved nothing removes what it made.
 //! * A file that has the path of such a directory is moved first. Files that are in their own way, or in each other's, stay.
 //! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path
 //!   shows if it was moved; pairs of layouts without this property are refused: both put files on the same level,
@@ -19,7 +19,8 @@
 //! * Memory is bounded by twice [`ReshardOptions::window_bytes`], 8 bytes a file of a window and one buffer per level.
 //!
 //! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths for a moment, and after a kill
-//! until the next such run. If a program replaces a file in between, its new file is unlinked.
+//! until the next such run. If a program replaces a file in between, its new file is unlinked. Without this option, a file system that
+//! cannot rename without replacing is refused before anything is made.
 
 mod carrier;
 mod detect;
@@ -32,6 +33,7 @@ mod route;
 mod survey;
 mod targets;
 mod tree;
+mod trial;
 mod window;
 
 use std::cell::RefCell;
@@ -49,7 +51,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::names;
 
-pub use self::detect::{Detected, Fit, detect, verify};
+pub use self::detect::{Detected, Ending, Fit, detect, verify};
 pub use self::judge::Counts;
 pub use self::renew::{complete as complete_renewal, renew};
 pub use self::survey::{Survey, count_up_to, survey};
@@ -150,7 +152,8 @@ pub fn reshard(
         None => Arc::clone(&top),
     };
     let route = Route::of(directory, options, files)?;
-    let (targets, except) = (Targets::new(to)?, options.into.map(Dir::id).transpose()?);
+    let (targets, except) = (Targets::new(Arc::clone(&to))?, options.into.map(Dir::id).transpose()?);
+    trial::check(&to, options.offline)?;
     let mut done = std::thread::scope(|scope| {
         let mut mover = Mover::new(scope, route, targets, options, progress);
         let read = tree::visit(&top, except, &mut mover);

@@ -110,6 +110,9 @@ impl<'a> Mover<'a> {
             self.flush();
         }
         self.wait();
+        if self.results.judge.counts.moved == 0 {
+            self.targets.remove_made();
+        }
         let mut results = self.results;
         results.judge.counts.directories_made = self.targets.made;
         let counts = results.judge.counts;
@@ -120,6 +123,9 @@ impl<'a> Mover<'a> {
     }
 
     fn flush(&mut self) {
+        if self.results.judge.counts.moved > 0 {
+            self.targets.keep_made();
+        }
         let mut window = std::mem::take(&mut self.window).sort();
         // Before any file of the window moves. Failures are reported with the group.
         for directory in window.directories() {

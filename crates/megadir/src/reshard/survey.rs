@@ -7,7 +7,7 @@ use super::foresee::{Foreseen, Foresight};
 use super::judge::{Counts, Judge};
 use super::route::Route;
 use super::tree::{self, At, Visit};
-use super::{Progress, ReshardOptions, check_into};
+use super::{Progress, ReshardOptions, check_into, trial};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -28,8 +28,8 @@ pub struct Survey {
 }
 
 /// Counts the effects of a run, and reports what it would refuse: taken paths, and directories that cannot be made or written. What
-/// other programs change before the run, and permissions of single files, are not foreseen. Errors: as
-/// [`reshard`](super::reshard), without the lock.
+/// other programs change before the run, and permissions of single files, are not foreseen. If it is not known that the file system can
+/// rename without replacing, an empty directory is made, renamed and removed. Errors: as [`reshard`](super::reshard), without the lock.
 pub fn survey(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Survey> {
     checked_count(directory, options, Count { enough: u64::MAX, foresees: true }, progress)
 }
@@ -56,6 +56,7 @@ fn checked_count(
     if let Some(into) = options.into {
         check_into(directory, into, &options.to)?;
     }
+    trial::check(options.into.unwrap_or(directory), options.offline)?;
     count(directory, options, files, what, progress)
 }
 

@@ -18,7 +18,13 @@ pub(super) struct Targets {
     /// `mkdir` alone makes a directory like the top.
     is_plain: bool,
     pub(super) made: u64,
+    /// Paths of directories that were made, each with a 0 behind it, while no file has moved.
+    unused: Vec<u8>,
+    forgets: bool,
 }
+
+/// Paths of directories that may have to be removed again, bytes.
+const UNUSED_MAX: usize = 16 << 20;
 
 impl Targets {
     /// Removes the new directory of a killed run.
@@ -29,7 +35,7 @@ impl Targets {
             Err(Errno::ROFS) => return Err(Error::io("reshard", top.path(), Errno::ROFS.into())),
             Err(error) => return Err(Error::io("remove", &top.path().join(NEW), error.into())),
         }
-        Ok(Self { top, open: Vec::new(), is_plain: false, made: 0 })
+        Ok(Self { top, open: Vec::new(), is_plain: false, made: 0, unused: Vec::new(), forgets: false })
     }
 
     pub(super) fn file_system(&self) -> FileSystem {
@@ -60,10 +66,52 @@ impl Targets {
         self.open.truncate(depth);
         for part in parts {
             let parent = Arc::clone(self.open.last().map_or(&self.top, |(_, directory)| directory));
-            let directory = self.open_or_make(&parent, part)?;
-            self.open.push((part.into(), Arc::new(directory)));
+            let made = self.made;
+            let directory = self.open_or_make(&parent, part);
+            if self.made > made {
+                self.note_unused(part);
+            }
+            self.open.push((part.into(), Arc::new(directory?)));
         }
         Ok(Arc::clone(self.open.last().map_or(&self.top, |(_, directory)| directory)))
+    }
+
+    fn note_unused(&mut self, name: &[u8]) {
+        let Self { open, unused, forgets, .. } = self;
+        if *forgets || unused.len() >= UNUSED_MAX {
+            return;
+        }
+        for (part, _) in &*open {
+            unused.extend_from_slice(part);
+            unused.push(b'/');
+        }
+        unused.extend_from_slice(name);
+        unused.push(0);
+    }
+
+    /// A file has moved, so directories that this run made stay.
+    pub(super) fn keep_made(&mut self) {
+        (self.unused, self.forgets) = (Vec::new(), true);
+    }
+
+    /// Removes what this run has made, the last first. Directories that others use by now are not empty, and stay.
+    pub(super) fn remove_made(&mut self) {
+        self.close();
+        let unused = std::mem::take(&mut self.unused);
+        for path in unused.split(|byte| *byte == 0).rev().filter(|path| !path.is_empty()) {
+            let mut parent = Arc::clone(&self.top);
+            let mut parts = path.split(|byte| *byte == b'/').peekable();
+            while let Some(name) = parts.next() {
+                if parts.peek().is_none() {
+                    let removed = rustix::fs::unlinkat(&*parent, name, AtFlags::REMOVEDIR);
+                    self.made -= u64::from(removed.is_ok());
+                } else if let Ok(directory) = open(&parent, name) {
+                    parent = Arc::new(directory);
+                } else {
+                    break;
+                }
+            }
+        }
     }
 
     /// Beginning of a path that could not be opened just now: the names that are open, and the one that was refused.
@@ -117,6 +165,19 @@ impl Targets {
         match rustix::fs::renameat_with(&*self.top, NEW, parent, name, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.rename_plainly(parent, name),
+            Err(error) => Err(failed(parent, name, error)),
+        }
+    }
+
+    /// For file systems that refuse the flag. A directory takes the place of an empty directory at most, never that of a file.
+    fn rename_plainly(&self, parent: &Dir, name: &[u8]) -> Result<bool> {
+        if !matches!(rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            return Ok(false);
+        }
+        match rustix::fs::renameat(&*self.top, NEW, parent, name) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(false),
             Err(error) => Err(failed(parent, name, error)),
         }
     }

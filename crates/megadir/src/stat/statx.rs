@@ -1,5 +1,6 @@
-//! StatBackend `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from
-//! the cache, with `AT_STATX_FORCE_SYNC` (`statx-fresh`) from the server.
+//! StatBackend `statx`: only the wanted fields. Network file systems answer as for stat(2): from the cache, unless the client knows
+//! that it is stale, as after a write on this machine. With `AT_STATX_FORCE_SYNC` (`statx-fresh`) the server answers. `AT_STATX_DONT_SYNC`
+//! is not used: an NFS client then hides its own writes for up to a minute.
 
 use std::ffi::CStr;
 
@@ -21,7 +22,7 @@ pub(crate) struct Statx {
 pub(super) static STATX: Statx = Statx {
     name: "statx",
     about: "statx relative to the directory, only the wanted fields",
-    sync: AtFlags::STATX_DONT_SYNC,
+    sync: AtFlags::empty(),
 };
 
 pub(super) static STATX_FRESH: Statx = Statx {

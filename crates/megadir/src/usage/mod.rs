@@ -234,6 +234,12 @@ impl Usage {
         Subtree::root(Arc::clone(&self.shared), self.roots.len() as u32 - 1, sum, self.options.depth)
     }
 
+    /// A tree of which nothing was read.
+    fn drop_last_root(&mut self) {
+        self.roots.pop();
+        self.paths.pop();
+    }
+
     /// Prepares a thread.
     pub fn tally(&self) -> Tally {
         Tally::new(&self.shared, self.options.now_s)
@@ -247,7 +253,8 @@ impl Usage {
     /// Computes the report. All subtrees must have been dropped.
     pub fn finish(mut self) -> Report {
         let links = std::mem::take(&mut *lock(&self.shared.links));
-        let mut kept = lock(&self.shared.top).take();
+        let top = &mut *lock(&self.shared.top);
+        let mut kept = top.take();
         let mut roots: Vec<Sum> = self.roots.iter().map(|root| lock(root).sum).collect();
         let linked_entries = links.further_names();
         let mut listed = vec![HashMap::new(); roots.len()];
@@ -270,7 +277,8 @@ impl Usage {
         let directories = top::best(&kept, self.options.by, self.options.top).into_iter().cloned().collect();
         let mut total = Sum::default();
         roots.iter().for_each(|root| total.merge(root));
-        let roots = self.paths.into_iter().zip(roots).map(|(path, sum)| Root { path, sum }).collect();
+        let roots = self.paths.into_iter().zip(roots).enumerate();
+        let roots = roots.map(|(at, (path, sum))| Root { path, sum, listable: top.offered(at) }).collect();
         Report { by: self.options.by, roots, total, directories, linked_entries, tables: self.tables }
     }
 }
@@ -341,6 +349,8 @@ pub struct Root {
     pub path: PathBuf,
     /// Everything below it.
     pub sum: Sum,
+    /// Number of directories below it that [`UsageOptions::depth`] lets be listed and that have entries, listed or not.
+    pub listable: u64,
 }
 
 /// Directory of a report.
@@ -392,6 +402,28 @@ impl Report {
     /// The `top` directories with the highest ranks, in the order of [`Report::directories`].
     pub fn best(&self, top: usize) -> Vec<&Directory> {
         top::best(&self.directories, self.by, top)
+    }
+
+    /// Number of directories with entries that are not among `listed`, of all trees or of one.
+    pub fn unlisted(&self, listed: &[&Directory], root: Option<u32>) -> u64 {
+        let is_of = |index: u32| root.is_none_or(|root| root == index);
+        let roots = (0..).zip(&self.roots).filter(|(at, _)| is_of(*at));
+        let listable: u64 = roots.map(|(_, root)| root.listable).sum();
+        listable.saturating_sub(listed.iter().filter(|one| is_of(one.root)).count() as u64)
+    }
+
+    /// Sum of everything that is in no listed directory, and the listed ones at level 1 as entries.
+    pub fn rest(&self, listed: &[&Directory]) -> Sum {
+        let mut rest = self.total;
+        for directory in listed.iter().filter(|directory| directory.depth == 1) {
+            let Amount { entries, inodes, allocated, apparent } = directory.sum.amount;
+            rest.amount.entries -= entries;
+            rest.amount.inodes -= inodes;
+            rest.amount.allocated -= allocated;
+            rest.amount.apparent -= apparent;
+            rest.directories -= directory.sum.directories;
+        }
+        rest
     }
 
     /// Number of entries whose attributes could not be read.

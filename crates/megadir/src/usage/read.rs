@@ -12,7 +12,7 @@ use crate::attributes::{Attributes, StatMask};
 use crate::batch::Entry;
 use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::tree_path::TreePath;
@@ -46,8 +46,32 @@ struct Counting<'r> {
 /// # Ok::<(), megadir::Error>(())
 /// ```
 ///
-/// Errors: as [`Walk::new`].
+/// Errors: as [`Walk::new`]; [`ErrorKind::NotFound`] if the directory was removed after it was opened. The report then lacks this tree.
 pub fn read(
+    usage: &mut Usage,
+    root: Dir,
+    options: WalkOptions,
+    watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    let path = root.path().to_owned();
+    let mut removed = None;
+    let flow = tree(usage, root, options, &mut |event| match event {
+        TreeEvent::Failed(error) if error.kind() == ErrorKind::NotFound && error.path() == path => {
+            removed = Some(Error::new("read", &path, ErrorKind::NotFound, error.reason()));
+            ControlFlow::Break(())
+        }
+        event => watch(event),
+    });
+    match removed {
+        Some(error) => {
+            usage.drop_last_root();
+            Err(error)
+        }
+        None => flow,
+    }
+}
+
+fn tree(
     usage: &mut Usage,
     root: Dir,
     options: WalkOptions,

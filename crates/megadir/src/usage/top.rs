@@ -16,6 +16,8 @@ pub(super) struct Top {
     kept: Vec<Candidate>,
     shorten_at: usize,
     least: Option<Rank>,
+    /// By root: number of directories offered.
+    offered: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -49,10 +51,22 @@ fn rank(by: By, sum: &Sum, linked: (u128, u128)) -> Rank {
 impl Top {
     pub(super) fn new(options: &UsageOptions) -> Self {
         let shorten_at = options.top.saturating_mul(2).saturating_add(SLACK);
-        Self { by: options.by, top: options.top, kept: Vec::new(), shorten_at, least: None }
+        Self {
+            by: options.by,
+            top: options.top,
+            kept: Vec::new(),
+            shorten_at,
+            least: None,
+            offered: Vec::new(),
+        }
     }
 
     pub(super) fn offer(&mut self, (root, path, depth): (u32, &TreePath, u32), gathered: &Gathering) {
+        let at = root as usize;
+        if self.offered.len() <= at {
+            self.offered.resize(at + 1, 0);
+        }
+        self.offered[at] += 1;
         let high = rank(self.by, &gathered.sum, (gathered.linked_allocated, gathered.linked_apparent));
         if self.top == 0 || self.least.is_some_and(|least| high < least) {
             return;
@@ -75,6 +89,10 @@ impl Top {
             self.kept.truncate(self.top);
         }
         self.shorten_at = self.shorten_at.max(self.kept.len() * 2);
+    }
+
+    pub(super) fn offered(&self, root: usize) -> u64 {
+        self.offered.get(root).copied().unwrap_or(0)
     }
 
     pub(super) fn take(&mut self) -> Vec<Directory> {

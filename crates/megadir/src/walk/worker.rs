@@ -92,6 +92,7 @@ struct Frame<C> {
     reader: Option<Box<dyn Reader>>,
     below: VecDeque<Subdirectory>,
     is_large: bool,
+    has_read: bool,
     place: Place,
     /// First entry whose type could not be read: it may be a directory.
     unresolved: Option<Error>,
@@ -251,6 +252,7 @@ impl<C: WalkContext> Worker<C> {
             reader: Some(reader),
             below: VecDeque::new(),
             is_large: false,
+            has_read: false,
             place,
             unresolved: None,
         };
@@ -284,10 +286,11 @@ impl<C> Frame<C> {
         let batch = match reader.next_batch() {
             Ok(Some(batch)) => batch,
             Ok(None) => return None,
-            // A directory removed while being read is finished.
-            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            // A directory removed while being read is finished. A root that was removed before is no empty tree.
+            Err(error) if error.kind() == ErrorKind::NotFound && !self.is_unread_root() => return None,
             Err(error) => return Some(Output::Error(error)),
         };
+        self.has_read = true;
         self.is_large = batch.len() >= LARGE_ENTRIES;
         gathered.copy(batch);
         let rows = &mut gathered.rows;
@@ -304,6 +307,10 @@ impl<C> Frame<C> {
         }
         self.note_subdirectories(batch, rows, conditions);
         Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
+    }
+
+    fn is_unread_root(&self) -> bool {
+        !self.has_read && self.directory.dir.dir_path().below().is_empty()
     }
 
     /// `rows` are the attributes of the batch, or empty.

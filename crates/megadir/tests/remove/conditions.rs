@@ -143,7 +143,7 @@ fn what_meets_the_conditions_goes_and_nothing_else() {
 }
 
 #[test]
-fn a_dry_run_tells_the_space() {
+fn a_dry_run_counts_the_space_of_files_all_of_whose_names_go() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     fs::create_dir_all(tree.join("below")).unwrap();
@@ -156,11 +156,17 @@ fn a_dry_run_tells_the_space() {
         use std::os::unix::fs::MetadataExt;
         fs::symlink_metadata(tree.join(path)).unwrap().blocks() * 512
     };
-    let bytes = blocks("large") + blocks("below") + blocks(".");
-    assert!(bytes >= 300_000);
-    let dry = remove(&tree, &RemoveOptions { dry_run: true, ..options(1) }).unwrap();
-    let expected = Counts { entries: 3, directories: 2, bytes, linked: 2, ..Counts::default() };
-    assert_eq!(dry.counts, expected);
+    let others = blocks("large") + blocks("below") + blocks(".");
+    assert!(others >= 300_000);
+    let dry =
+        |name: &str| remove(&tree.join(name), &RemoveOptions { dry_run: true, ..options(1) }).unwrap().counts;
+    // All names of a file go, or only some.
+    let bytes = others + blocks("below/one");
+    assert_eq!(dry(""), Counts { entries: 3, directories: 2, bytes, ..Counts::default() });
+    fs::hard_link(tree.join("below/one"), scratch.path().join("three")).unwrap();
+    assert_eq!(dry(""), Counts { entries: 3, directories: 2, bytes: others, linked: 2, ..Counts::default() });
+    assert_eq!(dry("below/one"), Counts { entries: 1, linked: 1, ..Counts::default() });
+    fs::remove_file(scratch.path().join("three")).unwrap();
     // Ages are conditions too, so sizes are known. The first hard link leaves another one, the last none.
     let known = blocks("large") + blocks("below") + blocks("below/one");
     let now = SystemTime::now() + Duration::from_secs(3600);

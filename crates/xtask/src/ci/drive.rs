@@ -1,21 +1,30 @@
-//! Runs the selected stages.
+//! Runs the selected stages: those of the lane `First`, then two lanes side by side, because tests wait and compilers do not.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::ci::STAGES;
-use crate::files;
-use crate::process::Workspace;
+use crate::ci::deferred::{self, Rule};
+use crate::ci::stage::{Context, Lane, Report, Stage};
+use crate::ci::times::{self, Times};
+use crate::ci::{STAGES, long, packages};
+use crate::process::{self, Workspace};
 
-/// From a clean clone on two cores; the full tier has none.
-const BUDGET: Duration = Duration::from_secs(25 * 60);
+/// From a clean clone on two idle cores; the full tier has none.
+const BUDGET: Duration = Duration::from_secs(15 * 60);
+
+/// With the rest and the command that installs what is missing, ten lines.
+const GROUPS_SHOWN: usize = 8;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// List the stages and exit
+    /// List the stages, and the parts that only the long tier runs, and exit
     #[arg(long)]
     list: bool,
+    /// Show the times of earlier runs on this machine and exit
+    #[arg(long)]
+    times: bool,
     /// Run only this stage (repeatable)
     #[arg(long, value_name = "STAGE", value_parser = stage_name)]
     only: Vec<String>,
@@ -25,7 +34,7 @@ pub(crate) struct Args {
     /// Continue after a failed stage
     #[arg(long)]
     keep_going: bool,
-    /// Also run the tests without a time limit (sets MEGADIR_FULL=1)
+    /// Run the long tier: every deferred part too, without a time limit; continues after a failed stage
     #[arg(long)]
     full: bool,
 }
@@ -34,56 +43,104 @@ struct Ended {
     name: &'static str,
     elapsed: Duration,
     report: Report,
+    /// By the table of deferred parts.
+    is_deferred: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.list {
-        for stage in STAGES {
-            println!("{:<14}{}", stage.name, stage.about);
-        }
+        return list();
+    }
+    if args.times {
+        println!("{}", times::show().trim_end());
         return Ok(());
     }
     let require_all = std::env::var_os("MEGADIR_REQUIRE_ALL").is_some_and(|value| value == "1");
     let named = !args.only.is_empty();
     let context = Context { workspace: Workspace::find()?, require_all, full: args.full, named };
+    let outcomes = long::read(&context.workspace)?;
+    let stages: Vec<&Stage> =
+        STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip)).collect();
+    if args.full {
+        println!("{}", announce(&stages, &outcomes));
+    }
     let started = Instant::now();
-    let stages = STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip));
-    let ended = run_stages(stages, &context, args.keep_going);
-    close(&ended, started.elapsed(), &context)
+    let since = |name: &str| outcomes.get(name).map(|row| row.commit.as_str());
+    let is_deferred = |name: &str| deferred::is_stage_deferred(&context, name, since(name));
+    let ended = run_stages(stages.into_iter(), &context, args.keep_going || args.full, &is_deferred);
+    close(&ended, started.elapsed(), &context, &outcomes)
 }
 
-/// In order; stages aside run in a thread, one after another.
+fn list() -> Result<(), String> {
+    for stage in STAGES {
+        println!("{:<14}{}", stage.name, stage.about);
+    }
+    println!("\nOnly in the long tier (--full):");
+    for row in deferred::DEFERRED {
+        let condition = match row.rule {
+            Rule::Long => String::new(),
+            Rule::Unchanged(words) => {
+                format!(" unless a path with one of these words changed: {}", words.join(", "))
+            }
+            Rule::Lacking(_) => " where this system lacks what they need".to_owned(),
+        };
+        println!("  {}{condition}: {}", row.part, row.reason);
+    }
+    Ok(())
+}
+
+fn announce(stages: &[&Stage], outcomes: &long::Outcomes) -> String {
+    let (expected_s, unknown) = long::expected(outcomes, stages.iter().map(|stage| stage.name));
+    let hours = expected_s / 3600.0;
+    let more = if unknown.is_empty() {
+        String::new()
+    } else {
+        format!(", and the time of {}, which have none on record", unknown.join(", "))
+    };
+    format!("the long tier: {hours:.1} h by the last run of each stage{more}")
+}
+
+/// The lane `First`, in order; then the other two side by side. In the full tier one after another.
 fn run_stages<'a>(
     stages: impl Iterator<Item = &'a Stage>,
     context: &Context,
     keep_going: bool,
+    is_deferred: &(dyn Fn(&str) -> bool + Sync),
 ) -> Vec<Ended> {
-    let (aside, mut others): (Vec<_>, Vec<_>) =
-        stages.enumerate().partition(|(_, stage)| stage.aside && !context.full);
-    let first_aside = aside.first().map_or(usize::MAX, |(index, _)| *index);
-    let beside = others.split_off(others.partition_point(|(index, _)| *index < first_aside));
-    let lane = |stages: Vec<(usize, &'a Stage)>| {
+    let stages: Vec<(usize, &Stage)> = stages.enumerate().collect();
+    let has_failed = AtomicBool::new(false);
+    let run_lane = |lane: Option<Lane>| -> Vec<(usize, Ended)> {
         let mut ended = Vec::new();
-        for (index, stage) in stages {
-            ended.push((index, run_stage(stage, context)));
-            if ended.last().is_some_and(|(_, ended)| ended.failed()) && !keep_going {
+        for (index, stage) in stages.iter().filter(|(_, stage)| lane.is_none_or(|lane| lane == stage.lane)) {
+            if has_failed.load(Ordering::Relaxed) && !keep_going {
                 break;
             }
+            let stage_ended = match is_deferred(stage.name) {
+                true => Ended {
+                    name: stage.name,
+                    elapsed: Duration::ZERO,
+                    report: Report::default(),
+                    is_deferred: true,
+                },
+                false => run_stage(stage, context),
+            };
+            has_failed.fetch_or(stage_ended.failed(), Ordering::Relaxed);
+            ended.push((*index, stage_ended));
         }
         ended
     };
-    let mut ended = lane(others);
-    if keep_going || !ended.iter().any(|(_, ended)| ended.failed()) {
-        ended.extend(std::thread::scope(|scope| {
-            let aside = scope.spawn(|| lane(aside));
-            let mut ended = lane(beside);
-            match aside.join() {
-                Ok(aside) => ended.extend(aside),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-            ended
-        }));
+    if context.full {
+        return run_lane(None).into_iter().map(|(_, ended)| ended).collect();
     }
+    let mut ended = run_lane(Some(Lane::First));
+    std::thread::scope(|scope| {
+        let checks = scope.spawn(|| run_lane(Some(Lane::Checks)));
+        ended.extend(run_lane(Some(Lane::Tests)));
+        match checks.join() {
+            Ok(checks) => ended.extend(checks),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
     ended.sort_by_key(|(index, _)| *index);
     ended.into_iter().map(|(_, ended)| ended).collect()
 }
@@ -108,10 +165,18 @@ impl Ended {
     }
 
     fn verdict(&self) -> &'static str {
-        match (self.failed(), self.report.not_run.is_empty()) {
-            (true, _) => "FAILED",
-            (false, true) => "ok",
-            (false, false) => "ok, incomplete",
+        match (self.failed(), self.is_deferred, self.report.not_run.is_empty()) {
+            (true, ..) => "FAILED",
+            (false, true, _) => "deferred",
+            (false, false, true) => "ok",
+            (false, false, false) => "ok, incomplete",
+        }
+    }
+
+    fn outcome(&self) -> String {
+        match self.report.failures.first() {
+            Some(failure) => failure.lines().next().unwrap_or("failed").to_owned(),
+            None => self.verdict().to_owned(),
         }
     }
 }
@@ -125,106 +190,158 @@ fn run_stage(stage: &Stage, context: &Context) -> Ended {
     if let Some(line) = report.failures.first().and_then(|message| message.lines().next()) {
         println!("FAILED {}: {line}", stage.name);
     }
-    Ended { name: stage.name, elapsed: started.elapsed(), report }
+    Ended { name: stage.name, elapsed: started.elapsed(), report, is_deferred: false }
 }
 
+/// Moves parts that this system lacks to `lines` if the table of deferred parts covers them, and else to `not_run`.
 fn judge(mut report: Report, require_all: bool) -> Report {
+    for line in std::mem::take(&mut report.unavailable) {
+        match deferred::lacking(&line) {
+            Some(row) => report.lines.push(format!("deferred: {line} ({})", row.reason)),
+            None => report.not_run.push(line),
+        }
+    }
     if require_all && !report.not_run.is_empty() {
         report.failures.push(format!("{} not run, and MEGADIR_REQUIRE_ALL=1", report.not_run.len()));
     }
     report
 }
 
-fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), String> {
+fn close(
+    ended: &[Ended],
+    elapsed: Duration,
+    context: &Context,
+    outcomes: &long::Outcomes,
+) -> Result<(), String> {
     println!("\n== summary");
     for stage in ended {
-        print_report(stage);
+        print_report(stage, context.require_all);
     }
-    let count = |list: fn(&Report) -> &[String]| ended.iter().map(|stage| list(&stage.report).len()).sum();
-    let not_run: usize = count(|report| &report.not_run);
-    let unavailable: usize = count(|report| &report.unavailable);
+    let not_run: Vec<&str> =
+        ended.iter().flat_map(|stage| &stage.report.not_run).map(String::as_str).collect();
+    if !context.require_all {
+        grouped(&not_run).iter().for_each(|line| println!("{line}"));
+        packages::advice(context.full).iter().for_each(|line| println!("{line}"));
+    }
+    let not_run = not_run.len();
+    let times = times_of(ended, elapsed, context);
+    print_times(&times);
     for stage in ended {
         println!("{:<14}{:>8.1} s  {}", stage.name, stage.elapsed.as_secs_f64(), stage.verdict());
     }
-    println!("{:<14}{:>8.1} s  {not_run} not run, {unavailable} unavailable", "total", elapsed.as_secs_f64());
+    println!("{:<14}{:>8.1} s  {not_run} not run", "total", elapsed.as_secs_f64());
     if elapsed > BUDGET && !context.full {
         println!("over the time limit of {} minutes", BUDGET.as_secs() / 60);
     }
+    if context.full {
+        let ran = ended.iter().map(|stage| (stage.name.to_owned(), long_outcome(stage, &times)));
+        println!("long tier: written to {}", long::write(&context.workspace, ran.collect())?.display());
+    } else {
+        long::lines(outcomes).iter().for_each(|line| println!("{line}"));
+    }
+    println!("{}", deferred_line(context, outcomes));
     let failed: Vec<&str> = ended.iter().filter(|stage| stage.failed()).map(|stage| stage.name).collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-fn print_report(stage: &Ended) {
-    let Report { lines, not_run, unavailable, .. } = &stage.report;
-    for (word, lines) in [("", lines), ("not run: ", not_run), ("unavailable: ", unavailable)] {
-        lines.iter().for_each(|line| println!("{word}{line}"));
+/// The last line of the output.
+fn deferred_line(context: &Context, outcomes: &long::Outcomes) -> String {
+    let since = outcomes.get("wine").map(|row| row.commit.as_str());
+    let parts: Vec<&str> = deferred::applying(context, since).iter().map(|row| row.part).collect();
+    match parts.as_slice() {
+        [] => "deferred to the long tier: nothing".to_owned(),
+        parts => format!("deferred to the long tier (cargo xtask ci --full): {}", parts.join("; ")),
+    }
+}
+
+fn times_of(ended: &[Ended], elapsed: Duration, context: &Context) -> Times {
+    let names: Vec<&str> = ended.iter().map(|stage| stage.name).collect();
+    let tier = match (context.full, context.named) {
+        (true, false) => "full".to_owned(),
+        (false, false) => "short".to_owned(),
+        (_, true) => names.join("+"),
+    };
+    let (commit, date) = commit_and_date(&context.workspace);
+    Times {
+        commit,
+        date,
+        tier,
+        total_s: elapsed.as_secs_f64(),
+        stages_s: ended
+            .iter()
+            .filter(|stage| !stage.is_deferred)
+            .map(|stage| (stage.name.to_owned(), stage.elapsed.as_secs_f64()))
+            .collect(),
+        tests_s: ended.iter().flat_map(|stage| stage.report.tests_s.iter().cloned()).collect(),
+    }
+}
+
+fn print_times(times: &Times) {
+    for line in times.slowest() {
+        println!("{line}");
+    }
+    if let Some(last) = times::last(&times.tier) {
+        times.grown(&last).iter().for_each(|line| println!("{line}"));
+    }
+    match times::keep(times) {
+        Ok(path) => println!("times: added to {} (cargo xtask ci --times)", path.display()),
+        Err(message) => println!("times: {message}"),
+    }
+}
+
+fn long_outcome(stage: &Ended, times: &Times) -> long::Outcome {
+    long::Outcome {
+        commit: times.commit.clone(),
+        date: times.date.clone(),
+        outcome: stage.outcome(),
+        elapsed_s: stage.elapsed.as_secs_f64(),
+    }
+}
+
+/// Commit of the checkout, and today's date; empty where git or date are missing.
+fn commit_and_date(workspace: &Workspace) -> (String, String) {
+    let mut git = Command::new("git");
+    git.args(["-c", "safe.directory=*", "rev-parse", "HEAD"]).current_dir(&workspace.root);
+    let text = |command: &mut Command| process::output(command).unwrap_or_default().trim().to_owned();
+    (text(&mut git), text(Command::new("date").args(["-u", "+%Y-%m-%d"])))
+}
+
+fn print_report(stage: &Ended, require_all: bool) {
+    let Report { lines, not_run, .. } = &stage.report;
+    lines.iter().for_each(|line| println!("{line}"));
+    if require_all {
+        not_run.iter().for_each(|line| println!("not run: {line}"));
     }
     for line in &stage.report.failures {
         println!("FAILED {}: {line}", stage.name);
     }
 }
 
-pub(crate) struct Stage {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    /// Runs in parallel with the stages after it, except in the full tier.
-    pub(crate) aside: bool,
-    pub(crate) run: Run,
-}
-
-pub(crate) type Run = fn(&Context) -> Result<Report, String>;
-
-pub(crate) struct Context {
-    pub(crate) workspace: Workspace,
-    /// `MEGADIR_REQUIRE_ALL=1`.
-    pub(crate) require_all: bool,
-    pub(crate) full: bool,
-    /// `--only`.
-    pub(crate) named: bool,
-}
-
-#[derive(Default)]
-pub(crate) struct Report {
-    pub(crate) lines: Vec<String>,
-    pub(crate) failures: Vec<String>,
-    /// `NAME: why`; could run here with the right setup.
-    pub(crate) not_run: Vec<String>,
-    /// `NAME: why`; may be missing anywhere.
-    pub(crate) unavailable: Vec<String>,
-}
-
-impl Report {
-    pub(crate) fn line(text: impl Into<String>) -> Self {
-        Self { lines: vec![text.into()], ..Self::default() }
+/// Parts that did not run, a line for each reason with the number of its parts, most first: hundreds of tests lack the same few things.
+fn grouped(not_run: &[&str]) -> Vec<String> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in not_run {
+        let (part, reason) = line.split_once(": ").unwrap_or((line, ""));
+        groups.entry(reason).or_default().push(part);
     }
-
-    pub(crate) fn unavailable(text: impl Into<String>) -> Self {
-        Self { unavailable: vec![text.into()], ..Self::default() }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, parts)| std::cmp::Reverse(parts.len()));
+    let row = |(reason, parts): &(&str, Vec<&str>)| match parts.as_slice() {
+        [part] => format!("not run: {part}: {reason}"),
+        parts => format!("not run: {} parts, such as {}: {reason}", parts.len(), parts[0]),
+    };
+    let mut lines: Vec<String> = groups.iter().take(GROUPS_SHOWN).map(row).collect();
+    let rest: usize = groups.iter().skip(GROUPS_SHOWN).map(|(_, parts)| parts.len()).sum();
+    if rest > 0 {
+        lines.push(format!("not run: {rest} more parts, for {} other reasons", groups.len() - GROUPS_SHOWN));
     }
-
-    pub(crate) fn not_run(text: impl Into<String>) -> Self {
-        Self { not_run: vec![text.into()], ..Self::default() }
-    }
-}
-
-impl Context {
-    pub(crate) fn cargo(&self, words: &[&str]) -> Command {
-        self.workspace.cargo(words)
-    }
-
-    pub(crate) fn root(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.workspace.root.join(name)
-    }
-
-    pub(crate) fn scratch(&self) -> Result<PathBuf, String> {
-        let folder = self.workspace.target.join("ci");
-        files::create_folder(&folder)?;
-        Ok(folder)
-    }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -269,14 +386,14 @@ mod tests {
 
     /// Each of two stages waits for a file that the other creates.
     #[test]
-    fn a_stage_aside_runs_beside_those_after_it() {
+    fn two_lanes_run_side_by_side() {
         let folder = tempfile::tempdir().unwrap();
         let stages = [
-            Stage { name: "first", about: "", aside: false, run: |_| Ok(Report::default()) },
-            Stage { name: "aside", about: "", aside: true, run: |context| meet(context, "a", "b") },
-            Stage { name: "last", about: "", aside: false, run: |context| meet(context, "b", "a") },
+            Stage { name: "first", about: "", lane: Lane::First, run: |_| Ok(Report::default()) },
+            Stage { name: "aside", about: "", lane: Lane::Checks, run: |context| meet(context, "a", "b") },
+            Stage { name: "last", about: "", lane: Lane::Tests, run: |context| meet(context, "b", "a") },
         ];
-        let ended = run_stages(stages.iter(), &context(folder.path()), false);
+        let ended = run_stages(stages.iter(), &context(folder.path()), false, &|_| false);
         assert_eq!(ended.iter().map(|stage| stage.name).collect::<Vec<_>>(), ["first", "aside", "last"]);
         assert!(!ended.iter().any(Ended::failed));
     }
@@ -285,12 +402,12 @@ mod tests {
     fn after_a_failure_no_stage_starts() {
         let folder = tempfile::tempdir().unwrap();
         let stages = [
-            Stage { name: "first", about: "", aside: false, run: |_| Err("broken".to_owned()) },
-            Stage { name: "aside", about: "", aside: true, run: |_| Ok(Report::default()) },
-            Stage { name: "last", about: "", aside: false, run: |_| Ok(Report::default()) },
+            Stage { name: "first", about: "", lane: Lane::First, run: |_| Err("broken".to_owned()) },
+            Stage { name: "aside", about: "", lane: Lane::Checks, run: |_| Ok(Report::default()) },
+            Stage { name: "last", about: "", lane: Lane::Tests, run: |_| Ok(Report::default()) },
         ];
         let names = |keep_going: bool| -> Vec<&str> {
-            let ended = run_stages(stages.iter(), &context(folder.path()), keep_going);
+            let ended = run_stages(stages.iter(), &context(folder.path()), keep_going, &|_| false);
             ended.iter().map(|stage| stage.name).collect()
         };
         assert_eq!(names(false), ["first"]);
@@ -298,10 +415,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_run_fails_only_where_all_is_required() {
-        let report = || Report::not_run("fuzz: no nightly toolchain");
+    fn a_deferred_stage_does_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let stage = Stage { name: "wine", about: "", lane: Lane::Checks, run: |_| Err("it ran".to_owned()) };
+        let ended = run_stages([stage].iter(), &context(folder.path()), false, &|name| name == "wine");
+        assert_eq!((ended.len(), ended[0].verdict()), (1, "deferred"));
+    }
+
+    #[test]
+    fn parts_that_did_not_run_are_grouped_by_their_reason() {
+        assert_eq!(
+            grouped(&["a: not root", "b: no strace", "c: not root"]),
+            ["not run: 2 parts, such as a: not root", "not run: b: no strace"]
+        );
+        let many: Vec<String> = (0..20).map(|n| format!("test: no tool {n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(grouped(&many).len(), GROUPS_SHOWN + 1);
+        assert!(grouped(&many).last().unwrap().contains("12 more parts"));
+    }
+
+    #[test]
+    fn a_part_that_did_not_run_fails_where_all_is_required() {
+        let report = || Report::not_run("fuzz: no C++ compiler");
         assert!(judge(report(), false).failures.is_empty());
         assert_eq!(judge(report(), true).failures.len(), 1);
-        assert!(judge(Report::unavailable("f2fs: no module"), true).failures.is_empty());
+        let lacks = |line: &str| Report { unavailable: vec![line.to_owned()], ..Report::default() };
+        assert!(judge(lacks("positions::on_f2fs: no driver"), true).failures.is_empty());
+        assert_eq!(judge(lacks("usage::on_f2fs: no driver"), true).failures.len(), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Fuzzes each target of `fuzz/` with the flags of `cargo fuzz build`, but a stable toolchain (`RUSTC_BOOTSTRAP=1`).
 //! `libfuzzer-sys` needs a C++ compiler. Committed examples are in `fuzz/seeds/TARGET/`.
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, Report};
 use crate::{files, process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,13 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address";
 
+/// By name, for a look; the long tier takes an hour for each target.
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
 const MANIFEST: &str = "fuzz/Cargo.toml";
 
-pub(super) const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
+const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let manifest = context.root(MANIFEST);
@@ -75,7 +76,7 @@ fn build(context: &Context) -> Result<PathBuf, String> {
 }
 
 /// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
-pub(super) fn build_command(context: &Context, host: &str) -> Command {
+fn build_command(context: &Context, host: &str) -> Command {
     let mut command = Command::new(process::cargo());
     command.args(["build", "--locked", "--release", "--bins", "--target", host]);
     command.args(["--config", "profile.release.debug-assertions=true", "--manifest-path"]);
@@ -84,7 +85,7 @@ pub(super) fn build_command(context: &Context, host: &str) -> Command {
     command
 }
 
-pub(super) fn host() -> Result<String, String> {
+fn host() -> Result<String, String> {
     let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     Ok(host.trim().to_owned())
 }

@@ -1,18 +1,21 @@
 //! Counts the instructions of the measurement loop per operation with Callgrind; the difference of two runs excludes the startup.
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, Report};
 use crate::{files, process};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+/// Limit for the program as released, which the full tier measures.
 const INSTRUCTIONS_MAX: f64 = 200.0;
+/// Limit for the short tier's build, which optimises the loop less and keeps the checks of overflow: 202 when this was written.
+const INSTRUCTIONS_CHECKED_MAX: f64 = 210.0;
 /// Otherwise the operations were not run at all.
 const INSTRUCTIONS_MIN: f64 = 1.0;
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
-    let binary = optimised_binary(context)?;
+    let binary = context.program()?;
     if !knows(&binary, &["bench", "null", "--help"]) {
         return Err("megadir has no `bench null`".into());
     }
@@ -25,27 +28,12 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         *total = count(&binary, operations, &file)?;
     }
     let each = per_operation(OPERATIONS, totals);
-    let line = format!(
-        "{each:.1} instructions per null operation (at most {INSTRUCTIONS_MAX}), callgrind, n = 1 each"
-    );
+    let most = if context.full { INSTRUCTIONS_MAX } else { INSTRUCTIONS_CHECKED_MAX };
+    let line = format!("{each:.1} instructions per null operation (at most {most}), callgrind, n = 1 each");
     if each < INSTRUCTIONS_MIN {
         return Err(format!("{line}: the operations were not run"));
     }
-    if each > INSTRUCTIONS_MAX { Err(line) } else { Ok(Report::line(line)) }
-}
-
-/// In the full tier as released, which takes three times as long because of cross-crate optimisation.
-pub(crate) fn optimised_binary(context: &Context) -> Result<std::path::PathBuf, String> {
-    process::run(&mut build_command(context))?;
-    Ok(context.workspace.target.join(profile(context)).join("megadir"))
-}
-
-pub(super) fn build_command(context: &Context) -> Command {
-    context.cargo(&["build", "--profile", profile(context), "--locked", "--package", "megadir-cli"])
-}
-
-fn profile(context: &Context) -> &'static str {
-    if context.full { "release" } else { "ci" }
+    if each > most { Err(line) } else { Ok(Report::line(line)) }
 }
 
 pub(crate) fn knows(binary: &Path, words: &[&str]) -> bool {

@@ -1,6 +1,6 @@
 //! Stages that check the source without running it.
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, Report};
 use crate::{book, process, tidy};
 use std::process::Command;
 
@@ -15,14 +15,12 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// All targets, then the length of functions in default builds without tests, then the fuzz targets.
+/// All targets; then the length of functions without tests, with the same features, so that only this workspace is checked again; then
+/// the fuzz targets.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
-    let common = ["clippy", "--workspace", "--locked"];
-    let all = [
-        &common[..],
-        &["--all-targets", "--all-features", "--", "-D", "warnings", "-A", "clippy::too_many_lines"],
-    ]
-    .concat();
+    let common = ["clippy", "--workspace", "--locked", "--all-features"];
+    let all =
+        [&common[..], &["--all-targets", "--", "-D", "warnings", "-A", "clippy::too_many_lines"]].concat();
     process::run(&mut context.cargo(&all))?;
     let length = [&common[..], &["--", "-D", "warnings"]].concat();
     process::run(&mut context.cargo(&length))?;
@@ -32,27 +30,21 @@ pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
 
 fn fuzz(context: &Context) -> Command {
     let manifest = context.root("fuzz/Cargo.toml");
-    let mut command = context.cargo(&["clippy", "--locked", "--bins", "--manifest-path"]);
+    let mut command = context.cargo(&["clippy", "--locked", "--lib", "--bins", "--manifest-path"]);
     command.arg(manifest).args(["--", "-D", "warnings"]);
     command.env("CARGO_TARGET_DIR", &context.workspace.target);
     command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
     command
 }
 
-/// Installs mdBook in the long tier only: it takes minutes, and a test checks the links anyway.
+/// Installs mdBook once for each machine.
 pub(crate) fn book(context: &Context) -> Result<Report, String> {
-    if !book::is_installed(&context.workspace) {
-        if !context.full {
-            let missing = "mdBook is not in target/tools: `cargo xtask book` and `--full` install it";
-            return Ok(Report::unavailable(missing));
-        }
-        book::install(&context.workspace)?;
-    }
+    book::install(&context.workspace)?;
     book::build(&context.workspace).map(Report::line)
 }
 
 pub(crate) fn docs(context: &Context) -> Result<Report, String> {
-    let mut command = context.cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    let mut command = context.cargo(&["doc", "--workspace", "--all-features", "--no-deps", "--locked"]);
     process::run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Report::default())
 }

@@ -1,6 +1,6 @@
 //! Finds the tools of the other stages and the tests by their files, and installs missing ones on Debian.
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, Report};
 use crate::process;
 use std::path::Path;
 use std::process::Command;
@@ -22,6 +22,17 @@ static TOOLS: &[Tool] = &[
     tool("mkfs.xfs", "xfsprogs", "tests on XFS"),
     tool("mkfs.btrfs", "btrfs-progs", "tests on btrfs"),
     tool("ntfs-3g", "ntfs-3g", "tests on NTFS through FUSE"),
+    tool("bindfs", "bindfs", "tests on a FUSE server that cannot rename without replacing"),
+    tool("encfs", "encfs", "every command on encfs"),
+    tool("fuse2fs", "fuse2fs", "every command on ext4 through FUSE"),
+    tool("gocryptfs", "gocryptfs", "every command on gocryptfs"),
+    tool("mergerfs", "mergerfs", "every command on mergerfs"),
+    tool("sshfs", "sshfs", "every command on sshfs"),
+    tool("/usr/lib/openssh/sftp-server", "openssh-sftp-server", "every command on sshfs"),
+    tool("unionfs", "unionfs-fuse", "every command on unionfs-fuse"),
+    tool("squashfuse", "squashfuse", "every command on squashfs through FUSE"),
+    tool("mksquashfs", "squashfs-tools", "tests on squashfs"),
+    tool("mkfs.erofs", "erofs-utils", "every command on erofs"),
     tool("blkid", "util-linux", "tests on devices that are erased"),
     tool("losetup", "mount", "tests on loop devices"),
     tool("unshare", "util-linux", "tests in a mount namespace"),
@@ -41,6 +52,7 @@ static TOOLS: &[Tool] = &[
     tool("zsh", "zsh", "test of completions"),
     tool("fish", "fish", "test of completions"),
     tool("busybox", "busybox-static", "test of root directories"),
+    tool("mmdebstrap", "mmdebstrap", "stage package: a new Debian"),
     tool("chromium", "chromium", "stage browser"),
     tool("chromedriver", "chromium-driver", "stage browser"),
     tool("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "stage browser"),
@@ -57,7 +69,6 @@ static TOOLS: &[Tool] = &[
 static TOOLS_OF_FULL: &[Tool] = &[
     tool("gcc", "gcc", "cost of measuring a command, compared with a loop in C"),
     tool("musl-gcc", "musl-tools", "stage package: the static program"),
-    tool("mmdebstrap", "mmdebstrap", "stage package: a new Debian"),
     tool("hyperfine", "hyperfine", "agreement of `bench commands` with hyperfine"),
     tool("qemu-s390x-static", "qemu-user-static", "stage cross"),
     tool("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", "stage cross"),
@@ -74,6 +85,18 @@ static TOOLS_OF_FULL: &[Tool] = &[
     tool("slurmctld", "slurm-wlm", "ranks of Slurm"),
     tool("munged", "munge", "ranks of Slurm"),
 ];
+
+/// The command that installs every package that is missing; nothing if none is.
+pub(crate) fn advice(full: bool) -> Option<String> {
+    let tools = TOOLS.iter().chain(if full { TOOLS_OF_FULL } else { &[] });
+    let mut packages: Vec<&str> =
+        tools.filter(|tool| !is_present(tool.file)).map(|tool| tool.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    let list = packages.join(" ");
+    (!packages.is_empty())
+        .then(|| format!("to run more: sudo apt-get install --no-install-recommends {list}"))
+}
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let tools: Vec<&Tool> = TOOLS.iter().chain(if context.full { TOOLS_OF_FULL } else { &[] }).collect();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, PROFILE, Report};
 use crate::process;
 use crate::wheel::{self, Environment};
 
@@ -42,25 +42,22 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
             return Ok(Report::not_run(format!("python: no {tool}")));
         }
     }
-    if !(context.full || context.named || wheel::has_tools(&context.workspace)) {
-        let missing = "maturin is not in target/python-tools: `cargo xtask wheel`, `--only python` and `--full` install it";
-        return Ok(Report::unavailable(missing));
-    }
     process::run(&mut clippy(context))?;
-    let wheel = wheel::build(&context.workspace, if context.full { "release" } else { "dev" })?;
+    let profile = if context.full { "release" } else { PROFILE };
+    let wheel = wheel::build(&context.workspace, profile, &context.program()?)?;
     let wheel = ["--no-index", "--no-deps", "--force-reinstall", &wheel.to_string_lossy()];
     let bare = Environment::bare(Path::new("python3"), context.scratch()?.join("python"))?;
     bare.install(&wheel)?;
     process::run(Command::new(bare.program("megadir")).arg("--version"))?;
     process::run(&mut python(context, &bare, &["-c", ALONE]))?;
-    // Unpacking the libraries takes a minute, so they stay for the next run.
-    let environment = Environment::at(context.workspace.target.join("python-tests"))?;
+    // Unpacking the libraries takes a minute, so they stay for the next run, also that of another clone.
+    let environment = Environment::at(context.workspace.tools().join("python-tests"))?;
     environment.install(TOOLS)?;
     environment.install(&wheel)?;
     let mut report = Report::default();
     for (tests, libraries) in [("Ray and Dask", ENGINES), ("Polars, pandas, DuckDB and tqdm", CONSUMERS)] {
         if let Err(error) = environment.install(libraries) {
-            report.unavailable.push(format!("tests of {tests}: {error}"));
+            report.not_run.push(format!("tests of {tests}: {error}"));
         }
     }
     if context.full {
@@ -70,7 +67,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     process::run(&mut pytest(context, &environment, &tests))?;
     for version in if context.full { OTHER_VERSIONS } else { &[] } {
         let Some(interpreter) = interpreter(version) else {
-            report.unavailable.push(format!("pytest on Python {version}: not installed"));
+            report.lines.push(format!("pytest on Python {version}: not installed here"));
             continue;
         };
         let other = Environment::bare(&interpreter, context.scratch()?.join("python-other"))?;

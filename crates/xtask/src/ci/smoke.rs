@@ -1,10 +1,11 @@
-//! Runs every study at its quick size, which must leave only record and report. Records stay in `target/ci/records` for the stage `browser`.
+//! Runs every study at its quick size, two at a time, which must leave only record and report: whether it works, not how long it takes. Records stay in `target/xtask/records` for the stage `browser`.
 
-use super::instructions::{knows, optimised_binary};
-use crate::ci::drive::{Context, Report};
+use super::instructions::knows;
+use crate::ci::stage::{Context, Report};
 use crate::{files, process};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const QUICK: Duration = Duration::from_secs(180);
@@ -23,26 +24,56 @@ fn own_file_system(study: &str) -> Option<&'static str> {
     }
 }
 
+/// Name of the run of [`SIDE_BY_SIDE`], which is no study of its own.
+const FILE_SYSTEMS: &str = "file-systems";
+
+/// Few rounds: the stage is no measurement.
+const FEW_ROUNDS: &str = "--rounds=6";
+/// The fewest for caches that are dropped, which give one sample a round.
+const FEW_COLD_ROUNDS: &str = "--rounds=11";
+
+/// Study with cold caches.
+const COLD: &str = "smallfile";
+
+/// In the folder of the run: without it, a run in a checkout of megadir writes its record elsewhere.
+const RECORD: &str = "--output=record.jsonl";
+
+/// Studies that warm up, for up to ten seconds if they may.
+const WARMED: [&str; 5] = ["attributes", "listing", "lookup", "peers", "stat-or-list"];
+
 /// Several file systems side by side, one of them served by another's driver and one in memory.
-const SIDE_BY_SIDE: [&str; 6] = ["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"];
+const SIDE_BY_SIDE: [&str; 4] = [COLD, "--quick", "--fs", "ext2,ext4,tmpfs"];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
     if studies.is_empty() {
         return Err("no study in studies/".into());
     }
-    let binary = optimised_binary(context)?;
+    let binary = context.program()?;
     if !knows(&binary, &["bench", "run", "--help"]) {
         return Err("megadir has no `bench run`".into());
     }
-    let mut report = Report::default();
-    for study in &studies {
-        let started = Instant::now();
-        add_result(&mut report, study, started, try_study(&binary, study, context));
-    }
-    let (name, started) = ("file-systems", Instant::now());
-    add_result(&mut report, name, started, try_side_by_side(&binary, name, context));
-    Ok(report)
+    // The longest run begins first.
+    let names = std::iter::once(FILE_SYSTEMS).chain(studies.iter().map(String::as_str));
+    let waiting = Mutex::new(names);
+    let report = Mutex::new(Report::default());
+    let work = || {
+        while let Some(name) = lock(&waiting).next() {
+            let started = Instant::now();
+            let tried = match name {
+                FILE_SYSTEMS => try_side_by_side(&binary, name, context),
+                study => try_study(&binary, study, context),
+            };
+            add_result(&mut lock(&report), name, started, tried);
+        }
+    };
+    let at_once = if context.full { 1 } else { process::processors() };
+    std::thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
+    Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<Option<String>, String>) {
@@ -62,7 +93,11 @@ fn try_side_by_side(binary: &Path, name: &str, context: &Context) -> Result<Opti
     }
     let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
-    command.args(["bench", "run"]).args(SIDE_BY_SIDE).current_dir(folder.path());
+    command
+        .args(["bench", "run"])
+        .args(SIDE_BY_SIDE)
+        .args([FEW_COLD_ROUNDS, RECORD])
+        .current_dir(folder.path());
     finish(&mut command, QUICK, folder.path(), name, context)
 }
 
@@ -77,7 +112,7 @@ fn studies(folder: &Path) -> Result<Vec<String>, String> {
 fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
     let folder = files::temporary_folder(&context.scratch()?)?;
     let mut command = Command::new(binary);
-    command.args(["bench", "run", study]).current_dir(folder.path());
+    command.args(["bench", "run", study, RECORD]).current_dir(folder.path());
     let root = rustix::process::geteuid().is_root();
     if study == FULL_SOON && !root {
         return Ok(Some("it mounts a file system, which needs root".to_owned()));
@@ -86,7 +121,8 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
         command.args(["--fs", own]);
     }
     if !context.full {
-        command.arg("--quick");
+        command.args(["--quick", if study == COLD { FEW_COLD_ROUNDS } else { FEW_ROUNDS }]);
+        command.args(WARMED.contains(&study).then_some("--warm-up=1"));
     }
     let limit = if context.full { WHOLE } else { QUICK };
     finish(&mut command, limit, folder.path(), study, context)

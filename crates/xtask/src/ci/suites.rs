@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::memory_disk::MemoryDisk;
+use crate::ci::stage::{Context, Report};
 use crate::{files, process};
 
 /// Longest first, so that none runs alone at the end.
@@ -128,59 +129,34 @@ fn run(
     })
 }
 
-struct Run {
-    words: &'static [&'static str],
-    filters: &'static [&'static str],
-}
-
-const RUNS: [Run; 3] = [
-    Run { words: &["test", "--workspace", "--locked"], filters: &[] },
-    Run {
-        words: &[
-            "test",
-            "--locked",
-            "--package=megadir-sys",
-            "--package=megadir-bench",
-            "--features=megadir-bench/cpp",
-            "--lib",
-        ],
-        filters: &["cpp", "methods"],
-    },
-    Run {
-        words: &[
-            "test",
-            "--locked",
-            // With the features of the first run, so that nothing is rebuilt.
-            "--workspace",
-            "--features=megadir-report/parquet,megadir-report/schema",
-            "--test=report",
-        ],
-        filters: &["parquet", "schema"],
-    },
-];
-
 const DOC: &str = "doc";
 const FAILED: &str = " ... FAILED";
 const SAID_LINES: usize = 6;
 
 const SUITE_LIMIT: Duration = Duration::from_secs(60 * 60);
 
-const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
-
 pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     let log = context.scratch()?.join("not-run.log");
     files::write(&log, "")?;
-    let mut all = Vec::new();
-    for Run { words, filters } in RUNS {
-        all.extend(build(&mut context.cargo(words), filters, &context.workspace.root)?);
-    }
-    let doc = context.cargo(DOC_TESTS);
+    let mut all = build(&mut context.cargo_tests(), &[], &context.workspace.root)?;
+    let mut doc = context.cargo_tests();
+    doc.args(["--no-fail-fast", "--doc"]);
     let title = "     Running doc tests".to_owned();
     all.push(Suite { name: DOC.to_owned(), title, command: doc, fixed: 0 });
+    let memory_disk = MemoryDisk::mount();
+    if let Err(reason) = &memory_disk {
+        println!("tests use the device of the machine, as there is no disk in memory: {reason}");
+    }
     for suite in &mut all {
+        if let Ok(disk) = &memory_disk {
+            suite.command.env("TMPDIR", disk.path());
+        }
         suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
         if suite.name == LONGEST[0] && !context.full {
             suite.command.arg(format!("--test-threads={}", process::processors() + 1));
+        }
+        if suite.name != DOC {
+            report_times(&mut suite.command);
         }
         if context.full {
             suite.command.env("MEGADIR_FULL", "1");
@@ -188,6 +164,11 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     }
     let at_once = if context.full { 1 } else { process::processors() };
     report(all, at_once, SUITE_LIMIT, &log)
+}
+
+/// The option is unstable, and the harness only accepts it from a compiler that may use such options.
+fn report_times(command: &mut Command) {
+    command.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
 }
 
 /// Runs the suites. `log` has what they could not test.
@@ -219,6 +200,7 @@ pub(super) fn report(
 
 fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = sorted(ended.results, log);
+    report.tests_s = ended.tests_s;
     report.lines.push(totals(&report.lines));
     report.lines.extend(ended.unstable);
     report.failures = ended.failed.iter().map(|(name, said)| format!("test {name}{FAILED}{said}")).collect();
@@ -232,7 +214,9 @@ fn report_of(ended: Ended, log: &str) -> Report {
 struct Ended {
     succeeded: bool,
     results: Vec<String>,
-    /// Names, and what each said.
+    /// Suite and name of each test, and its time in seconds.
+    tests_s: Vec<(String, f64)>,
+    /// Names, and the first lines of their output.
     failed: Vec<(String, String)>,
     again: Vec<(Command, Vec<String>)>,
     unstable: Vec<String>,
@@ -247,6 +231,9 @@ impl Ended {
                 continue;
             }
             println!("{line}");
+            if let Some((name, time_s)) = timed(line) {
+                self.tests_s.push((format!("{}: {name}", suite_of(title)), time_s));
+            }
             if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
                 self.results.push(line.to_owned());
             } else if let Some(name) = name_of_failed(line) {
@@ -273,7 +260,24 @@ impl Ended {
 }
 
 fn name_of_failed(line: &str) -> Option<&str> {
-    line.strip_prefix("test ")?.strip_suffix(FAILED)
+    let line = line.strip_prefix("test ")?;
+    let line = line.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(line, |(line, _)| line);
+    line.strip_suffix(FAILED)
+}
+
+/// Name and seconds of a line `test NAME ... ok <1.234s>`.
+fn timed(line: &str) -> Option<(&str, f64)> {
+    let (name, outcome) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let time = outcome.rsplit_once('<')?.1.strip_suffix("s>")?;
+    Some((name, time.parse().ok()?))
+}
+
+/// The program of a title, without the checksum in its name.
+fn suite_of(title: &str) -> &str {
+    let program = title.split_once('(').map_or(title, |(_, rest)| rest);
+    let program = program.split(')').next().unwrap_or(program);
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name.rsplit_once('-').map_or(name, |(name, _)| name)
 }
 
 /// First lines of a test's output, for reports that keep nothing else.
@@ -423,6 +427,14 @@ mod tests {
         assert_eq!(report.not_run, ["a::b: not root", "odd line"]);
         assert_eq!(report.unavailable, ["c: no f2fs"]);
         assert_eq!(report.lines, ["test result: ok. 3 passed"]);
+    }
+
+    #[test]
+    fn times_of_tests_are_read() {
+        assert_eq!(timed("test a::b ... ok <1.250s>"), Some(("a::b", 1.25)));
+        assert_eq!(timed("test a::b ... ok"), None);
+        assert_eq!(name_of_failed("test a::b ... FAILED <0.001s>"), Some("a::b"));
+        assert_eq!(suite_of("     Running tests/it/main.rs (target/ci/deps/it-4f) in 2.0 s"), "it");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose library source (`rust-web-src`)
 //! is built by `-Zbuild-std`. Needs `dlltool` for std and mingw's gcc for Zstandard.
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, Report};
 use crate::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;

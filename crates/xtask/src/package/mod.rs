@@ -67,18 +67,20 @@ impl<'a> Release<'a> {
         })
     }
 
-    pub(crate) fn has_tools(&self) -> bool {
-        parts::CARGO_DEB.is_installed(&self.tools())
-    }
-
-    /// Tools are not optimised: compiling them takes longer than running them.
     pub(crate) fn install_tools(&self, components: bool) -> Result<(), String> {
         let tools = self.tools();
-        parts::CARGO_DEB.install(&tools, &["--debug"])?;
+        parts::CARGO_DEB.install(&tools, &[])?;
         if components {
-            parts::CYCLONEDX.install(&tools, &["--debug"])?;
+            parts::CYCLONEDX.install(&tools, &[])?;
         }
         Ok(())
+    }
+
+    /// The Debian package alone, of a program that was built already with the profile.
+    pub(crate) fn make_deb(&self, binary: &Path) -> Result<PathBuf, String> {
+        files::recreate_folder(&self.folder)?;
+        self.generate(binary)?;
+        self.deb()
     }
 
     pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
@@ -124,7 +126,7 @@ impl<'a> Release<'a> {
     }
 
     fn tools(&self) -> PathBuf {
-        self.workspace.target.join("tools")
+        self.workspace.tools()
     }
 }
 

@@ -51,11 +51,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     Ok(format!("tidy: {} files checked, {notes} hints", sources.len()))
 }
 
-/// Tracked and new, without ignored ones.
+/// Tracked ones only: records and reports that lie in a checkout are no source.
 fn sources(root: &Path) -> Result<Vec<Source>, String> {
     let mut command = Command::new("git");
     command.args(["-c", "safe.directory=*"]).current_dir(root);
-    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    command.args(["ls-files", "-z", "--cached"]);
     let names = process::output(&mut command)?;
     let names = names.split('\0').filter(|name| !name.is_empty());
     Ok(names

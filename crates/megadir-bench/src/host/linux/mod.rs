@@ -59,6 +59,7 @@ pub(crate) fn pressure() -> Pressure {
         memory_some_10s_percent: stall("/proc/pressure/memory"),
         dirty_bytes: meminfo_bytes("Dirty"),
         others_busy_percent: None,
+        taken_percent: None,
     }
 }
 

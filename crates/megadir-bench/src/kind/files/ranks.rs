@@ -149,8 +149,7 @@ impl RankWorkers {
         if has_met {
             return Ok(());
         }
-        self.world.abort(INTERRUPTED);
-        Err(io::ErrorKind::Interrupted.into())
+        self.world.abort(INTERRUPTED)
     }
 
     pub fn end(self, code: u8) -> io::Result<()> {

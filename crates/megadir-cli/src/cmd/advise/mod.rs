@@ -43,7 +43,7 @@ pub(crate) struct Args {
     directory: PathBuf,
 
     /// Total number of files, e.g. 10M [default: the present number, with the distance to the next limit]
-    #[arg(long, value_name = "N", value_parser = files, help_heading = "Files")]
+    #[arg(long, alias = "entries", value_name = "N", value_parser = files, help_heading = "Files")]
     files: Option<u64>,
     /// Lengths of the names, bytes: 32, 8-64, 8,32,255 (in equal shares) or 8:60,32:40
     ///
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "Files")]
     like: Option<PathBuf>,
     /// Size of each file, e.g. 0, 10 or 50kB [default: sampled]
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = "Files")]
+    #[arg(long, alias = "sizes", value_name = "SIZE", value_parser = values::bytes, help_heading = "Files")]
     size: Option<u64>,
 
     /// Number of threads or processes that create files concurrently [default: 1]
@@ -137,6 +137,11 @@ fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
 
 fn code(args: &Args, layout: &Layout, language: Language) -> Result<String, CliError> {
     let function = match &args.transition {
+        Some(old) if old == layout => {
+            return Err(CliError::usage(format!(
+                "--transition {old}: that is the new layout too, so there is nothing to do; leave out --transition for its function"
+            )));
+        }
         Some(old) => transition(old, layout, language),
         None => snippet(layout, language),
     };
@@ -160,6 +165,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
         names: args.name_length.as_ref(),
         like: like.as_ref(),
         contents_bytes: args.size,
+        directories: false,
         churn: args.churn,
         count: false,
         stated: None,

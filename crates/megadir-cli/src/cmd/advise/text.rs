@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megadir::layout::{Layout, PRESETS};
-use megadir::limits::{Known, Limit};
+use megadir::limits::{Details, Known, Limit};
 use megadir_advise::code::words;
 use megadir_advise::measure;
 use megadir_advise::{Advice, Candidate, Capacity, Change, Shortage};
@@ -41,6 +41,9 @@ pub(super) fn first_line(answer: &Answer) -> String {
         files = format!("about {files}");
     }
     let system = facts.file_system;
+    if look.limits.runs_out_first() == Some(Limit::ReadOnly) {
+        return format!("{place} ({system}), {files}: it is mounted read-only, and nothing can be created.");
+    }
     if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| shortage.is_likely()) {
         return format!(
             "{place} ({system}), {files}: they do not fit in any layout: {} run out; {} files and directories are still to be \
@@ -70,7 +73,9 @@ pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);
-    is_short.then(|| format!("With room for them: {}.", named(&advice.layout)))
+    let is_read_only = answer.look.limits.runs_out_first() == Some(Limit::ReadOnly);
+    let when = if is_read_only { "If it were writable" } else { "With room for them" };
+    is_short.then(|| format!("{when}: {}.", named(&advice.layout)))
 }
 
 fn overload(answer: &Answer) -> Option<String> {
@@ -277,15 +282,22 @@ fn limits(answer: &Answer) -> String {
                 interval(*plan)
             )
         }
-        Capacity::Unbounded => format!(
-            "{} does not limit directories; {names}",
-            look.limits.facts.file_system
-        ),
+        Capacity::Unbounded => {
+            format!("{} does not limit directories; {names}", look.limits.facts.file_system)
+        }
         Capacity::Unknown => {
             let about = look.limits.model.map_or("the file system has no model", |model| model.about);
             format!("unknown: {about}")
         }
-        Capacity::Linear => "without an index a directory takes any number, but ever more slowly; tune2fs -O dir_index adds an index to new directories".into(),
+        Capacity::Linear => {
+            let slow = "directories are searched name by name here, ever more slowly as they grow";
+            match &look.limits.facts.details {
+                Details::Ext4(ext4) if !ext4.features.value.dir_index => {
+                    format!("{slow}; tune2fs -O dir_index adds an index to new directories")
+                }
+                _ => slow.into(),
+            }
+        }
     }
 }
 

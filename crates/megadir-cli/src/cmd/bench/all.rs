@@ -1,7 +1,6 @@
 //! `megadir bench run all`: every built-in study, one after the other, into a folder with `STUDY.jsonl` and `STUDY.html` for each, and
 //! `README.md` with the answers. By its record, a complete study is kept and an unfinished one is resumed.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use megadir_bench::lab::Spec;
 use megadir_bench::plan::{Estimate, estimate};
 use megadir_bench::study::{Kind, Study};
 use megadir_bench::{RunEnd, record_file_name};
+use megadir_inventory::open_to_read;
 use megadir_record::jsonl::read_partly;
 use megadir_record::{DataSource, Plan, Preset};
 use megadir_report::Report;
@@ -16,8 +16,9 @@ use megadir_report::Report;
 use super::describe::about;
 use super::list::studies;
 use super::options::{Args, Asked, Resolved, RunArgs, drawn_seed, resolve};
+use super::place;
 use super::record_file::{open, refuse};
-use super::report::{replace, write_page_as};
+use super::report::{replace, text_of, write_page_as};
 use super::run::{Done, check_start, code, resume_run, run_error, run_study};
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::cmd::times::now_s;
@@ -39,8 +40,15 @@ pub(super) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn run_all(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let default = || PathBuf::from(record_file_name(NAME, now_s().cast_unsigned())).with_extension("");
-    let folder = args.run.output.clone().unwrap_or_else(default);
+    let name = || PathBuf::from(record_file_name(NAME, now_s().cast_unsigned())).with_extension("");
+    let folder = match (&args.run.output, args.run.dry_run) {
+        (Some(folder), _) => folder.clone(),
+        (None, true) => name(),
+        (None, false) => {
+            let place = place::folder().map_err(|error| refuse(&name(), &reason(&error)))?;
+            place.join(name())
+        }
+    };
     let mut args_of_run = args.run.clone();
     args_of_run.seed = Some(args.run.seed.unwrap_or_else(drawn_seed));
     let kit = Kit { folder, preset: args.preset(), run: args_of_run };
@@ -78,7 +86,7 @@ enum State {
 impl Kit {
     fn plan(&self, interrupt: &Interrupt) -> Result<Vec<Planned>, CliError> {
         let readme = self.folder.join("README.md");
-        let has_mark = std::fs::read_to_string(&readme).is_ok_and(|text| text.starts_with(MARK));
+        let has_mark = text_of(&readme).is_ok_and(|text| text.starts_with(MARK));
         if readme.symlink_metadata().is_ok() && !has_mark {
             return Err(refuse(
                 &readme,
@@ -124,7 +132,7 @@ impl Kit {
     }
 
     fn state_of_record(&self, study: &Study, path: &Path, on: &[Spec]) -> Result<State, CliError> {
-        let file = File::open(path).map_err(|error| refuse(path, &reason(&error)))?;
+        let file = open_to_read(path)?;
         let (record, _) =
             read_partly(BufReader::new(file)).map_err(|error| refuse(path, &error.to_string()))?;
         let plan = &record.header.plan;
@@ -182,7 +190,15 @@ impl Kit {
                     continue;
                 }
             }
-            let opened = open(&one.record, false)?;
+            let opened = match open(&one.record, false) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    eprintln!("megadir: {name}: {error}");
+                    missing.push((name, error.message));
+                    result = exit::SOME_FAILED;
+                    continue;
+                }
+            };
             write_page_as(&one.record, &[format!("{name}.html").into()], &opened.report, false)?;
             print(&format!("{name}: {}\n", opened.report.answer()))?;
             reports.push((name, opened.report));

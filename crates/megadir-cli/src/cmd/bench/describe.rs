@@ -10,13 +10,14 @@ use megadir_report::text;
 use super::lab;
 use super::options::Resolved;
 use crate::ui::message::counted;
-use crate::ui::sizes;
+use crate::ui::{escape, sizes};
 
 pub(super) fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
     let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);
     let mut text = format!("study {} (size {}), seed {}\n", plan.study, plan.preset.name(), plan.seed);
-    text.push_str(&format!("directory: {}\n", resolved.directory.display()));
+    let directory = escape::terminal_text(resolved.directory.as_os_str().as_encoded_bytes());
+    text.push_str(&format!("directory: {directory}\n"));
     text.push_str(&lab::described(plan));
     text.push_str(&data_sets(plan));
     text.push_str(&format!(

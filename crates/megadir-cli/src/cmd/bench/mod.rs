@@ -10,6 +10,7 @@ mod internal;
 mod lab;
 mod list;
 mod options;
+mod place;
 mod progress;
 mod record_file;
 mod report;

@@ -1,5 +1,6 @@
 //! Arguments of `megadir bench run`, resolved to a study and a plan.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,7 @@ use megadir_bench::plan::{
 use megadir_bench::schedule::epochs::EPOCHS_MIN;
 use megadir_bench::study::{self, Kind, Study};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts, program_facts};
+use megadir_inventory::open_stream;
 use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
 use super::lab::LabArgs;
@@ -113,10 +115,10 @@ pub(crate) struct RunArgs {
     /// Sizes of the data sets, e.g. 100k or 10k,100k,1M
     ///
     /// The largest is compared; studies of growth use all.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = values::count)]
+    #[arg(long, alias = "files", value_name = "N,...", value_delimiter = ',', value_parser = values::count)]
     entries: Vec<u64>,
     /// Distribution of file sizes: 4KiB, uniform:1KiB-100KiB, lognormal:50kB+sigma=1
-    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = values::sizes_help())]
+    #[arg(long, alias = "size", value_name = "LAW", value_parser = parse_sizes, long_help = values::sizes_help())]
     sizes: Option<Sizes>,
     /// Content of the files: pseudorandom, hex-digest or json
     #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = values::content_help())]
@@ -174,7 +176,8 @@ pub(crate) struct RunArgs {
     pub(crate) dry_run: bool,
     /// Write the record to this new file [default: ./megadir-STUDY-DATE-TIME.jsonl]
     ///
-    /// With all, a folder [default: ./megadir-all-DATE-TIME]. The same command with the same folder continues.
+    /// With all, a folder [default: ./megadir-all-DATE-TIME]. The same command with the same folder continues. In a checkout of megadir, whose
+    /// checks read every file, the default is in $XDG_STATE_HOME/megadir or ~/.local/state/megadir (Windows: %LOCALAPPDATA%\megadir).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -358,7 +361,9 @@ fn study_of(name: &str) -> Result<Study, CliError> {
     if !name.ends_with(".toml") {
         return study::built_in(name).map_err(CliError::usage);
     }
-    let text = std::fs::read_to_string(name)
+    let mut text = String::new();
+    open_stream(name.as_ref())?
+        .read_to_string(&mut text)
         .map_err(|error| CliError::nothing_ran(format!("cannot read '{name}': {}", reason(&error))))?;
     study::from_text(name, &text).map_err(CliError::usage)
 }

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use megadir_bench::Durable;
+#[cfg(unix)]
+use megadir_inventory::open_file;
+use megadir_inventory::{open_stream, open_to_read};
 use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
 use megadir_report::Report;
@@ -187,7 +190,7 @@ pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 fn is_abandoned(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = open_to_read(path) else { return false };
     if file.try_lock().is_err() {
         return false;
     }
@@ -201,7 +204,7 @@ fn is_abandoned(path: &Path) -> bool {
 /// Some file systems have no locks.
 #[cfg(unix)]
 fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    let file = options.open(path)?;
+    let file = open_file(path, options)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(io::Error::other(TAKEN)),
@@ -227,8 +230,7 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
-    let file = File::open(path).map_err(|error| refuse(path, &reason(&error)))?;
-    let input = BufReader::with_capacity(256 << 10, file);
+    let input = BufReader::with_capacity(256 << 10, open_stream(path)?);
     let (mut record, damage) = read_partly(input).map_err(|error| match error {
         ReadError::Io(error) => refuse(path, &reason(&error)),
         other => refuse(path, &other.to_string()),

@@ -1,9 +1,11 @@
 //! `megadir bench report`: records as tables, HTML, SVG, Markdown, CSV, JSON or HdrHistogram logs.
 
-use std::io::{self, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use megadir_inventory::open_file;
 use megadir_report::chart::{self, CHARTS, chart_named};
 use megadir_report::{FORMATS, Format, Report, Style, View, format_named};
 
@@ -152,7 +154,7 @@ pub(super) fn write_page_as(
 ) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let (text, mark) = (format.render(report, &view()), megadir_report::page::record_mark(report));
-    let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
+    let ours = |file: &Path| text_of(file).is_ok_and(|page| page.contains(&mark));
     for name in names {
         let file = path.with_file_name(name);
         if ours(&file) {
@@ -225,6 +227,13 @@ fn target(
     let numbered = |number: usize| if number < 2 { name.clone() } else { format!("{name}-{number}") };
     let mut files = (1..).map(|number| output.join(format!("{}.{}", numbered(number), format.extension)));
     files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no file name is free"))
+}
+
+/// Text of a file of this program, or of another that has its name.
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open_file(path, File::options().read(true))?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn new_file(path: &Path) -> Result<NewFile, CliError> {

@@ -28,7 +28,10 @@ pub(crate) fn open(path: &Path, dirs: &[PathBuf]) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
         CliError::nothing_ran(format!("cannot resume the record '{}': {reason}", path.display()))
     };
-    let file = record_file::reopen(path).map_err(|error| cannot(reason(&error)))?;
+    let file = record_file::reopen(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => CliError::usage(cannot(reason(&error))),
+        _ => cannot(reason(&error)),
+    })?;
     if file.metadata().is_ok_and(|status| status.len() == 0) {
         return Err(cannot(
             "it is empty because the run was killed at its start; remove it and run again".into(),

@@ -185,20 +185,18 @@ fn report_on(
     format: Option<&str>,
 ) -> Result<u8, CliError> {
     let loud = format.is_some();
-    let shown = match opened {
-        Ok(Opened { report, .. }) => {
-            let shown = format.map_or(Ok(()), |format| report::show(path, report, format));
-            shown.and_then(|()| report::write_page(path, report, loud))
-        }
-        Err(error) => Err(error.clone()),
+    let report = match opened {
+        Ok(Opened { report, .. }) => report,
+        Err(error) => return Ok(without_report(path, error, result, loud)),
     };
+    let shown = format.map_or(Ok(()), |format| report::show(path, report, format));
+    let shown = shown.and_then(|()| report::write_page(path, report, loud));
     if loud {
         let path = path.display();
-        let again = format!("; 'megadir bench report {path}' prints it again");
-        eprintln!("megadir: the record is '{path}'{}", if opened.is_ok() { again } else { String::new() });
+        eprintln!("megadir: the record is '{path}'; 'megadir bench report {path}' prints it again");
     }
     if result.as_ref().map_or(true, |end| end.interrupted) {
-        eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());
+        eprintln!("megadir: {}", continued(path));
     }
     let end = result.map_err(|error| run_error(error, exit::SOME_FAILED))?;
     if end.interrupted {
@@ -209,6 +207,28 @@ fn report_on(
     }
     shown?;
     Ok(code(&end))
+}
+
+/// Nothing was measured: the reason comes first.
+fn without_report(path: &Path, error: &CliError, result: Result<RunEnd, RunError>, loud: bool) -> u8 {
+    let goes_on = result.as_ref().map_or(true, |end| end.interrupted);
+    let first = match result {
+        Ok(end) if end.interrupted => CliError::interrupted(error),
+        Ok(_) => error.clone(),
+        Err(error) => run_error(error, exit::SOME_FAILED),
+    };
+    eprintln!("megadir: {first}");
+    if loud {
+        eprintln!("megadir: the record is '{}'", path.display());
+    }
+    if goes_on {
+        eprintln!("megadir: {}", continued(path));
+    }
+    first.code
+}
+
+fn continued(path: &Path) -> String {
+    format!("'megadir bench run --resume {}' continues it", path.display())
 }
 
 pub(super) fn code(end: &RunEnd) -> u8 {
@@ -305,8 +325,15 @@ fn create_record(
     let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
     let listed = existing.then_some(resolved.directory.as_path());
     let now_s = now_s().cast_unsigned();
-    let names = || (now_s..now_s + 60).map(|second| PathBuf::from(record_file_name(&plan.study, second)));
-    let paths = args.output.as_ref().map_or_else(|| names().collect(), |path| vec![path.clone()]);
+    let paths = match &args.output {
+        Some(path) => vec![path.clone()],
+        None => {
+            let folder = super::place::folder().map_err(|error| {
+                CliError::nothing_ran(format!("create the folder of records: {}", reason(&error)))
+            })?;
+            (now_s..now_s + 60).map(|second| folder.join(record_file_name(&plan.study, second))).collect()
+        }
+    };
     let first = paths[0].clone();
     RecordFile::create(paths, listed).map_err(|error| cannot_create(&first, &error))
 }

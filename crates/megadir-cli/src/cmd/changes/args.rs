@@ -11,6 +11,7 @@ use crate::cmd::conditions::{self, Asked};
 use crate::cmd::engine::Engine;
 use crate::cmd::values::{memory, threads, top};
 use crate::exit::{CliError, directory_parser};
+use crate::tips::NO_INVENTORY;
 use crate::ui::message::quoted;
 
 fn kind(text: &str) -> Result<ChangeKind, String> {
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     pub(super) only: Vec<ChangeKind>,
     /// Print the path of each changed entry and nothing else, relative to the tree: for rsync --files-from and tar -T
     ///
-    /// A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/backup.md has recipes.
+    /// A path that begins with # or ; has ./ before it, because rsync takes it for a comment. A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/backup.md has recipes.
     #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(super) paths: bool,
     /// Print the directories that gained the most instead of the changes, by this figure [default: entries]
@@ -147,6 +148,17 @@ impl Args {
         let parent = path.parent().filter(|_| path.file_name().is_some()).map(Path::to_path_buf);
         let reason = || format!("--engine mpi: {shown} has no name; give its path with a name");
         parent.ok_or_else(|| CliError::usage(reason()))
+    }
+
+    /// The first path is a directory.
+    pub(super) fn without_inventory(&self) -> String {
+        let tree = quoted(&self.inventory);
+        match self.path.as_deref().filter(|_| self.newer().is_some()) {
+            Some(inventory) => {
+                format!("{tree} is a directory; write the inventory {} first", quoted(inventory))
+            }
+            None => format!("{tree} is a directory; {NO_INVENTORY}"),
+        }
     }
 
     fn check_two(&self) -> Result<(), CliError> {

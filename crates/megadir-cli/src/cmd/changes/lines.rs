@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use megadir::names;
 use megadir_inventory::changes::{Change, ChangeKind};
-use megadir_inventory::{Facts, TreePath, named_numbers};
+use megadir_inventory::{Facts, TreePath, list_prefix, named_numbers};
 
 use super::Args;
 use crate::ui::escape;
@@ -120,6 +120,7 @@ impl Lines {
 
 fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
     let path = if change.path.is_empty() { b".".to_vec() } else { change.path.to_vec() };
+    text.extend_from_slice(list_prefix(&path));
     escape::name(text, &path, escape);
     text.push(end);
 }

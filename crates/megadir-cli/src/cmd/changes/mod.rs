@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use megadir::mount_traits::driver_of;
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{Change, ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
@@ -65,6 +66,9 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     })
 }
 
+/// Begin of the reason if the path of an inventory is any directory.
+const NOT_PARTS: &str = "a directory, not an inventory";
+
 struct Opened {
     inventory: Inventory,
     newer: Option<Inventory>,
@@ -75,7 +79,12 @@ struct Opened {
 
 impl Opened {
     fn new(args: &Args) -> Result<Self, CliError> {
-        let inventory = Inventory::open(&args.inventory)?;
+        let inventory = Inventory::open(&args.inventory).map_err(|error| {
+            match error.reason().starts_with(NOT_PARTS) {
+                true => CliError::usage(args.without_inventory()),
+                false => error.into(),
+            }
+        })?;
         let metadata = inventory.metadata().clone();
         args.check(metadata.roots.len())?;
         let newer = args.newer().map(Inventory::open).transpose()?;
@@ -303,7 +312,22 @@ impl Run<'_> {
         self.failures += 1;
     }
 
+    /// Once, for the first of such trees.
+    fn report_unnumbered(&self, compared: &Compared) {
+        let Some(root) = compared.unnumbered.first().and_then(|root| self.roots.get(*root as usize)) else {
+            return;
+        };
+        let driver = Dir::open(root).ok().and_then(|root| driver_of(&root));
+        let driver = driver.map_or(String::new(), |driver| format!(" ({driver})"));
+        eprintln!(
+            "megadir: inode numbers of {}{driver} are made up and change: compared by path, type, size and times, and renames by \
+             unique times",
+            quoted(root)
+        );
+    }
+
     fn complain(&mut self, compared: &Compared) {
+        self.report_unnumbered(compared);
         for error in &compared.failures {
             self.fail_one(&exit::kind(error), || exit::describe(error));
         }

@@ -4,10 +4,13 @@ mod known;
 mod lists;
 mod man;
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, ValueEnum};
 use clap_complete::{Generator, Shell};
+use megadir_inventory::open_to_write;
 
 use self::lists::Lists;
 use crate::exit::{self, CliError};
@@ -101,7 +104,8 @@ fn write(directory: &Path, pages: &[Page]) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(|error| cannot("create", directory, &error))?;
     for page in pages {
         let path = directory.join(&page.name);
-        std::fs::write(&path, &page.bytes).map_err(|error| cannot("write", &path, &error))?;
+        let mut file = open_to_write(&path, File::options().write(true).create(true).truncate(true))?;
+        file.write_all(&page.bytes).map_err(|error| cannot("write", &path, &error))?;
     }
     Ok(())
 }

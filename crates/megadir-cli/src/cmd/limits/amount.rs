@@ -5,7 +5,9 @@ use megadir::limits::Span;
 pub(in crate::cmd) use megadir_record::axes::grouped;
 
 const EXACT_MAX: u64 = 99_999;
-const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
+/// G, T and P would be taken for bytes.
+const UNITS: [(&str, f64); 5] =
+    [(" k", 1e3), (" M", 1e6), (" billion", 1e9), (" trillion", 1e12), (" quadrillion", 1e15)];
 
 /// Three significant digits, or all of a small number.
 pub(in crate::cmd) fn amount(number: u64) -> String {
@@ -21,6 +23,9 @@ pub(in crate::cmd) fn interval(span: Span) -> String {
         return amount(span.likely);
     }
     let [likely, low, high] = [span.likely, span.low, span.high];
+    if high == u64::MAX {
+        return format!("{} [{} or more]", amount(likely), amount(low));
+    }
     if high > 20 * likely.max(1) {
         return format!("{} [{} to {}]", amount(likely), amount(low), amount(high));
     }
@@ -83,8 +88,8 @@ mod tests {
             (999_960, "1.00 M"),
             (4_712_000, "4.71 M"),
             (47_120_000, "47.1 M"),
-            (2_147_483_648, "2.15 G"),
-            (u64::MAX, "18447 P"),
+            (2_147_483_648, "2.15 billion"),
+            (281_474_976_710_656, "281 trillion"),
         ] {
             assert_eq!(amount(number), text);
         }
@@ -100,6 +105,7 @@ mod tests {
         assert_eq!(of(150_000, 80_000, 1_200_000), "0.15 M [0.08, 1.20]");
         assert_eq!(of(62_000, 39_000, 85_000), "62.0 k [39.0, 85.0]");
         assert_eq!(of(126, 126, 126), "126");
+        assert_eq!(of(258_000, 1_391, u64::MAX), "258 k [1 391 or more]");
     }
 
     #[test]

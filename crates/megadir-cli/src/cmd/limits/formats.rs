@@ -53,6 +53,10 @@ pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
         object.part_or_null("entries_until_full", limits.entries_until_full().as_ref(), |part, more| {
             span(part, *more);
         });
+        let subdirectories = limits.subdirectories_until_full();
+        object.part_or_null("subdirectories_until_full", subdirectories.as_ref(), |part, more| {
+            span(part, *more);
+        });
         object.string_or_null("runs_out_first", limits.runs_out_first().map(Limit::name));
         object.list("limits", &limits.ceilings, ceiling);
         object.list("traps", &limits.judgement.traps, trap);

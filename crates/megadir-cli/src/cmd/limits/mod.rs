@@ -7,7 +7,7 @@ pub(super) mod text;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use megadir::limits::{Asked, Limits, NameLengths, Stated, limits};
+use megadir::limits::{Asked, Limit, Limits, NameLengths, Stated, limits};
 use megadir::{Dir, Time};
 
 use self::amount::interval;
@@ -43,8 +43,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "Entries to come")]
     like: Option<PathBuf>,
     /// Content size of each entry to come, e.g. 0, 10 or 50kB [default: sampled]
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = "Entries to come")]
+    #[arg(long, alias = "sizes", value_name = "SIZE", value_parser = values::bytes, help_heading = "Entries to come")]
     size: Option<u64>,
+    /// Assume that the entries to come are directories, whose number the link count may limit
+    #[arg(long = "directories", conflicts_with = "size", help_heading = "Entries to come")]
+    are_directories: bool,
     /// Assume that names come and go, as in a cache or a mail queue, instead of staying
     #[arg(long, help_heading = "Entries to come")]
     churn: bool,
@@ -61,7 +64,7 @@ pub(crate) struct Args {
     count: bool,
     /// Print one JSON object per directory
     ///
-    /// Fields: v (format version, 1), dir, entries_until_full, runs_out_first, limits, traps and others, each with its basis.
+    /// Fields: v (format version, 1), dir, entries_until_full, subdirectories_until_full, runs_out_first, limits, traps and others, each with its basis.
     #[arg(long)]
     json: bool,
     /// On a terminal, print every hazard and remedy, and all evidence, even if they do not fit 25 lines
@@ -96,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         names: args.name_length.as_ref(),
         like: like.as_ref(),
         contents_bytes: args.size,
+        directories: args.are_directories,
         churn: args.churn,
         count: args.count,
         stated: args.stated.as_ref(),
@@ -166,6 +170,7 @@ fn line(time: &str, limits: &Limits) -> String {
     let used = most
         .map_or_else(String::new, |most| format!("  {} of {} used", amount::percent(most.used), most.limit));
     let more = match (limits.entries_until_full(), limits.runs_out_first()) {
+        (_, Some(Limit::ReadOnly)) => return format!("{time}  {place}  mounted read-only\n"),
         (Some(more), Some(limit)) => format!("  {} more entries, then {limit}", interval(more)),
         _ => "  no known limit".into(),
     };
@@ -233,7 +238,10 @@ impl Pass {
 
     fn warn(&mut self, path: &Path, limits: &Limits) {
         let (Some(warn_at), Some(most)) = (self.warn_at, limits.most_used()) else { return };
-        if most.used >= warn_at {
+        if most.limit == Limit::ReadOnly {
+            eprintln!("megadir: {}: mounted read-only, nothing can be created (--warn-at)", quoted(path));
+            self.reached = true;
+        } else if most.used >= warn_at {
             let (used, at) = (100.0 * most.used, 100.0 * warn_at);
             eprintln!("megadir: {}: {:.1} % of {} used (--warn-at {at:.0}%)", quoted(path), used, most.limit);
             self.reached = true;

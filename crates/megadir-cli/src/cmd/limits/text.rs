@@ -37,36 +37,75 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
     let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
         let file_system = limits.facts.file_system;
-        return format!("{place}: no known limit on its entries (there is no model of {file_system}).");
+        let why = match is_servers(file_system) {
+            true => SERVERS.to_owned(),
+            false => format!("there is no model of {file_system}"),
+        };
+        return format!("{place}: no known limit on its entries ({why}).");
     };
+    if limit == Limit::ReadOnly {
+        return format!("{place} is mounted read-only: nothing can be created.");
+    }
+    if more.likely == 0 && more.high > 0 && limits.facts.entries.is_none() {
+        let most = amount(more.high);
+        return format!(
+            "{place}: it is unknown how many more entries fit, from none to {most}: its size does not show the entries, and --count \
+             counts them."
+        );
+    }
     if more.likely == 0 {
-        let (space, contents) = (&limits.facts.space, &limits.facts.contents);
-        let free_bytes = space.blocks_available.saturating_mul(space.unit_bytes);
-        let size_bytes = contents.value.low_bytes;
-        let is_given = contents.basis.known == Known::Given;
-        if is_given && limit == Limit::Blocks && free_bytes > 0 && size_bytes > free_bytes as f64 {
-            let (size, free) = (sizes::text(size_bytes as u64), sizes::text(free_bytes));
-            return format!("{place}: an entry of {size} does not fit; {free} is free.");
-        }
-        let may = if more.high > 0 { "creates may fail at any moment" } else { "creates fail" };
-        return format!("{place} is full: {may}; the reason is {}.", the(limit));
+        return none_fits(limits, limit, more.high > 0);
     }
     let lowest = limits.ceilings.iter().min_by_key(|ceiling| ceiling.more.low).map(|ceiling| ceiling.limit);
     let by_contents =
         [Some(limit), lowest].iter().any(|limit| matches!(limit, Some(Limit::Blocks | Limit::Quota(_))));
     if by_contents && more.high >= UNKNOWN_FROM.saturating_mul(more.low.max(1)) {
-        let (least, most, first) = (amount(more.low), amount(more.high), runs_out(limit));
+        let (least, first) = (amount(more.low), runs_out(limit));
+        let most =
+            if more.high == u64::MAX { String::new() } else { format!(", at most {}", amount(more.high)) };
         return format!(
-            "{place}: it is unknown how many more entries fit: at least {least}, at most {most}; probably {first} first."
+            "{place}: it is unknown how many more entries fit: at least {least}{most}; probably {first} first."
         );
     }
     let about = if more.is_exact() { "" } else { "about " };
     let what = if churn && limit == Limit::DirectoryIndex {
         "more entries can be kept while names come and go"
+    } else if limits.facts.directory_share >= 1.0 {
+        "more subdirectories fit before creating one fails"
     } else {
         "more entries fit before creating one fails"
     };
     format!("{place}: {about}{} {what}; {} first.", interval(more), runs_out(limit))
+}
+
+/// The headline where probably no entry fits any more: the kind of the limit decides what still works. `one_may_fit` is whether the interval
+/// reaches above zero.
+fn none_fits(limits: &Limits, limit: Limit, one_may_fit: bool) -> String {
+    let place = quoted(&limits.facts.path);
+    let (space, contents) = (&limits.facts.space, &limits.facts.contents);
+    let free_bytes = space.blocks_available.saturating_mul(space.unit_bytes);
+    let size_bytes = contents.value.low_bytes;
+    let is_given = contents.basis.known == Known::Given;
+    if is_given && limit == Limit::Blocks && free_bytes > 0 && size_bytes > free_bytes as f64 {
+        let (size, free) = (sizes::text(size_bytes as u64), sizes::text(free_bytes));
+        return format!("{place}: an entry of {size} does not fit; {free} is free.");
+    }
+    if limit == Limit::LinkCount {
+        let others = limits.ceilings.iter().filter(|other| other.limit != limit);
+        let files = match others.map(|other| other.more.likely).min() {
+            Some(0) => "",
+            _ => "; files can still be created",
+        };
+        return format!("{place} takes no more subdirectories: mkdir fails with \"Too many links\"{files}.");
+    }
+    let may = if one_may_fit { "creates may fail at any moment" } else { "creates fail" };
+    format!("{place} is full: {may}; the reason is {}.", the(limit))
+}
+
+const SERVERS: &str = "the limit is that of the server's file system: name it, such as --as ext4";
+
+fn is_servers(file_system: FileSystem) -> bool {
+    matches!(file_system, FileSystem::Fuse | FileSystem::Cifs) || file_system == FileSystem::from_name("9p")
 }
 
 fn the(limit: Limit) -> String {
@@ -104,6 +143,9 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         let (now, full) = (sizes::text(gauge.bytes), sizes::text(gauge.full_bytes));
         rows.push(("index", format!("{now} of about {full}, {} ({note})", percent(gauge.used()))));
     }
+    if let (Some(more), Some(left)) = (limits.subdirectories_until_full(), &limits.judgement.subdirectories) {
+        rows.push(("subdirectories", format!("{} more can be created ({})", interval(more), left.basis)));
+    }
     if let Some(plan) = limits.judgement.plan {
         let (growing, churning) = (amount(plan.growing), amount(plan.churning));
         let both = format!("{growing} in its index if they stay, {churning} if names come and go");
@@ -111,6 +153,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     }
     let model = match limits.model {
         Some(model) => model.about.to_owned(),
+        None if is_servers(facts.file_system) => SERVERS.to_owned(),
         None => {
             format!("none for directories of {}; the other limits give an upper bound", facts.file_system)
         }

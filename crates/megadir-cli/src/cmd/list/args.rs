@@ -20,6 +20,8 @@ use crate::exit::{self, CliError, refuse_if};
 #[derive(clap::Args)]
 // As in ls, -h means human-readable sizes. If no sizes are printed, it prints the help as in the other commands.
 #[command(disable_help_flag = true)]
+// As in ls, -t would sort by time, so it is refused with both ways to write what is meant.
+#[command(mut_arg("types", |types| types.short(None)))]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be read; 2 usage; 3 no directory could be read. Errors go to \
 standard error, one line each, at most ten of each kind and then a count. A closed pipe is not an error.")]
@@ -65,7 +67,8 @@ pub(crate) struct Args {
     pub(super) null: bool,
     /// Print one JSON object per entry
     ///
-    /// Fields: v (format version, 1), dir (if names have a path), name, type, inode, and the fields of --long or --fields. A name or dir
+    /// Fields: v (format version, 1), dir (if names have a path), name, type, inode, and the fields of --long or --fields. Where a FUSE
+    /// server lists no inode numbers, inode is left out unless --fields has it. A name or dir
     /// that is not UTF-8 is printed as name_hex or dir_hex, the hex digits of its bytes. With --count: v, dir, count. With --estimate: v,
     /// dir, entries, low, high, basis. Numbers are exact integers of up to 64 bits; do not read inodes and sizes beyond 2^53 as doubles.
     #[arg(long, help_heading = "Output")]

@@ -54,6 +54,7 @@ impl Run<'_> {
                 continue;
             }
             self.began = true;
+            self.unreturned.iter_mut().for_each(|unreturned| unreturned.note(row));
             if self.args.count {
                 self.counted += 1;
             } else if let Some(summary) = &mut self.summary {

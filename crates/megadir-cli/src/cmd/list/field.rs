@@ -286,7 +286,7 @@ mod tests {
                 (Format::Json, format!("{{\"v\":1,\"name\":\"a\",\"type\":\"file\",\"inode\":{number}}}\n")),
                 (Format::Raw, format!("{number:>10}  file          24                   0  a\n")),
             ] {
-                let lines = Lines { format, end: b'\n', escape: false, with_path: false };
+                let lines = Lines { format, end: b'\n', escape: false, with_path: false, with_inodes: true };
                 let mut text = Vec::new();
                 lines.entry(&mut text, &lines.label(Path::new(".").into()), &entry(number));
                 assert_eq!(String::from_utf8(text).unwrap(), expected);

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use megadir::{Batch, DirPath, Entry, FileType, names};
+use megadir::{Batch, DirPath, Entry, names};
 
 use crate::ui::escape;
 use crate::ui::object::Object;
@@ -24,6 +24,8 @@ pub(super) struct Lines {
     pub(super) end: u8,
     pub(super) escape: bool,
     pub(super) with_path: bool,
+    /// In JSON: the inode numbers of the listing are those of stat.
+    pub(super) with_inodes: bool,
 }
 
 pub(super) struct Label {
@@ -112,7 +114,7 @@ impl Lines {
         match self.format {
             Format::Names => self.name(text, label.prefix(), entry.name),
             Format::Raw => self.raw(text, label.prefix(), entry),
-            Format::Json => json(text, &label.texts().json, entry),
+            Format::Json => self.json(text, &label.texts().json, entry),
         }
     }
 
@@ -127,7 +129,7 @@ impl Lines {
                     escape::json_member(&mut member, "dir", directory(prefix));
                     member.push(b',');
                 }
-                json(text, &member, entry);
+                self.json(text, &member, entry);
             }
         }
     }
@@ -208,6 +210,21 @@ impl Lines {
         }
     }
 
+    fn json(&self, text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
+        text.extend_from_slice(b"{\"v\":1,");
+        text.extend_from_slice(directory);
+        escape::json_member(text, "name", entry.name);
+        text.extend_from_slice(b",\"type\":\"");
+        text.extend_from_slice(entry.kind.name().as_bytes());
+        if self.with_inodes {
+            text.extend_from_slice(b"\",\"inode\":");
+            escape::number(text, entry.inode);
+            text.extend_from_slice(b"}\n");
+        } else {
+            text.extend_from_slice(b"\"}\n");
+        }
+    }
+
     pub(super) fn path(&self, text: &mut Vec<u8>, path: &Path) {
         escape::name(text, names::from_os(path.as_os_str()), self.escape);
     }
@@ -218,22 +235,6 @@ pub(super) fn directory(prefix: &[u8]) -> &[u8] {
     // `/` and `C:\` keep their slash.
     let is_root = path.is_empty() || (cfg!(windows) && path.ends_with(b":"));
     if std::path::is_separator(char::from(*last)) && !is_root { path } else { prefix }
-}
-
-fn json(text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
-    text.extend_from_slice(b"{\"v\":1,");
-    text.extend_from_slice(directory);
-    escape::json_member(text, "name", entry.name);
-    text.extend_from_slice(match entry.kind {
-        FileType::File => b",\"type\":\"file\",\"inode\":".as_slice(),
-        _ => b",\"type\":\"",
-    });
-    if entry.kind != FileType::File {
-        text.extend_from_slice(entry.kind.name().as_bytes());
-        text.extend_from_slice(b"\",\"inode\":");
-    }
-    escape::number(text, entry.inode);
-    text.extend_from_slice(b"}\n");
 }
 
 fn padded(text: &mut Vec<u8>, field: &[u8], width: usize, to_the_right: bool) {

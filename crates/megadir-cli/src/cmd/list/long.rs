@@ -139,10 +139,10 @@ impl Long {
             text.push(b',');
             self.values.write_json(text, Field::Type, entry.kind, row);
         }
-        if !self.fields.contains(&Field::Inode) {
+        let has_inode = row.have.contains(StatMask::INODE);
+        if !self.fields.contains(&Field::Inode) && (has_inode || self.lines.with_inodes) {
             text.extend_from_slice(b",\"inode\":");
-            let inode = if row.have.contains(StatMask::INODE) { row.inode } else { entry.inode };
-            escape::number(text, inode);
+            escape::number(text, if has_inode { row.inode } else { entry.inode });
         }
         for index in 0..self.fields.len() {
             let field = self.fields[index];

@@ -10,11 +10,13 @@ mod long;
 mod sorted;
 pub(super) mod source;
 pub(super) mod summary;
+mod unreturned;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use megadir::{AttributeListing, Conditions, Dir, Listing, Place, StatMask, Walk, WalkItem};
+use megadir::mount_traits::ListedInodes;
+use megadir::{AttributeListing, Conditions, Dir, Listing, MountTraits, Place, StatMask, Walk, WalkItem};
 
 use self::alone::Alone;
 pub(crate) use self::args::Args;
@@ -23,7 +25,8 @@ use self::examined::{Complaint, Examined};
 use self::lines::{Format, Label, Lines};
 use self::sorted::Collected;
 use self::summary::Summarizing;
-use super::conditions::refuse_lacking;
+use self::unreturned::Unreturned;
+use super::conditions::{refuse_lacking, refuse_unreturned};
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use super::progress::{Progress, estimate};
 use super::prometheus::{Labels, Metrics, Name, Textfile};
@@ -68,6 +71,7 @@ struct Run<'a> {
     complaints: ErrorLimiter,
     failures: u64,
     code_if_none: u8,
+    unreturned: Option<Unreturned>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -98,6 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let listed = match ended.and_then(|()| run.finish()) {
         Ok(()) => {
             run.complaints.print_rest();
+            run.unreturned.iter().for_each(Unreturned::print);
             Ok(run.code())
         }
         Err(ended) => ended.code(),
@@ -121,6 +126,12 @@ fn directory_label(path: &Path) -> Labels {
     Labels::default().with_path("directory", megadir::names::from_os(path.as_os_str()))
 }
 
+/// `false` if listings on this mount return other inode numbers than stat, or a constant.
+fn lists_inodes(path: &Path) -> bool {
+    let traits = Dir::open(path).map(|directory| MountTraits::of(&directory));
+    traits.map_or(true, |traits| traits.listed_inodes != ListedInodes::Different)
+}
+
 impl<'a> Run<'a> {
     fn new(args: &'a Args) -> Result<Self, CliError> {
         let output = Output::new()?;
@@ -135,10 +146,13 @@ impl<'a> Run<'a> {
             end: if args.null { 0 } else { b'\n' },
             escape: is_terminal && !args.null && format != Format::Json,
             with_path: args.recursive || args.directories.len() > 1,
+            with_inodes: format != Format::Json || args.directories.iter().all(|path| lists_inodes(path)),
         };
         let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new), false)?);
         if let Some(stat_backend) = args.stat_backend {
             refuse_lacking(stat_backend, &conditions)?;
+            // Entries without the attribute would be in no order.
+            refuse_unreturned(stat_backend, args.sort.want(), "--sort needs")?;
         }
         let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
         let examined = examines.then(|| Examined::new(args, lines, is_terminal));
@@ -161,6 +175,7 @@ impl<'a> Run<'a> {
             complaints: ErrorLimiter::new(args.all_errors),
             failures: 0,
             code_if_none: exit::NOTHING_RAN,
+            unreturned: Unreturned::of(args),
         };
         if args.stat_backend.is_some() && run.want().is_none() {
             let reason = "--stat-backend: --fields name needs no attributes; name other fields";

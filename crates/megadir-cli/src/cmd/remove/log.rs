@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir::{Error, FileType, names};
+use megadir_inventory::{open_file, open_to_write};
 
 use super::args::Args;
 use crate::exit::{self, CliError};
@@ -43,7 +44,10 @@ impl Log {
         let name = quoted(path);
         let failed = |error| CliError::nothing_ran(format!("--log {name}: {}", reason(&error)));
         // An older log is continued: the same command may have been interrupted.
-        let file = File::options().create(true).append(true).open(path).map_err(failed)?;
+        let file = open_to_write(path, File::options().create(true).append(true)).map_err(|error| {
+            let message = format!("--log {name}: {}", error.reason());
+            CliError { message, ..error.into() }
+        })?;
         if file.metadata().is_ok_and(|status| status.is_file()) {
             end_last_line(path, &file).map_err(failed)?;
         }
@@ -145,7 +149,7 @@ fn end_last_line(path: &Path, mut file: &File) -> io::Result<()> {
     if file.metadata()?.len() == 0 {
         return Ok(());
     }
-    let (mut written, mut last) = (File::open(path)?, [0]);
+    let (mut written, mut last) = (open_file(path, File::options().read(true))?, [0]);
     written.seek(SeekFrom::End(-1))?;
     written.read_exact(&mut last)?;
     if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }

@@ -18,7 +18,7 @@ use crate::exit::{self, CliError};
 #[derive(clap::Args)]
 #[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), from, to, moved, conflicts, failures, failed and others.")))]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some files could not be moved, such as those whose new path is taken; 2 usage; 3 the directory cannot be read or changed, or another process holds a lock on it; \
+Exit codes: 0 done; 1 some files could not be moved, such as those whose new path is taken; 2 usage; 3 the directory cannot be read or changed, the file system cannot rename without replacing, or another process holds a lock on it; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Directory whose files are moved
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Emptied directories are removed at the end, after --until-quiet. Failures are printed once, and counted as of the last pass.
     #[arg(long, conflicts_with = "dry_run", help_heading = "Selection")]
     pub(super) follow: bool,
-    /// With --follow, end when no file was moved for this time, e.g. 10m
+    /// With --follow, end when passes have found no file to move for this time, e.g. 10m
     #[arg(long, value_name = "TIME", value_parser = time, requires = "follow", conflicts_with_all = ["dry_run", "offline"], help_heading = "Selection")]
     pub(super) until_quiet: Option<Duration>,
 
@@ -70,7 +70,8 @@ pub(crate) struct Args {
     /// Print the numbers of files and directories, the expected time and the limits, and change nothing
     ///
     /// Looks up new paths in directories that exist, and checks if directories can be written. Files that would stay are listed and
-    /// counted, with exit code 1. Permissions of single files are not checked.
+    /// counted, with exit code 1. Permissions of single files are not checked. On NFS, 9p, FUSE and others it makes, renames and removes an
+    /// empty directory, to see if files can be moved.
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
     #[command(flatten)]

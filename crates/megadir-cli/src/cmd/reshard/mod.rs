@@ -2,6 +2,7 @@
 
 mod args;
 mod expected;
+mod follow;
 mod run;
 mod summary;
 
@@ -17,7 +18,7 @@ use self::run::Renewal;
 use self::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, interruptible};
-use crate::cmd::layout::Named;
+use crate::cmd::layout::{Named, without_ending};
 use crate::cmd::mass_change::{Failure, UNASKED_MAX, ask};
 use crate::cmd::progress::watched;
 use crate::exit::{CliError, describe, kind};
@@ -46,7 +47,10 @@ impl Work {
         let exclude = Globs::of_names(&args.exclude)
             .map_err(|bad| CliError::usage(format!("--exclude '{}': {}", bad.glob, bad.reason)))?;
         let (from, finished) = match &args.from {
-            Some(from) => (from.clone(), None),
+            Some(from) => {
+                look_like_the_old_layout(args, from, &directory)?;
+                (from.clone(), None)
+            }
             None => found(args, &directory)?,
         };
         Ok(Self { directory, into, renewal, from, to: args.to.clone(), finished, exclude })
@@ -119,6 +123,31 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| run::run(args, &work, interrupt))
 }
 
+/// Any path fits a layout that shortens names. Files that clearly have another layout would get wrong names.
+fn look_like_the_old_layout(args: &Args, from: &Named, directory: &Dir) -> Result<(), CliError> {
+    if !from.layout.is_trimmed() {
+        return Ok(());
+    }
+    let besides = args.into.is_none().then_some(&args.to.layout);
+    let found = detect(directory, besides)?;
+    let is_clear = found.sampled >= SAMPLE_MIN && 10 * found.fit >= 9 * found.sampled;
+    let other = match (without_ending(&found), found.layout) {
+        (Some(other), _) => other,
+        (None, Some(layout)) if !found.is_guess && layout != from.layout && layout != Layout::FLAT => {
+            let named = Named::of(layout);
+            format!("{} of {} sampled files fit {named}, in which names are whole", found.fit, found.sampled)
+        }
+        _ => return Ok(()),
+    };
+    match is_clear {
+        true => Err(CliError::usage(format!(
+            "{}: not --from {from}, which would give the files wrong names: {other}",
+            quoted(&args.directory)
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Apart from files that were moved before.
 fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError> {
     let besides = args.into.is_none().then_some(&args.to.layout);
@@ -129,13 +158,19 @@ fn found(args: &Args, directory: &Dir) -> Result<(Named, Option<u64>), CliError>
             "{place}: the first 10 000 directories have no files to move; give the old layout with --from"
         ))),
         None if found.sampled == 0 => Ok((Named::of(in_place(&found)), finished(&found))),
+        None if let Some(other) = without_ending(&found) => {
+            Err(CliError::usage(format!("{place}: the files cannot be moved: {other}")))
+        }
         None => Err(CliError::usage(format!(
             "{place}: no known layout fits half of {} sampled files; give it with --from, e.g. --from prefix:2",
             found.sampled
         ))),
         Some(named) if named.layout != Layout::FLAT && (found.is_guess || found.sampled < SAMPLE_MIN) => {
+            let (and, or) = found.tie.map(Named::of).map_or_else(Default::default, |tie| {
+                (format!(", and as many {tie}"), format!(" or --from {tie}"))
+            });
             Err(CliError::usage(format!(
-                "{place}: {} of {} sampled files fit {named}, which may be chance; confirm with --from {named}",
+                "{place}: {} of {} sampled files fit {named}{and}, which may be chance; confirm with --from {named}{or}",
                 found.fit, found.sampled
             )))
         }

@@ -1,13 +1,14 @@
 //! Calls the library, once or until the directory is quiet, and replaces the directory (`--renew`).
 
 use std::path::{Component, Path};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use megadir::layout::Layout;
-use megadir::reshard::{self, Counts, ReshardOptions, Stopped, complete_renewal};
+use megadir::reshard::{self, complete_renewal};
 use megadir::{Dir, Error, ErrorKind, FileType};
 
 use super::args::Args;
+use super::follow::{follow, parts};
 use super::{Results, Work};
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::list::source::raise_descriptor_limit;
@@ -16,11 +17,6 @@ use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::folder_of;
-
-const PAUSE_MIN: Duration = Duration::from_millis(500);
-/// A pass takes at most this share of the time.
-const PASS_SHARE: u32 = 10;
-const SLEEP_MAX: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
     if args.idle {
@@ -76,13 +72,6 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     Ok(code)
 }
 
-fn parts(done: Result<Counts, Stopped>) -> (Counts, Option<Box<Error>>) {
-    match done {
-        Ok(counts) => (counts, None),
-        Err(Stopped { error, counts }) => (counts, Some(error)),
-    }
-}
-
 fn stopped(results: Results, error: Error) -> CliError {
     let error = CliError::from(error);
     if !results.summary.borrow().has_begun() {
@@ -120,55 +109,6 @@ fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, Cl
         eprintln!("megadir: {place} was replaced with a small directory");
     }
     Ok(code)
-}
-
-/// The last pass removes emptied directories. Counts of files that stay are those of the last complete pass.
-fn follow(
-    args: &Args,
-    work: &Work,
-    options: &ReshardOptions<'_>,
-    progress: &reshard::Progress,
-    results: &Results,
-) -> Result<Counts, Stopped> {
-    let (mut sum, mut passes) = (Counts::default(), 0);
-    let mut quiet_since = Instant::now();
-    loop {
-        let is_last = args.until_quiet.is_some_and(|quiet| quiet_since.elapsed() >= quiet);
-        let options = ReshardOptions { remove_emptied: is_last, ..*options };
-        results.summary.borrow_mut().begin_pass();
-        let began = Instant::now();
-        let (counts, error) = parts(reshard::reshard(&work.directory, &options, progress));
-        // A pass that ended early has not met all files that stay.
-        let is_whole = error.is_none() && !progress.is_cancelled();
-        let stay = if is_whole || passes == 0 { counts } else { sum };
-        passes += 1;
-        sum = Counts {
-            moved: sum.moved + counts.moved,
-            directories_made: sum.directories_made + counts.directories_made,
-            directories_removed: counts.directories_removed,
-            ..stay
-        };
-        if let Some(error) = error {
-            return Err(Stopped { error, counts: sum });
-        }
-        if is_last || progress.is_cancelled() {
-            return Ok(sum);
-        }
-        if counts.moved > 0 {
-            quiet_since = Instant::now();
-        }
-        let mut pause = PAUSE_MIN.max(began.elapsed() * PASS_SHARE);
-        if let Some(quiet) = args.until_quiet {
-            pause = pause.min(quiet.saturating_sub(quiet_since.elapsed()));
-        }
-        let until = Instant::now() + pause;
-        while Instant::now() < until && !progress.is_cancelled() {
-            std::thread::sleep(SLEEP_MAX.min(until.saturating_duration_since(Instant::now())));
-        }
-        if progress.is_cancelled() {
-            return Ok(sum);
-        }
-    }
 }
 
 /// The directory by its name in its parent, to be replaced (`--renew`).

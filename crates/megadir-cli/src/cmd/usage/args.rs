@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::ArgAction;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use megadir::Conditions;
 use megadir::usage::By;
+use megadir::{Conditions, StatMask};
 
 use crate::cmd::conditions::{self, Asked, time_or_rank};
 use crate::cmd::engine::Engine;
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     pub(super) tables: bool,
     /// Print one JSON object
     ///
-    /// Fields: v (format version, 1), by, the totals, trees, directories, owners, extensions, modified, accessed, sizes,
+    /// Fields: v (format version, 1), by, the totals, unlisted_directories (beyond -n), trees, directories, owners, extensions, modified, accessed, sizes,
     /// files_per_directory (docs/usage.md). Names that are not UTF-8 have the key with _hex and hex digits.
     #[arg(long, conflicts_with_all = ["csv", "tables"])]
     pub(super) json: bool,
@@ -99,6 +99,18 @@ impl Args {
 
     pub(super) fn conditions(&self, named: &[PathBuf]) -> Result<Option<Arc<Conditions>>, CliError> {
         self.conditions.of_trees(named, self.readers.stat_backend)
+    }
+
+    /// Directories ranked by a figure that is never returned would be in no order.
+    pub(super) fn refuse_unreturned(&self, by: By) -> Result<(), CliError> {
+        let want = match by {
+            By::Entries => StatMask::NOTHING,
+            By::Allocated => StatMask::ALLOCATED,
+            By::Apparent => StatMask::SIZE,
+            By::Newest | By::Oldest => StatMask::MODIFIED,
+        };
+        let stat_backend = self.readers.stat_backend;
+        stat_backend.map_or(Ok(()), |it| conditions::refuse_unreturned(it, want, "--sort needs"))
     }
 
     pub(super) fn printed(&self) -> usize {

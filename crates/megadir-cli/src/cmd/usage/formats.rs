@@ -16,6 +16,7 @@ use crate::ui::object::Object;
 pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
     let Answer { args, report, .. } = answer;
     let has_allocated = report.has_allocated();
+    let listed = report.best(args.printed());
     Object::line(text, |object| {
         object.string("by", report.by.name());
         object.raw("now_s", answer.now_s);
@@ -24,11 +25,12 @@ pub(super) fn json(text: &mut Vec<u8>, answer: &Answer<'_>) {
         object.raw("unexamined", report.unexamined());
         object.raw("unread", answer.unread);
         object.raw("mounts_not_entered", answer.mounts_not_entered);
+        object.raw("unlisted_directories", report.unlisted(&listed, None));
         object.list("trees", &report.roots, |row, root| {
             row.name("dir", names::from_os(root.path.as_os_str()));
             sum(row, &root.sum, has_allocated);
         });
-        object.list("directories", &report.best(args.printed()), |row, directory| {
+        object.list("directories", &listed, |row, directory| {
             row.name("dir", &whole_path(report, directory));
             row.raw("depth", directory.depth);
             sum(row, &directory.sum, has_allocated);
@@ -80,15 +82,21 @@ pub(super) fn csv(text: &mut Vec<u8>, answer: &Answer<'_>) {
     text.extend_from_slice(
         b"directory,depth,entries,inodes,directories,allocated,apparent,newest,oldest\r\n",
     );
-    for root in &answer.report.roots {
-        csv_row(text, names::from_os(root.path.as_os_str()), 0, &root.sum, answer);
+    let report = &answer.report;
+    for root in &report.roots {
+        csv_row(text, names::from_os(root.path.as_os_str()), "0", &root.sum, answer);
     }
-    for directory in answer.report.best(answer.args.printed()) {
-        csv_row(text, &whole_path(&answer.report, directory), directory.depth, &directory.sum, answer);
+    let listed = report.best(answer.args.printed());
+    for directory in &listed {
+        let depth = directory.depth.to_string();
+        csv_row(text, &whole_path(report, directory), &depth, &directory.sum, answer);
+    }
+    if report.unlisted(&listed, None) > 0 {
+        csv_row(text, b"", "", &Sum { newest: None, oldest: None, ..report.rest(&listed) }, answer);
     }
 }
 
-fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: u32, sum: &Sum, answer: &Answer<'_>) {
+fn csv_row(text: &mut Vec<u8>, path: &[u8], depth: &str, sum: &Sum, answer: &Answer<'_>) {
     csv_value(text, path);
     let allocated =
         if answer.report.has_allocated() { sum.amount.allocated.to_string() } else { String::new() };
@@ -132,6 +140,10 @@ const DIRECTORY: Names = [
     ("megadir_usage_directory_oldest_timestamp_seconds", "Earliest modification time below the directory."),
 ];
 
+const UNLISTED: Name = (
+    "megadir_usage_tree_unlisted_directories",
+    "Number of directories with entries below the tree's root that have no metrics of their own.",
+);
 const COMPLETE: Name = ("megadir_usage_complete", "1 if every entry of the tree could be read, otherwise 0.");
 const READ: Name = ("megadir_usage_read_timestamp_seconds", "Time at which the tree had been read.");
 const TOOK: Name = ("megadir_usage_read_duration_seconds", "Time that reading the tree took.");
@@ -155,11 +167,13 @@ pub(super) fn metrics(answer: &Answer<'_>) -> Metrics {
     // An alert on figures must not take a part for the whole.
     let is_unread =
         |root: &Root| answer.trees.iter().any(|tree| tree.read_s.is_none() && tree.path == root.path);
-    for root in report.roots.iter().filter(|root| !is_unread(root)) {
+    let listed = report.best(answer.args.printed());
+    for (at, root) in (0..).zip(&report.roots).filter(|(_, root)| !is_unread(root)) {
         let labels = of(names::from_os(root.path.as_os_str()));
         figures(&mut metrics, &TREE, &labels, &root.sum, has_allocated);
+        metrics.gauge(UNLISTED, &labels, report.unlisted(&listed, Some(at)));
     }
-    for directory in report.best(answer.args.printed()) {
+    for directory in listed {
         let root = &report.roots[directory.root as usize];
         if is_unread(root) {
             continue;

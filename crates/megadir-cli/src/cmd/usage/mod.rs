@@ -67,6 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let inventory = inventory(&args.paths, args.cross_mounts)?;
     let by = args.by()?;
+    args.refuse_unreturned(by)?;
     let page = args.html.as_deref().map(|path| NewPage::prepare("page", "read", path)).transpose()?;
     let textfile = args.prometheus.prepare()?;
     let answer = interruptible(|interrupt| match inventory {
@@ -106,13 +107,17 @@ fn ranked(args: &Args) -> Result<u8, CliError> {
     let request = Request { depth, fresh: args.readers.fresh, ..request };
     let work = Work { request, parts: Parts::New, idle: false, quiet: false };
     ranked::run(&work, |schedule, _, _| {
-        let mut roots: Vec<Root> =
-            args.paths.iter().map(|path| Root { path: path.clone(), sum: Sum::default() }).collect();
+        let mut roots: Vec<Root> = args
+            .paths
+            .iter()
+            .map(|path| Root { path: path.clone(), sum: Sum::default(), listable: 0 })
+            .collect();
         let mut directories = Vec::new();
         for sum in schedule.sums() {
             match sum.depth() {
                 0 => roots[sum.root as usize].sum = sum.figures(),
                 depth => {
+                    roots[sum.root as usize].listable += 1;
                     let path = TreePath::from(&sum.path.0);
                     directories.push(Directory { root: sum.root, path, depth, sum: sum.figures() });
                 }

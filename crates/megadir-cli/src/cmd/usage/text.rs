@@ -108,7 +108,7 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
             rows.push((&directory.sum, directory.depth, directory.path.split().1));
         }
     }
-    let rest = rest(report, &listed);
+    let rest = report.rest(&listed);
     let amounts = rows.iter().map(|row| &row.0.amount).chain([&rest.amount]);
     let amounts: Vec<_> = amounts.map(|amount| cells(amount, look, report.has_allocated())).collect();
     let figures = aligned(["entries", "on disk", "size"], &amounts);
@@ -126,13 +126,7 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
         line(text, figures, &drawn, &name);
     }
     if rest.amount.entries > 0 && !listed.is_empty() {
-        let name = match (answer.is_selection, rest.directories) {
-            (true, _) => "not listed".to_owned(),
-            (false, 0) => "not listed: files".to_owned(),
-            (false, several) => {
-                format!("not listed: {}, and files", look.counted(several, "directory", "directories"))
-            }
-        };
+        let name = rest_name(answer, &listed, &rest, look);
         line(text, &figures[rows.len() + 1], "", &name);
     }
 }
@@ -142,18 +136,25 @@ fn cells(amount: &Amount, look: Look, has_allocated: bool) -> [String; 3] {
     [look.number(amount.entries), allocated, look.bytes(amount.apparent)]
 }
 
-fn rest(report: &Report, listed: &[&Directory]) -> Sum {
-    let mut rest = report.total;
-    for directory in listed.iter().filter(|directory| directory.depth == 1) {
-        let Amount { entries, inodes, allocated, apparent } = directory.sum.amount;
-        rest.amount.entries -= entries;
-        rest.amount.inodes -= inodes;
-        rest.amount.allocated -= allocated;
-        rest.amount.apparent -= apparent;
-        // A listed directory that does not meet the conditions is not among the entries.
-        rest.directories = rest.directories.saturating_sub(directory.sum.directories + 1);
+/// The listed directories are entries of their parents too.
+fn rest_name(answer: &Answer<'_>, listed: &[&Directory], rest: &Sum, look: Look) -> String {
+    if answer.is_selection {
+        return "... what is not listed".to_owned();
     }
-    rest
+    let above = listed.iter().filter(|directory| directory.depth == 1).count() as u64;
+    let more = rest.directories.saturating_sub(above);
+    let files = rest.amount.entries.saturating_sub(rest.directories);
+    let mut parts = Vec::new();
+    if more > 0 {
+        parts.push(look.counted(more, "more directory", "more directories"));
+    }
+    if files > 0 {
+        parts.push(look.counted(files, "file", "files"));
+    }
+    if above > 0 {
+        parts.push(format!("{} above", look.number(above)));
+    }
+    format!("... {}", parts.join(", "))
 }
 
 fn share(report: &Report, sum: &Sum) -> (u128, u128) {
@@ -267,6 +268,8 @@ fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
             notes.push(look.counted(count, one, several) + rest);
         }
     };
+    let unlisted = report.unlisted(&report.best(answer.args.printed()), None);
+    note(unlisted, "directory", "directories", " with entries not listed (-n N lists more)");
     let rest = "; further links add no space and no size";
     note(report.linked_entries, "name is a further hard link", "names are further hard links", rest);
     let rest = " could not be read to the end: the rest in them is not counted";

@@ -4,7 +4,7 @@ use megadir_testkit::output::says;
 use megadir_testkit::tree::names;
 
 use super::support::{SMALL, only_record};
-use crate::support::{output_of, text};
+use crate::support::{BRIEF_RUN, megadir, output_of, text};
 
 #[test]
 fn a_quick_run_prints_its_table_and_leaves_only_its_record() {
@@ -21,6 +21,32 @@ fn a_quick_run_prints_its_table_and_leaves_only_its_record() {
     let lines = std::fs::read_to_string(record).expect("readable");
     assert!(lines.lines().last().expect("lines").contains("\"complete\":true"));
     assert!(!lines.contains("unequal-work"), "{lines}");
+}
+
+#[test]
+fn a_run_in_a_checkout_of_megadir_leaves_no_file_there() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (checkout, home) = (directory.path().join("clone"), directory.path().join("home"));
+    let part = checkout.join("crates/megadir-cli");
+    std::fs::create_dir_all(&part).expect("directories");
+    std::fs::write(part.join("Cargo.toml"), "").expect("a file");
+    let run = |at: &std::path::Path, more: &[&str]| {
+        let mut command = megadir(at, &[&BRIEF_RUN[..], more].concat());
+        command.env_remove("XDG_STATE_HOME").env("HOME", &home).output().expect("the program starts")
+    };
+    says(&run(&checkout, &["--dry-run"]), 0, "listing");
+    assert!(!home.exists(), "a dry run writes nothing");
+    for at in [&checkout, &part] {
+        let before = (names(&checkout), names(&part));
+        let output = run(at, &[]);
+        says(&output, 0, "the record is");
+        assert_eq!((names(&checkout), names(&part)), before);
+        let state = home.join(".local/state/megadir");
+        assert!(text(&output.stderr).contains(state.to_str().expect("UTF-8")), "{output:?}");
+        only_record(&state);
+        std::fs::remove_dir_all(&state).expect("a record and its page");
+    }
+    says(&run(&checkout, &["--output", "here.jsonl"]), 0, "the record is 'here.jsonl'");
 }
 
 #[test]

@@ -183,3 +183,18 @@ fn the_new_fields_are_what_stat_says() {
     let null = run("/dev".as_ref(), &["list", "--fields", "rdev,name", "null"]).quiet();
     assert_eq!(null, b"1:3\tnull\n");
 }
+
+/// `remove --exclude "$KEEP"` with an unset variable would otherwise remove what was to be kept.
+#[test]
+fn an_empty_glob_is_refused_before_anything_happens() {
+    let scratch = scratch();
+    std::fs::create_dir(scratch.path().join("d")).unwrap();
+    fill(&scratch.path().join("d"), &["keep"]);
+    for option in ["--exclude", "--match", "--path-match"] {
+        for command in [&["remove", "--yes"][..], &["list"], &["usage"], &["scan", "--csv"]] {
+            let ran = run(scratch.path(), &[command, &[option, "", "d"]].concat());
+            ran.complains(2, &[option, "empty glob", "shell variable"]);
+        }
+    }
+    assert!(scratch.path().join("d/keep").exists());
+}

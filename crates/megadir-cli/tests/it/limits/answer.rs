@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use megadir_testkit::mount::{EXT4_1K, Mount, TMPFS, XFS};
+use megadir_testkit::mount::{EXT4, EXT4_1K, EXT4_LINEAR, Mount, TMPFS, XFS, run as run_program};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 use serde_json::Value;
@@ -223,4 +223,106 @@ fn an_entry_larger_than_the_free_space_is_not_called_a_full_directory() {
         first.starts_with("'d': an entry of 100T does not fit; ") && first.ends_with(" is free."),
         "{first}"
     );
+}
+
+fn debugfs(image: &Path, command: &str) -> Result<(), String> {
+    run_program(Command::new("debugfs").args(["-w", "-R", command]).arg(image))
+}
+
+/// Stands for 64 988 subdirectories: the number of links is written into the inode.
+fn with_links(mount: &mut Mount, links: u64, features: &str) -> Result<(), String> {
+    mount.remount(|image| {
+        run_program(Command::new("tune2fs").args(["-O", features]).arg(image))?;
+        debugfs(image, &format!("sif /d links_count {links}"))
+    })
+}
+
+#[test]
+fn a_directory_that_was_made_before_dir_index_has_its_link_limit() {
+    require!(have("debugfs"));
+    let mut mount = require!(Mount::make(&EXT4_LINEAR));
+    std::fs::create_dir(mount.path().join("d")).unwrap();
+    for index in 0..500 {
+        std::fs::create_dir(mount.path().join(format!("d/{index}"))).unwrap();
+    }
+    require!(with_links(&mut mount, 64_990, "dir_index,dir_nlink"));
+    let answer = object(&run(&mount.path(), &["limits", "--json", "d"]).quiet());
+    assert_eq!(answer["runs_out_first"], "link-count", "{answer}");
+    assert_eq!(answer["subdirectories_until_full"]["likely"], 10, "{answer}");
+    let make = |index| std::fs::create_dir(mount.path().join(format!("d/x{index}")));
+    assert_eq!((0..20).take_while(|index| make(*index).is_ok()).count(), 10);
+    let text = String::from_utf8(run(&mount.path(), &["limits", "d"]).quiet()).unwrap();
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("'d' takes no more subdirectories: mkdir fails"), "{text}");
+    assert!(first.ends_with("; files can still be created."), "{text}");
+    std::fs::write(mount.path().join("d/file"), "").unwrap();
+    assert!(text.contains("dir_nlink has no effect"), "{text}");
+}
+
+#[test]
+fn directories_to_come_are_counted_against_the_links_of_an_empty_directory() {
+    let mut mount = require!(Mount::make(&EXT4));
+    std::fs::create_dir(mount.path().join("d")).unwrap();
+    require!(with_links(&mut mount, 64_990, "^dir_nlink"));
+    let of = |options: &[&str]| {
+        object(&run(&mount.path(), &[&["limits", "--json", "d"], options].concat()).quiet())
+    };
+    let files = of(&[]);
+    assert!(
+        files["runs_out_first"] != "link-count" && files["entries_until_full"]["likely"] != 10,
+        "{files}"
+    );
+    assert_eq!(files["subdirectories_until_full"]["likely"], 10);
+    let directories = of(&["--directories"]);
+    assert_eq!(
+        (&directories["runs_out_first"], directories["entries_until_full"]["likely"].as_u64()),
+        (&"link-count".into(), Some(10))
+    );
+    let text = String::from_utf8(run(&mount.path(), &["limits", "--directories", "d"]).quiet()).unwrap();
+    assert!(
+        text.starts_with(
+            "'d': 10 more subdirectories fit before creating one fails; the link count runs out first.\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("  subdirectories "), "{text}");
+    run(&mount.path(), &["limits", "--directories", "--size", "0", "d"])
+        .complains(2, &["--directories", "--size"]);
+}
+
+#[test]
+fn a_read_only_mount_is_said_first_and_reaches_every_warning() {
+    let made = require!(Mount::make(&TMPFS));
+    let at = made.path();
+    std::fs::create_dir(at.join("d")).unwrap();
+    std::fs::write(at.join("d/f"), "x").unwrap();
+    run_program(Command::new("mount").args(["-o", "remount,ro"]).arg(&at)).unwrap();
+    read_only(&at);
+    run_program(Command::new("mount").args(["-o", "remount,rw"]).arg(&at)).unwrap();
+    let text = String::from_utf8(run(&at, &["limits", "d"]).quiet()).unwrap();
+    assert!(!text.contains("read-only"), "{text}");
+    require!(have("mksquashfs"));
+    let scratch = scratch();
+    let point = scratch.path().join("m");
+    std::fs::create_dir(&point).unwrap();
+    let image = scratch.path().join("i");
+    run_program(Command::new("mksquashfs").arg(&at).arg(&image).arg("-quiet").arg("-no-progress")).unwrap();
+    require!(run_program(
+        Command::new("mount").args(["-t", "squashfs", "-o", "loop"]).args([&image, &point])
+    ));
+    read_only(&point);
+    megadir_testkit::mount::unmount(&point).unwrap();
+}
+
+fn read_only(at: &Path) {
+    let text = String::from_utf8(run(at, &["limits", "d"]).quiet()).unwrap();
+    assert!(text.starts_with("'d' is mounted read-only: nothing can be created.\n"), "{text}");
+    assert!(!text.contains("run out") && !text.contains("grow the"), "{text}");
+    let answer = object(&run(at, &["limits", "--json", "d"]).quiet());
+    assert_eq!(answer["runs_out_first"], "read-only", "{answer}");
+    run(at, &["limits", "--quiet", "--warn-at", "99%", "d"]).complains(10, &["'d'", "mounted read-only"]);
+    let advice = run(at, &["advise", "--time", "0s", "--files", "1M", "d"]);
+    let text = String::from_utf8(advice.out.clone()).unwrap();
+    assert!(text.contains("mounted read-only, and nothing can be created"), "{advice:?}");
+    assert!(!text.contains("do not fit in any layout"), "{text}");
 }

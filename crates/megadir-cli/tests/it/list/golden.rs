@@ -109,14 +109,14 @@ fn summaries() {
     std::fs::hard_link(top.join("sub/a"), top.join("sub/below/also a")).unwrap();
     let mut text = String::new();
     for arguments in [
-        &["list", "--summary", "-t", "f", "."][..],
-        &["list", "--summary", "-t", "f", "-r", ".", "--human", "--top", "2", "--time-style", "epoch"],
+        &["list", "--summary", "--type", "f", "."][..],
+        &["list", "--summary", "--type", "f", "-r", ".", "--human", "--top", "2", "--time-style", "epoch"],
         &["list", "--summary", "empty", "sub/below", "--top", "1"],
         &["list", "--summary", "missing", "empty"],
-        &["list", "--summary=directories", "-t", "f", "-r", "."],
-        &["list", "--summary=directories", "-t", "f", "-r", "--top", "1", "--human", ".", "empty"],
-        &["list", "--summary", "-t", "f", "-r", "--json", "--top", "2", "."],
-        &["list", "--summary=directories", "-t", "f", "-r", "--json", "--top", "1", "."],
+        &["list", "--summary=directories", "--type", "f", "-r", "."],
+        &["list", "--summary=directories", "--type", "f", "-r", "--top", "1", "--human", ".", "empty"],
+        &["list", "--summary", "--type", "f", "-r", "--json", "--top", "2", "."],
+        &["list", "--summary=directories", "--type", "f", "-r", "--json", "--top", "1", "."],
     ] {
         text.push_str(&without_moment(&seen(&top, arguments)));
     }

@@ -59,7 +59,7 @@ fn a_file_lists_itself() {
     assert!(line["name"] == "f" && line["dir"] == "d" && line["type"] == "file", "{line}");
     assert!(line["inode"].as_u64().is_some_and(|inode| inode > 0), "{line}");
     assert_eq!(text(&run(at, &["list", "--count", "one"]).out), "1\n");
-    assert_eq!(text(&run(at, &["list", "-t", "d", "one"]).out), "");
+    assert_eq!(text(&run(at, &["list", "--type", "d", "one"]).out), "");
     assert_eq!(text(&run(at, &["list", "-r", "--sort", "name", "one"]).out), "one\n");
     run(at, &["list", "one/"]).complains(3, &["'one/'", "expected a directory"]);
     run(at, &["list", "none"]).complains(3, &["'none'", "No such file"]);

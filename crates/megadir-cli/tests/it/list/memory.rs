@@ -118,7 +118,7 @@ fn a_large_directory_takes_no_more_than_a_small_one() {
     }
     for options in [
         &["list", "--count", "d"][..],
-        &["list", "--count", "-t", "f", "-j", "2", "d"],
+        &["list", "--count", "--type", "f", "-j", "2", "d"],
         &["list", "--estimate", "d"],
     ] {
         check(&mount.path(), options, 1, STREAMING);

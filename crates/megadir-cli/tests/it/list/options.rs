@@ -71,7 +71,7 @@ fn count_counts_with_and_without_filters() {
     assert_eq!(count(&[]), "5\n");
     assert_eq!(count(&["--type", "f"]), "3\n");
     assert_eq!(count(&["--match", "*.tmp"]), "3\n");
-    assert_eq!(count(&["--match", "*.tmp", "-t", "f"]), "2\n");
+    assert_eq!(count(&["--match", "*.tmp", "--type", "f"]), "2\n");
     assert_eq!(count(&["-r"]), "6\t.\n");
     assert_eq!(count(&["-r", "-g", "*.tmp"]), "4\t.\n");
     assert_eq!(count(&[".", "empty", "d.tmp"]), "5\t.\n0\tempty\n1\td.tmp\n");
@@ -81,7 +81,7 @@ fn count_counts_with_and_without_filters() {
         "{\"v\":1,\"dir\":\"empty\",\"count\":0}\n{\"v\":1,\"dir\":\".\",\"count\":5}\n"
     );
     for backend in BACKENDS.iter().filter(|backend| backend.name() != "split") {
-        assert_eq!(count(&["--backend", backend.name(), "-t", "directory"]), "2\n");
+        assert_eq!(count(&["--backend", backend.name(), "--type", "directory"]), "2\n");
     }
 }
 
@@ -113,7 +113,7 @@ fn types_are_told_by_name_and_by_letter() {
     ] {
         assert_eq!(set(run(&directory, &["list", "--type", option]).lines()), of_kind(kinds), "{option}");
     }
-    let several = run(&directory, &["list", "-t", "f", "-t", "socket"]).lines();
+    let several = run(&directory, &["list", "--type", "f", "--type", "socket"]).lines();
     assert_eq!(set(several), of_kind(&["file", "socket"]));
     let devices = run("/".as_ref(), &["list", "--type", "c", "/dev"]).lines();
     assert!(devices.contains(&b"null".to_vec()));
@@ -147,7 +147,6 @@ fn globs_are_held_against_whole_names() {
         ("\\[x\\]", &["[x]"]),
         ("back\\\\slash", &["back\\slash"]),
         ("z", &[]),
-        ("", &[]),
         ("**", &["a.tmp", "ab.tmp", ".tmp", "a.tmpx", "A.TMP", "grün", "[x]", "back\\slash", "sub.tmp"]),
     ] {
         assert_eq!(set(run(scratch.path(), &["list", "--match", glob]).lines()), named(expected), "{glob}");
@@ -164,7 +163,7 @@ fn limit_holds_for_all_directories_together() {
     for (limit, expected) in
         [("0", 0), ("1", 1), ("999", 999), ("1k", 1000), ("1005", 1005), ("1_010", 1010), ("10M", 1010)]
     {
-        for extra in [&[][..], &["-r"], &["--sort", "name"], &["--json"], &["-j", "2"], &["-t", "f"]] {
+        for extra in [&[][..], &["-r"], &["--sort", "name"], &["--json"], &["-j", "2"], &["--type", "f"]] {
             let options: Vec<&str> = ["list", "-n", limit, "a", "b"].iter().chain(extra).copied().collect();
             assert_eq!(run(scratch.path(), &options).lines().len(), expected, "{options:?}");
         }

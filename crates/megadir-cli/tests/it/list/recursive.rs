@@ -52,7 +52,7 @@ fn symbolic_links_are_listed_and_never_followed() {
         symlink(target, tree.join(link)).unwrap();
     }
     check(scratch.path(), "tree");
-    let links = run(scratch.path(), &["list", "-r", "-t", "l", "tree"]).lines();
+    let links = run(scratch.path(), &["list", "-r", "--type", "l", "tree"]).lines();
     assert_eq!(links.len(), 6);
 }
 

@@ -31,7 +31,7 @@ fn the_first_names_are_written_before_the_second_buffer_is_read() {
         "-j1 --buffer 4k d",
         "-j1 --buffer 4k --json d",
         "-j1 --buffer 4k -0 --raw d",
-        "-j1 --buffer 4k -t f d",
+        "-j1 --buffer 4k --type f d",
         "-j1 --buffer 4k -r d",
     ] {
         let (write, reads) = trace(scratch.path(), options);

@@ -245,19 +245,19 @@ fn filters_and_conditions_choose_what_counts() {
         file(&d.join(name), bytes, ago(days));
     }
     for (options, entries, bytes) in [
-        (&["-t", "f"][..], 3, 5010),
-        (&["-t", "f", "-r"], 4, 5010),
+        (&["--type", "f"][..], 3, 5010),
+        (&["--type", "f", "-r"], 4, 5010),
         (&["-g", "*.tmp", "-r"], 3, 2010),
-        (&["-t", "f", "--older-than", "30d"], 2, 5000),
-        (&["-t", "f", "--newer-than", "30d", "-r"], 2, 10),
-        (&["-t", "f", "--larger-than", "10", "--smaller-than", "3000"], 1, 2000),
+        (&["--type", "f", "--older-than", "30d"], 2, 5000),
+        (&["--type", "f", "--newer-than", "30d", "-r"], 2, 10),
+        (&["--type", "f", "--larger-than", "10", "--smaller-than", "3000"], 1, 2000),
         (&["--owner", "4294967294", "-r"], 0, 0),
     ] {
         let all: Vec<&str> = ["--summary", "d"].iter().chain(options).copied().collect();
         assert_eq!(figures(&summary(scratch.path(), &all)), [entries, bytes], "{options:?}");
     }
     // Age classes end where conditions do: an entry at most 30 days old is newer than 30 days.
-    let whole = summary(scratch.path(), &["--summary", "-r", "-t", "f", "d"]);
+    let whole = summary(scratch.path(), &["--summary", "-r", "--type", "f", "d"]);
     let ages = whole["ages"].as_array().unwrap().iter();
     let young: u64 = ages
         .filter(|bucket| bucket["to_s"].as_i64().is_some_and(|to_s| to_s <= 30 * 86_400))

@@ -25,6 +25,9 @@ fn a_name_cannot_act_on_the_terminal() {
         (b"bad\xff\xc3", "bad\\xff\\xc3"),
         (b"back\\slash", "back\\\\slash"),
         ("grün 日本".as_bytes(), "grün 日本"),
+        ("a\u{200b}b\u{feff}".as_bytes(), "a\\xe2\\x80\\x8bb\\xef\\xbb\\xbf"),
+        ("a\u{200d}\u{ad}".as_bytes(), "a\\xe2\\x80\\x8d\\xc2\\xad"),
+        ("t\u{e0041}".as_bytes(), "t\\xf3\\xa0\\x81\\x81"),
     ] {
         let expected = [name, b"\0"].concat();
         let directory = scratch.path().join("d");
@@ -58,6 +61,27 @@ fn a_path_cannot_act_on_the_terminal_either() {
         on_terminal(scratch.path(), "$M list --explain esc* 2>&1 >/dev/null").matches("\\x1b[31m").count(),
         1
     );
+}
+
+#[test]
+fn two_paths_never_look_alike() {
+    require!(have("script"));
+    let scratch = scratch();
+    fill(scratch.path(), &["w/", "w/d/", "w/d/f", "w/d\u{200b}/", "w/d\u{200b}/f"]);
+    let hidden = "d\\xe2\\x80\\x8b";
+    for command in [
+        "usage w",
+        "list -l w",
+        "remove --dry-run --list w",
+        "scan --csv --output w.csv w; $M list --sort name -r w",
+        "list --count w/d w/d*",
+        "limits w/d\u{200b}",
+        "backends w/d\u{200b}",
+        "bench run listing --dry-run --dir w/d\u{200b}",
+    ] {
+        let shown = on_terminal(scratch.path(), &format!("$M {command} 2>&1"));
+        assert!(shown.contains(hidden) && !shown.contains('\u{200b}'), "{command}: {shown}");
+    }
 }
 
 #[test]

@@ -87,6 +87,19 @@ const BLOCKS: &[Block] = &[
             Elsewhere("needs root, the tools of six file systems and minutes; the smoke stage of CI runs it"),
         )],
     ),
+    ("docs/README.md", &[("megadir advise . --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
+    ("docs/README.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
+    (
+        "docs/README.md",
+        &[("megadir scan project --output project.parquet", Runs), ("megadir changes project.parquet", Runs)],
+    ),
+    (
+        "docs/README.md",
+        &[(
+            "megadir bench run listing --quick",
+            Smaller(&[("--quick", "--quick --entries 50 --rounds 7 --warm-up 1")]),
+        )],
+    ),
     (
         "docs/backup.md",
         &[
@@ -254,13 +267,6 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
     (
-        "docs/mdtest.md",
-        &[(
-            "mdtest -n 1000 -F -u -C -T -r -i 21 -N 1 -d /shared/test\nmegadir bench run mdtest-easy --entries 1000 --rounds 21 --dir /shared\nmpirun -np 4 megadir bench run mdtest-easy --engine mpi --entries 1000 --rounds 21 --dir /shared",
-            RANKS,
-        )],
-    ),
-    (
         "docs/mpi.md",
         &[(
             "mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts\nmpirun -np 4 megadir usage /shared/tree --engine mpi\nmpirun -np 4 megadir changes /shared/inventory.parquet /shared/tree --engine mpi\nmpirun -np 4 megadir remove /shared/tree --engine mpi --yes",
@@ -280,6 +286,13 @@ const BLOCKS: &[Block] = &[
         &[("mpirun -np 4 megadir scan /shared/tree --engine mpi -o /shared/parts --resume", RANKS)],
     ),
     ("docs/mpi.md", &[("mpirun -np 4 megadir bench run --resume RECORD --engine mpi --dir /shared", RANKS)]),
+    (
+        "docs/mpi.md",
+        &[(
+            "mdtest -n 1000 -F -u -C -T -r -i 21 -N 1 -d /shared/test\nmegadir bench run mdtest-easy --entries 1000 --rounds 21 --dir /shared\nmpirun -np 4 megadir bench run mdtest-easy --engine mpi --entries 1000 --rounds 21 --dir /shared",
+            RANKS,
+        )],
+    ),
     (
         "docs/parallel.md",
         &[
@@ -395,19 +408,6 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/reshard.md", &[("megadir reshard --yes --renew --from flat --to digest:2 cache", Runs)]),
     ("docs/reshard.md", &[("megadir reshard --yes --offline --to digest:2 cache", Runs)]),
-    ("docs/start.md", &[("megadir advise . --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
-    ("docs/start.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
-    (
-        "docs/start.md",
-        &[("megadir scan project --output project.parquet", Runs), ("megadir changes project.parquet", Runs)],
-    ),
-    (
-        "docs/start.md",
-        &[(
-            "megadir bench run listing --quick",
-            Smaller(&[("--quick", "--quick --entries 50 --rounds 7 --warm-up 1")]),
-        )],
-    ),
     ("docs/usage.md", &[("megadir usage project", Runs)]),
     (
         "docs/usage.md",
@@ -458,7 +458,7 @@ fn blocks(text: &str) -> Vec<Vec<String>> {
             }
             "sh" | "bash" | "yaml" | "sql" | "" => found.push(vec![block.join("\n")]),
             // Text that no program runs, and functions in other languages.
-            "text" | "json" | "toml" | "ini" | "rust" | "python" | "go" => {}
+            "text" | "json" | "toml" | "ini" | "rust" | "rust,no_run" | "python" | "go" => {}
             other => panic!("commands or text? add '{other}' here"),
         }
     }

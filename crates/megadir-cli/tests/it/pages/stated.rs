@@ -242,14 +242,14 @@ const STATED: &[(&str, &str, Holder)] = &[
         "files of 3901 bytes in one directory",
         Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
     ),
-    ("docs/mdtest.md", "50 µs a file are 20 000 files per second", Arithmetic),
+    ("docs/mpi.md", "50 µs a file are 20 000 files per second", Arithmetic),
     (
-        "docs/mdtest.md",
+        "docs/mpi.md",
         "hard: files of 3901 bytes, all processes",
         Text("studies/mdtest-hard.toml", "size_bytes = 3901"),
     ),
     (
-        "docs/mdtest.md",
+        "docs/mpi.md",
         "IO500 stops each creation after 300 s",
         Fact("IO500's example configuration: `mdtest ... -C -Y -W 300`"),
     ),

@@ -1,6 +1,7 @@
 //! Entries that may not be removed are reported with the reason, the others are removed, and the exit code is
 //! 1.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,18 @@ use std::process::Command;
 use megadir_testkit::mount::{EXT4, Mount, run as run_tool};
 use megadir_testkit::require;
 
-use crate::support::{by_std, fill, named, run, run_as_nobody, scratch, unprivileged};
+use crate::support::{Ran, by_std, fill, named, run, run_as_nobody, scratch, unprivileged};
+
+/// Asserts that a dry run failed where the run did, with the same messages.
+#[track_caller]
+fn foresaw(dry: &Ran, ran: &Ran) {
+    let failures = |ran: &Ran| -> BTreeSet<String> {
+        let lines = ran.err.lines().filter(|line| line.starts_with("megadir: ") && line.contains(": "));
+        lines.filter(|line| line.contains("remove '") || line.contains("open '")).map(str::to_owned).collect()
+    };
+    assert_eq!((dry.code, failures(dry)), (Some(1), failures(ran)), "{dry:?}, {ran:?}");
+    assert!(!failures(ran).is_empty(), "{ran:?}");
+}
 
 fn mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -24,8 +36,10 @@ fn immutable_and_append_only_files_stay_and_are_told() {
     require!(attribute("+i", "t/d/immutable"));
     require!(attribute("+a", "t/e/append"));
     require!(attribute("+i", "t/h"));
+    let dry = run(&at, &["remove", "--dry-run", "--json", "t"]);
     let ran = run(&at, &["remove", "--yes", "--json", "t"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
+    foresaw(&dry, &ran);
     for name in ["t/d/immutable", "t/e/append", "t/h/in_fixed"] {
         let line = format!("megadir: remove '{name}': Operation not permitted\n");
         assert!(ran.err.contains(&line), "{line} {ran:?}");
@@ -47,7 +61,9 @@ fn on_a_read_only_mount_nothing_goes_and_each_entry_is_told() {
     fill(&at, &["t/", "t/f", "t/g"]);
     let remount = |option: &str| run_tool(Command::new("mount").args(["-o", option]).arg(&at));
     require!(remount("remount,ro"));
+    let dry = run(&at, &["remove", "--dry-run", "t"]);
     let ran = run(&at, &["remove", "--yes", "t"]);
+    foresaw(&dry, &ran);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(ran.err.matches("Read-only file system").count(), 2, "{ran:?}");
     assert_eq!(by_std(&at.join("t")), named(&["f", "g"]));
@@ -78,7 +94,9 @@ fn a_sticky_directory_keeps_what_others_made() {
         chown(at.join(name), Some(65534), Some(65534)).unwrap();
     }
     mode(&at.join("t/closed"), 0o700);
+    let dry = run_as_nobody(&megadir, at, &["remove", "--dry-run", "t"]);
     let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "t"]);
+    foresaw(&dry, &ran);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("megadir: remove 't/theirs': Operation not permitted\n"), "{ran:?}");
     assert!(ran.err.contains("megadir: remove 't/their_dir/f': Permission denied\n"), "{ran:?}");

@@ -44,6 +44,46 @@ fn files_that_appear_are_moved_until_the_directory_is_quiet() {
     assert!(directories(&at.join("t")) <= 16 + 256);
 }
 
+/// Runs with a quiet time of 2 s beside a writer that creates files at old paths, in bursts with pauses; returns what was left there.
+#[track_caller]
+fn beside_a_writer(files_before: u32, rate: &[&str], bursts: u32, burst_files: u32, pause_ms: u64) {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, files_before, "flat");
+    let words =
+        ["reshard", "--yes", "--from", "flat", "--to", "digest:1", "--follow", "--until-quiet", "2s", "t"];
+    let ran = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for burst in 0..bursts {
+                for file in 0..burst_files {
+                    fill(at, &[&format!("t/late-{burst}-{file}")]);
+                }
+                std::thread::sleep(Duration::from_millis(pause_ms));
+            }
+        });
+        finish(&mut megadir(at, &[&words[..], rate].concat()))
+    });
+    assert_eq!((ran.code, at_top(at)), (Some(0), 0), "{ran:?}");
+    let moved = files(&at.join("t")).len() as u32;
+    assert_eq!(moved, files_before + bursts * burst_files, "{ran:?}");
+}
+
+/// The first pass takes longer than a tenth of the quiet time.
+#[test]
+fn it_does_not_end_beside_a_steady_writer() {
+    beside_a_writer(20_000, &[], 5000, 1, 1);
+}
+
+#[test]
+fn it_does_not_end_between_bursts_that_are_closer_than_the_quiet_time() {
+    beside_a_writer(20_000, &[], 6, 300, 900);
+}
+
+#[test]
+fn it_does_not_end_beside_a_steady_writer_while_the_rate_is_limited() {
+    beside_a_writer(4000, &["--rate", "2000/s"], 5000, 1, 1);
+}
+
 #[test]
 fn it_ends_with_an_interrupt_and_names_each_failure_once() {
     let scratch = scratch_in_memory();

@@ -161,3 +161,119 @@ fn a_deep_tree_is_checked_down_to_64_levels() {
     assert_eq!(ran.out, b"prefix:1: 0 of 1 file fit; 64 directories are not of the layout\n");
     assert!(ran.err.contains("d/met': does not fit\n") && !ran.err.contains("unmet"), "{ran:?}");
 }
+
+/// A program, the path of its file with a number, and how the line of `layout` begins and ends.
+type Case<'a> = (&'a str, &'a dyn Fn(u32) -> String, &'a str, &'a str);
+
+/// Trees as these programs make them, by their sources (go-ds-flatfs, nginx, squid, ccache, cacache, git, Docker). `hash` has hex digits.
+#[test]
+fn trees_of_known_programs_are_taken_for_nothing_else() {
+    let hash = |index: u32, digits: usize| -> String {
+        let mut state = u64::from(index) + 1;
+        let digit = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from_digit((state >> 60) as u32, 16).unwrap()
+        };
+        (0..digits).map(digit).collect()
+    };
+    let git = |index| {
+        let name = hash(index, 40);
+        format!("{}/{}", &name[..2], &name[2..])
+    };
+    let kubo = |index| {
+        let name = format!("CIQ{}", hash(index, 52).to_uppercase());
+        format!("{}/{name}.data", &name[52..54])
+    };
+    let nginx = |index| {
+        let name = hash(index, 32);
+        format!("{}/{}/{name}", &name[31..], &name[29..31])
+    };
+    let squid = |index: u32| format!("00/{:02X}/{index:08X}", index / 256);
+    let npm = |index| {
+        let name = hash(index, 128);
+        format!("{}/{}/{}", &name[..2], &name[2..4], &name[4..])
+    };
+    let ccache = |index| {
+        let name = hash(index, 38);
+        format!("{}/{}/{}R", &name[..1], &name[1..2], &name[2..])
+    };
+    let registry = |index| {
+        let name = hash(index, 64);
+        format!("{}/{name}/data", &name[..2])
+    };
+    let overlay2 = |index| format!("{}/diff/etc/hostname", hash(index, 64));
+    let guess = "sampled files fit; any names would fit, because the layout shortens them\n";
+    let whole = "sampled files fit\n";
+    let ending = "sampled files fit next-to-last:2, that of ipfs-flatfs, if their ending .data is no part of the names, and no layout has \
+                  endings\n";
+    let cases: [Case<'_>; 8] = [
+        ("git", &git, "git: ", guess),
+        ("kubo", &kubo, "no known layout fits: ", ending),
+        ("nginx", &nginx, "suffix:1/2: ", whole),
+        ("squid", &squid, "sequence:16/256: ", whole),
+        ("npm", &npm, "npm-cacache: ", guess),
+        ("ccache", &ccache, "prefix:1/1+rest: ", guess),
+        ("registry", &registry, "no known layout fits half of ", "sampled files\n"),
+        ("overlay2", &overlay2, "no known layout fits half of ", "sampled files\n"),
+    ];
+    for (program, path, starts, ends) in cases {
+        let scratch = scratch_in_memory();
+        for index in 0..300 {
+            let path = scratch.path().join("t").join(path(index));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let ran = run(scratch.path(), &["layout", "t"]);
+        let out = String::from_utf8(ran.out).unwrap();
+        let numbers = out.strip_prefix(starts).and_then(|rest| rest.strip_suffix(ends));
+        let numbers = numbers.unwrap_or_else(|| panic!("{program}: {out}"));
+        let all_fit = numbers.split_once(" of ").is_none_or(|(fit, sampled)| fit == sampled.trim_end());
+        assert!(all_fit && ran.err.is_empty(), "{program}: {out}");
+        assert_eq!(ran.code, Some(i32::from(out.starts_with("no known"))), "{program}");
+        if program != "kubo" {
+            continue;
+        }
+        for from in [&["--from", "git"][..], &["--from", "prefix:2+rest"], &[]] {
+            let words = [&["reshard", "--yes", "--to", "flat", "t"][..], from].concat();
+            let ran = run(scratch.path(), &words);
+            assert!(ran.err.contains("if their ending .data is no part of the names"), "{ran:?}");
+            assert_eq!((ran.code, ran.err.lines().count()), (Some(2), 1), "{ran:?}");
+        }
+    }
+}
+
+/// If names are whole in both layouts, files move to the same places from either.
+#[test]
+fn a_tie_is_named_and_must_be_decided_if_names_differ() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    fill(at, &["t/aa/"]);
+    for index in 0..40 {
+        fill(at, &[&format!("t/aa/aa{index:02}aa")]);
+    }
+    let ran = run(at, &["layout", "t"]);
+    assert_eq!(ran.out, b"prefix:2: 40 of 40 sampled files fit; as many fit suffix:2\n", "{ran:?}");
+    make_ids(at);
+    let ran = run(at, &["reshard", "--yes", "--to", "flat", "ids"]);
+    let named = "fit decimal:3/3/3, and as many prefix:3/3+rest, which may be chance; confirm with --from decimal:3/3/3 or --from";
+    ran.complains(2, &[named]);
+}
+
+fn make_ids(at: &std::path::Path) {
+    run(at, &["make", "ids", "--quiet", "--size", "0", "--entries", "300", "--layout", "paperclip"]).quiet();
+}
+
+#[test]
+fn whole_names_are_not_taken_for_shortened_ones() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 300, "digest:2");
+    let ran = run(at, &["reshard", "--yes", "--from", "git", "--to", "flat", "t"]);
+    ran.complains(
+        2,
+        &[
+            "not --from git, which would give the files wrong names: ",
+            " sampled files fit digest:2, in which",
+        ],
+    );
+}

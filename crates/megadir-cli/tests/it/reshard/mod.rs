@@ -14,3 +14,4 @@ mod refused;
 mod renewal_race;
 mod renewed;
 mod support;
+mod without_noreplace;

@@ -275,3 +275,12 @@ fn zsh_opens_files_at_both_paths() {
     let output = Command::new("zsh").args(["-f", "-c", &script]).current_dir(at).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "old\nnew\n", "{output:?}");
 }
+
+#[test]
+fn a_transition_to_the_same_layout_has_nothing_to_do() {
+    let scratch = scratch_in_memory();
+    let words = ["advise", "--layout", "digest:2", "--transition", "digest:2", "--code", "python"];
+    let ran = run(scratch.path(), &words);
+    ran.complains(2, &["--transition digest:2: that is the new layout too, so there is nothing to do"]);
+    assert!(ran.out.is_empty());
+}

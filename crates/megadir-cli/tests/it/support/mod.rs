@@ -6,8 +6,9 @@ mod caches;
 mod ran;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 #[cfg(target_os = "linux")]
 pub(crate) use caches::{caches_are_dropped, caches_are_kept};
@@ -18,8 +19,12 @@ pub(crate) use ran::*;
 pub(crate) const BRIEF_RUN: [&str; 7] =
     ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"];
 
+/// The program that cargo built with the tests, or that of `MEGADIR_PROGRAM`, for machines that have the tests without the folder of the build.
 pub(crate) fn program() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_megadir"))
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        std::env::var_os("MEGADIR_PROGRAM").map_or(env!("CARGO_BIN_EXE_megadir").into(), PathBuf::from)
+    })
 }
 
 /// Command of the program in a directory, without input and for lines of 100 columns.

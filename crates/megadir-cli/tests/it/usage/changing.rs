@@ -102,3 +102,45 @@ fn hard_links_count_where_the_first_name_is_whichever_thread_is_first() {
         assert_eq!(ran("4"), first);
     }
 }
+
+/// A metric of a release directory that was replaced would be zero.
+#[test]
+fn a_working_directory_that_was_removed_is_an_error_and_no_empty_tree() {
+    for scratch in [scratch(), crate::support::scratch_in_memory()] {
+        let at = scratch.path();
+        std::fs::create_dir(at.join("other")).unwrap();
+        std::fs::write(at.join("other/f"), "x").unwrap();
+        let removed = |words: &str| {
+            std::fs::create_dir(at.join("d")).unwrap();
+            std::fs::write(at.join("d/f"), "x").unwrap();
+            crate::support::shell(at, &format!("cd d && rm -r ../d && exec $M {words}"))
+        };
+        for words in [
+            "usage .",
+            "usage -j1 .",
+            "usage --json .",
+            "usage --csv .",
+            "usage --max-depth 1 .",
+            "list .",
+            "list -r .",
+            "list -rj1 .",
+            "list -rc .",
+            "list -rl .",
+            "list --summary .",
+            "list -r --summary .",
+        ] {
+            let ran = removed(words);
+            ran.complains(3, &["read '.': No such file or directory"]);
+            assert_eq!(ran.out, b"", "{words}");
+        }
+        let ran = removed("usage --csv . ../other");
+        ran.complains(1, &["read '.': No such file or directory"]);
+        let out = String::from_utf8(ran.out).unwrap();
+        assert!(out.lines().count() == 2 && out.contains("\n../other,0,1,"), "{out}");
+        removed("usage --prometheus ../metrics.prom .")
+            .complains(3, &["read '.': No such file or directory"]);
+        let metrics = std::fs::read_to_string(at.join("metrics.prom")).unwrap();
+        assert!(metrics.contains("megadir_usage_complete{tree=\".\"} 0\n"), "{metrics}");
+        assert!(!metrics.contains("megadir_usage_tree_entries{"), "{metrics}");
+    }
+}

@@ -137,6 +137,7 @@ def member(name):
 
 
 listed = [one for one in sums.items() if one[0][1] and one[0][1].count(b"/") < depth_max and one[1]["entries"]]
+unlisted = max(len(listed) - top, 0)
 listed = sorted(listed, key=rank)[:top]
 total = fresh()
 for (root, path), row in sums.items():
@@ -167,7 +168,7 @@ def size_label(bucket):
 
 span = range(min(counts, default=0), max(counts, default=-1) + 1)
 print(json.dumps(dict(
-    figures(total), v=1, by=by, now_s=now_s, linked=seen_names - len(links), unexamined=0, unread=unread, mounts_not_entered=mounts,
+    figures(total), v=1, by=by, now_s=now_s, linked=seen_names - len(links), unexamined=0, unread=unread, mounts_not_entered=mounts, unlisted_directories=unlisted,
     trees=[dict(figures(sums[root, b""]), **member(path)) for root, path in enumerate(roots)],
     directories=sorted((dict(figures(row), depth=path.count(b"/") + 1, **member(roots[root] + b"/" + path)) for (root, path), row in listed), key=str),
     owners=sorted(plain(tables["owners"], lambda user: dict(uid=user)), key=str),

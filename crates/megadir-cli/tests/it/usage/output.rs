@@ -54,7 +54,7 @@ fn the_screen_of_a_terminal_has_25_lines_of_80_columns() {
     assert!(shown.len() <= 25, "{} lines:\n{out}", shown.len());
     assert!(shown.iter().all(|line| line.chars().count() <= 80), "{out}");
     assert!(out.contains("████████████  srv\n") && out.contains('…'), "{out}");
-    assert!(out.contains("not listed: "), "{out}");
+    assert!(out.contains("... 33 more directories, 33 files, "), "{out}");
 }
 
 #[test]
@@ -90,6 +90,62 @@ fn the_whole_tables_and_csv_have_every_row() {
     assert_eq!(lines[0], "directory,depth,entries,inodes,directories,allocated,apparent,newest,oldest");
     assert!(lines[1].starts_with("srv,0,111,111,3,") && lines[2].starts_with("srv/cache,1,101,101,1,"));
     assert_eq!(lines.len(), 6);
+}
+
+/// A tree of 31 directories with one file each; one of them is empty but for a directory with a file.
+fn wide() -> tempfile::TempDir {
+    let scratch = scratch();
+    for index in 0..30 {
+        let directory = scratch.path().join(format!("t/{index:02}"));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("f"), vec![b'x'; 100]).unwrap();
+    }
+    std::fs::create_dir_all(scratch.path().join("t/large/below")).unwrap();
+    std::fs::write(scratch.path().join("t/large/below/f"), "x").unwrap();
+    std::fs::write(scratch.path().join("t/alone"), "x").unwrap();
+    scratch
+}
+
+#[test]
+fn a_list_that_is_cut_counts_the_directories_that_it_lacks() {
+    let scratch = wide();
+    let json = |options: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&run(scratch.path(), &[&["usage", "--json", "t"], options].concat()).quiet())
+            .unwrap()
+    };
+    for (top, unlisted) in [("0", 32), ("5", 27), ("31", 1), ("32", 0), ("1000", 0)] {
+        let cut = json(&["-n", top]);
+        assert_eq!(cut["unlisted_directories"], unlisted, "-n {top}");
+        assert_eq!(cut["directories"].as_array().unwrap().len(), 32 - unlisted, "-n {top}");
+        let csv = text(&run(scratch.path(), &["usage", "--csv", "-n", top, "t"]).quiet());
+        let marked = csv.lines().filter(|line| line.starts_with(",,")).count();
+        assert_eq!(marked, usize::from(unlisted > 0), "{csv}");
+    }
+    assert_eq!(json(&["-d", "1"])["unlisted_directories"], 0);
+    let csv = text(&run(scratch.path(), &["usage", "--csv", "-n", "3", "t"]).quiet());
+    let figures: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let sum = |column: usize| {
+        let rows = figures.iter().filter(|row| row[1] == "1" || row[1].is_empty());
+        rows.map(|row| row[column].parse::<u64>().unwrap()).sum::<u64>().to_string()
+    };
+    for column in [2, 3, 4, 5, 6] {
+        assert_eq!(sum(column), figures[0][column], "column {column} of {csv}");
+    }
+    run(scratch.path(), &["usage", "--prometheus", "m.prom", "-n", "3", "t"]).quiet();
+    let metrics = std::fs::read_to_string(scratch.path().join("m.prom")).unwrap();
+    assert!(metrics.contains("megadir_usage_tree_unlisted_directories{tree=\"t\"} 29\n"), "{metrics}");
+}
+
+#[test]
+fn the_rows_of_the_screen_add_up_and_directories_are_not_called_files() {
+    let scratch = wide();
+    let out = text(&run(scratch.path(), &["usage", "-n", "3", "t"]).quiet());
+    // The listed ones are 'large' and two others: 28 directories with a file each are left, and 't/alone'.
+    assert!(out.contains("  ... 28 more directories, 29 files, 3 above\n"), "{out}");
+    assert!(out.contains("  29 directories with entries not listed (-n N lists more)\n"), "{out}");
+    let all = text(&run(scratch.path(), &["usage", "-n", "40", "t"]).quiet());
+    assert!(all.contains("  ... 1 file, 31 above\n"), "{all}");
+    assert!(!all.contains("not listed"), "{all}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use megadir::{
-    Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadAhead, ReadOptions, Result,
-    StatMask, names,
+    Attributes, BUFFER_BYTES_MIN, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadAhead,
+    ReadOptions, Result, StatMask, names,
 };
 
 use crate::block::Block;
@@ -115,6 +115,18 @@ pub(super) fn list(
     }
     let brought = brought.filter(|rows| rows.len() == places.len());
     Ok(Some(Names::listed(bytes, places, brought)))
+}
+
+/// Errors: [`ErrorKind::NotFound`] if the directory was removed while it was open, and lists no more. Other errors of reading
+/// come when it is compared.
+pub(crate) fn check_not_removed(directory: &Dir) -> Result<()> {
+    let opened = backend()?.open(directory, &ReadOptions::serial(BUFFER_BYTES_MIN));
+    match opened.and_then(|mut reader| reader.next_batch().map(drop)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Error::new("read", directory.path(), ErrorKind::NotFound, error.reason()))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Names {

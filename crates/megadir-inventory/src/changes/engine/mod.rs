@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use megadir::{Dir, Error, ErrorKind, FileSystem, Result, StatBackend, names};
+use megadir::mount_traits::Clock;
+use megadir::{Dir, Error, ErrorKind, FileSystem, MountTraits, Result, StatBackend, names};
 
+pub(crate) use self::directory::check_not_removed;
 use self::directory::{At, Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
@@ -36,6 +38,7 @@ pub(crate) struct Tree {
     pub(crate) directory: Arc<Dir>,
     pub(crate) facts: Facts,
     pub(crate) proof: Proof,
+    pub(crate) traits: MountTraits,
 }
 
 impl Tree {
@@ -149,10 +152,10 @@ pub(crate) fn compare<S: Source>(
     keep: Option<&Keeping>,
     source: S,
 ) -> Result<Found> {
-    let may_skip = comparing.trees.iter().map(|tree| {
-        let file_system = tree.as_ref().map(|tree| tree.directory.file_system());
-        comparing.options.skip_unchanged && file_system.is_some_and(skips)
-    });
+    let may_skip = comparing
+        .trees
+        .iter()
+        .map(|tree| comparing.options.skip_unchanged && tree.as_ref().is_some_and(skips));
     let mut table = Table::new();
     for (root, tree) in comparing.trees.iter().enumerate() {
         let here = |at, facts| Fate::Here(Box::new(Live::root(root as u32, at, facts)));
@@ -199,8 +202,12 @@ pub(crate) fn compare<S: Source>(
 }
 
 /// A directory's times change with every name, and examining names one by one is cheaper than listing.
-fn skips(file_system: FileSystem) -> bool {
-    matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
+fn skips(tree: &Tree) -> bool {
+    // 9p has the number of the host's file system, and its clock.
+    let is_own = matches!(tree.traits.clock, Clock::Own { .. });
+    let file_system = tree.directory.file_system();
+    is_own
+        && matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
 
 enum Step<S> {

@@ -122,17 +122,61 @@ impl<'a> Sides<'a> {
             let source = &self.sources[*source];
             source.stays && is_directory(source)
         });
-        let found = directories.iter().flat_map(|(from, to)| from.iter().copied().zip(to.iter().copied()));
+        let directories = directories.iter().filter(|group| self.is_certain(group));
+        let found = directories.flat_map(|(from, to)| from.iter().copied().zip(to.iter().copied()));
         for (source, target) in found.chain(stayed.copied()) {
             pairs.add(source, target);
             pairs.moved.insert(self.sources[source].place.clone(), self.targets[target].place.1.clone());
         }
+        self.add_along(&mut pairs, true);
         (pairs, others)
+    }
+
+    /// Without inode numbers several files may have one identity: then none of them is taken for another.
+    fn is_certain(&self, (from, to): &Group) -> bool {
+        self.sources[from[0]].proof.numbers || (from.len(), to.len()) == (1, 1)
+    }
+
+    /// Where inode numbers identify nothing, or not what is in a renamed directory, an entry with the same name and type in a directory that moved moved with it. Sources are
+    /// in the order of their paths, so that a directory comes before its entries.
+    fn add_along(&self, pairs: &mut Pairs, directories: bool) {
+        let is_open = |(index, side): &(usize, &Side<'_>)| {
+            let is_known_by_name = !side.proof.numbers || !side.proof.kept_times;
+            is_known_by_name && is_directory(side) == directories && pairs.targets[*index].is_none()
+        };
+        let sources: Vec<usize> =
+            self.sources.iter().enumerate().filter(is_open).map(|(index, _)| index).collect();
+        if sources.is_empty() || pairs.moved.is_empty() {
+            return;
+        }
+        let targets: HashMap<&Place, usize> =
+            self.targets.iter().enumerate().map(|(index, side)| (&side.place, index)).collect();
+        for source in sources {
+            let side = &self.sources[source];
+            let Some(moved) = pairs.moved.get(&side.above) else { continue };
+            let Some(&target) = targets.get(&(side.above.0, moved.join(&side.name))) else { continue };
+            if pairs.taken[target] || self.targets[target].facts.kind != side.facts.kind {
+                continue;
+            }
+            pairs.add(source, target);
+            if directories {
+                pairs.moved.insert(side.place.clone(), self.targets[target].place.1.clone());
+            }
+        }
     }
 
     pub(super) fn pair(&self) -> Pairs {
         let (mut pairs, others) = self.pair_directories();
+        self.add_along(&mut pairs, false);
         for (mut from, mut to) in others {
+            if !self.sources[from[0]].proof.numbers {
+                from.retain(|&source| pairs.targets[source].is_none());
+                to.retain(|&target| !pairs.taken[target]);
+                if let (&[source], &[target]) = (&from[..], &to[..]) {
+                    pairs.add(source, target);
+                }
+                continue;
+            }
             from.retain(|&source| {
                 let along = to.iter().position(|&target| self.is_along((source, &Some(target)), &pairs));
                 let along = along.map(|at| to.remove(at));

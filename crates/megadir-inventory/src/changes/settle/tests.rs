@@ -33,7 +33,14 @@ fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<Str
 }
 
 fn lines_of(seen: Seen) -> Vec<String> {
-    let proof = Proof { unique_numbers: false, directory_times: true, stubs: true };
+    let proof = Proof {
+        unique_numbers: false,
+        numbers: true,
+        directory_times: true,
+        stubs: true,
+        links: true,
+        kept_times: true,
+    };
     settle(seen, &[proof]).iter().map(line).collect()
 }
 

@@ -30,6 +30,13 @@ pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ex
     }
 }
 
+/// A server of user space has the format, but not the calls.
+pub(super) fn by_server() -> Ext4 {
+    let how = "features unknown behind FUSE; assuming the defaults of mke2fs since 2016";
+    let features = Fact::new(Ext4Features::USUAL, Known::Assumed, how);
+    Ext4 { features, indexed: None, casefolded: false, encrypted: false }
+}
+
 fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<Ext4Features> {
     let from_device = mount.map(|mount| superblock(&mount.source, device));
     if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features_by_ioctl) {

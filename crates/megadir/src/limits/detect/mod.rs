@@ -21,9 +21,16 @@ use super::sample::{Sample, facts};
 use crate::dir::Dir;
 use crate::error::{At, Result};
 use crate::file_system::FileSystem;
+use crate::mount_traits::MountTraits;
 
 pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
+    // The mount that is written to, which differs from the upper layer's of overlayfs.
+    let is_read_only = MountTraits::of(directory).is_read_only;
+    Ok(Facts { is_read_only, ..of_mount(directory, asked, mount)? })
+}
+
+fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     if directory.file_system() == FileSystem::Overlay {
         match overlay::upper(directory) {
             Ok(upper) => {
@@ -46,8 +53,10 @@ pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
 fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     let status = rustix::fs::fstat(directory).at("stat", directory.dir_path())?;
     let mut space = space(directory).at("statfs", directory.dir_path())?;
-    let file_system = directory.file_system();
+    let file_system = named_by(directory.file_system(), mount.as_ref());
+    let is_served = file_system != directory.file_system();
     let details = match file_system {
+        FileSystem::Ext4 if is_served => Details::Ext4(ext4::by_server()),
         FileSystem::Ext4 => Details::Ext4(ext4::details(directory, mount.as_ref(), status.st_dev)),
         FileSystem::Xfs => Details::Xfs(xfs_block(directory, &space)),
         FileSystem::Btrfs => {
@@ -56,7 +65,9 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         }
         _ => Details::None,
     };
-    if let Details::Ext4(ext4) = &details {
+    if let Details::Ext4(ext4) = &details
+        && !is_served
+    {
         if let Some(blocks) = ext4::blocks_with_reserve(&space, mount.as_ref(), status.st_dev) {
             space.blocks_available = blocks;
         }
@@ -71,6 +82,7 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         None => looked.sample(directory, &space)?,
     };
     Ok(Facts {
+        file_system,
         details,
         directory_bytes: status.st_size as u64,
         links: u64::from(status.st_nlink as u32),
@@ -80,6 +92,16 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         mount,
         ..facts(directory, asked, sample, space)
     })
+}
+
+/// By the type in the mount table: 9p passes the type of the host's file system through, and all FUSE servers have one type.
+fn named_by(file_system: FileSystem, mount: Option<&Mount>) -> FileSystem {
+    match (file_system, mount.map_or("", |mount| mount.kind.as_str())) {
+        (_, "9p") => FileSystem::from_name("9p"),
+        (FileSystem::Fuse, "fuse.ext4") => FileSystem::Ext4,
+        (FileSystem::Fuse, "fuse.zfs") => FileSystem::Zfs,
+        _ => file_system,
+    }
 }
 
 pub(super) fn space(directory: impl AsFd) -> std::result::Result<Space, rustix::io::Errno> {
@@ -153,6 +175,26 @@ fn of_subvolume(directory: &Dir) -> Option<Quota> {
     let pairs = [limited("referenced", "max_referenced"), limited("exclusive", "max_exclusive")];
     let nearest = pairs.into_iter().flatten().min_by_key(|(used, max)| max.saturating_sub(*used))?;
     Some(Quota { of: QuotaOf::Subvolume(number), bytes: Some(nearest), inodes: None })
+}
+
+#[cfg(test)]
+mod kinds {
+    use super::*;
+
+    #[test]
+    fn the_mount_table_names_the_file_system_where_statfs_names_the_hosts_or_none() {
+        let named = |file_system, kind: &str| {
+            let mount =
+                Mount { point: "/m".into(), kind: kind.into(), source: "x".into(), options: "rw".into() };
+            named_by(file_system, Some(&mount)).to_string()
+        };
+        assert_eq!(named(FileSystem::Ext4, "9p"), "9p");
+        assert_eq!(named(FileSystem::Fuse, "fuse.ext4"), "ext4");
+        assert_eq!(named(FileSystem::Fuse, "fuse.zfs"), "zfs");
+        assert_eq!(named(FileSystem::Fuse, "fuse.sshfs"), "fuse");
+        assert_eq!(named(FileSystem::Ext4, "ext3"), "ext4");
+        assert_eq!(named_by(FileSystem::Xfs, None), FileSystem::Xfs);
+    }
 }
 
 #[cfg(test)]

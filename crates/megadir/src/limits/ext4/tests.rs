@@ -93,8 +93,11 @@ fn leaves_of_few_names_lose_more_to_churn() {
 fn a_third_level_makes_room_for_far_more() {
     let large = Shape { large_dir: true, ..shape(1024, true) };
     // Means of three fills and of one.
-    near(large.capacity(&NameLengths::of(255)).entries, 1_616_624.0, 0.05);
-    near(large.capacity(&NameLengths::of(128)).entries, 4_349_298.0, 0.11);
+    near(large.capacity(&NameLengths::of(255)).entries, 1_616_624.0, 0.03);
+    near(large.capacity(&NameLengths::of(128)).entries, 4_349_298.0, 0.04);
+    // A directory of 945 841 152 bytes took 15 995 005 names.
+    near(large.capacity(&NameLengths::of(32)).entries, 15_995_005.0, 0.02);
+    near(large.capacity(&NameLengths::of(32)).bytes, 945_841_152.0, 0.01);
     assert!(Shape { large_dir: true, ..shape(4096, true) }.capacity(&NameLengths::of(32)).entries > 3e9);
 }
 
@@ -248,4 +251,32 @@ fn the_mount_option_and_the_count_of_links_are_limits() {
     let commands = |trap: usize| limits.judgement.traps[trap].cures[0].command.clone().unwrap();
     assert_eq!(commands(0), "mount -o remount,max_dir_size_kb=0 /mnt");
     assert_eq!(commands(1), "tune2fs -O dir_nlink /dev/sda1");
+}
+
+#[test]
+fn a_directory_without_index_has_its_link_limit_whatever_dir_nlink_is() {
+    let limits = |directory_bytes, indexed, links, directory_share| {
+        let mut facts = Facts { links, directory_share, ..directory("4", 64_988, directory_bytes) };
+        if let Details::Ext4(ext4) = &mut facts.details {
+            ext4.indexed = Some(indexed);
+        }
+        Limits::judge(facts, false)
+    };
+    let linear = limits(1 << 20, false, 64_990, 1.0);
+    assert_eq!(linear.runs_out_first(), Some(Limit::LinkCount));
+    assert_eq!(linear.entries_until_full(), Some(Span::exact(10)));
+    assert_eq!(linear.subdirectories_until_full(), Some(Span::exact(10)));
+    let trap = linear.judgement.traps.iter().find(|trap| trap.name == "few-links").unwrap();
+    assert!(trap.text.starts_with("Without an index, dir_nlink has no effect"), "{}", trap.text);
+    assert!(trap.cures[0].text.starts_with("recreate the directory"), "{:?}", trap.cures);
+    // Files to come take no links, but the number of directories is known.
+    let of_files = limits(1 << 20, false, 64_990, 0.0);
+    assert!(of_files.ceilings.iter().all(|ceiling| ceiling.limit != Limit::LinkCount));
+    assert_eq!(of_files.subdirectories_until_full(), Some(Span::exact(10)));
+    // A directory of one block gets its index with the second.
+    for (directory_bytes, indexed) in [(1 << 20, true), (4096, false)] {
+        let counted = limits(directory_bytes, indexed, 64_990, 1.0);
+        assert_eq!(counted.subdirectories_until_full(), None);
+        assert!(counted.ceilings.iter().all(|ceiling| ceiling.limit != Limit::LinkCount));
+    }
 }

@@ -1,6 +1,6 @@
 //! Traps of ext4 directories.
 
-use super::{GROWN_MIN, Past, Shape, is_linear};
+use super::{GROWN_MIN, Past, Shape, counts_links, is_linear};
 use crate::limits::cure::{self, Trap};
 use crate::limits::facts::{Ext4, Facts};
 use crate::limits::model::Judgement;
@@ -71,7 +71,7 @@ fn linear(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
     };
     let text = format!(
         "{by} no hash index: every look-up and create reads the whole directory (10 times slower at 40 000 entries). \
-         Only blocks and inodes limit it."
+         Blocks and inodes limit it, and the link count its subdirectories."
     );
     let cure = if ext4.features.value.dir_index { cure::renew(facts) } else { cure::dir_index(facts) };
     Some(Trap { name: "linear", text, cures: vec![cure] })
@@ -108,10 +108,17 @@ fn size_option(facts: &Facts) -> Option<Trap> {
 }
 
 fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
-    if ext4.features.value.dir_nlink || (facts.directory_share < 0.5 && facts.links < 32_000) {
+    if !counts_links(facts, ext4) || (facts.directory_share < 0.5 && facts.links < 32_000) {
         return None;
     }
-    let text =
-        "Without dir_nlink a directory holds at most 64 998 directories; then creates fail with \"Too many links\".".into();
-    Some(Trap { name: "few-links", text, cures: vec![cure::dir_nlink(facts), cure::spread()] })
+    let (without, cure) = match (ext4.features.value.dir_nlink, ext4.features.value.dir_index) {
+        (false, _) => ("Without dir_nlink", cure::dir_nlink(facts)),
+        (true, true) => ("Without an index, dir_nlink has no effect:", cure::renew(facts)),
+        (true, false) => ("Without an index, dir_nlink has no effect:", cure::dir_index(facts)),
+    };
+    let text = format!(
+        "{without} a directory holds at most 64 998 directories; then mkdir fails with \"Too many links\", and files can still be \
+         created."
+    );
+    Some(Trap { name: "few-links", text, cures: vec![cure, cure::spread()] })
 }

@@ -12,6 +12,7 @@ use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
+use crate::remove::progress::Linked;
 use crate::remove::{Progress, RemoveOptions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +42,11 @@ impl Worker<'_, '_, '_> {
         kind: FileType,
     ) -> Became {
         let options = self.shared.options;
-        let mut freed = Freed::default();
+        let (mut freed, mut refusal) = (Freed::default(), None);
         let examines = options.dry_run || !self.shared.unconditional;
         if examines {
             match self.examine(node, directory, name, kind) {
-                Examined::Goes(of_entry) => freed = of_entry,
+                Examined::Goes(of_entry, error) => (freed, refusal) = (of_entry, error),
                 Examined::Stays => return Became::Done,
                 Examined::Directory => return Became::Directory,
             }
@@ -55,7 +56,7 @@ impl Worker<'_, '_, '_> {
         }
         let started = options.back_off.then(Instant::now);
         let removed = match (options.dry_run, examines) {
-            (true, _) => Ok(()),
+            (true, _) => refusal.map_or(Ok(()), Err),
             (false, false) => system::remove_file(directory, name, kind),
             (false, true) => {
                 let still = |facts: &Attributes| options.accepts_facts(facts);
@@ -75,6 +76,9 @@ impl Worker<'_, '_, '_> {
                 self.counts.entries += 1;
                 self.counts.bytes += freed.bytes;
                 self.counts.linked += u64::from(freed.linked);
+                if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
+                    self.shared.call.unlink(names, &mut self.counts);
+                }
                 self.count();
             }
             // Another process has removed it.
@@ -109,8 +113,12 @@ impl Worker<'_, '_, '_> {
         }
         // Directories that stay are entered.
         let looks = (may_go && (options.dry_run || options.needs_look())) || kind == FileType::Unknown;
-        let facts = match looks.then(|| system::facts(directory, name)).transpose() {
-            Ok(facts) => facts,
+        let (facts, refusal) = match looks.then(|| system::facts(directory, name)).transpose() {
+            Ok(Some(found)) if options.dry_run => {
+                let refusal = node.permit(directory, self.shared.is_read_only).refusal(&found);
+                (Some(found.0), refusal)
+            }
+            Ok(found) => (found.map(|(facts, _)| facts), None),
             Err(Errno::NOENT) => return Examined::Stays,
             Err(error) => {
                 self.fail(node, name.to_bytes(), "stat", error.into());
@@ -133,7 +141,8 @@ impl Worker<'_, '_, '_> {
             return Examined::Stays;
         }
         let all_known = options.dry_run || options.want() != StatMask::NOTHING;
-        Examined::Goes(facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts)))
+        let freed = facts.filter(|_| all_known).map_or(Freed::default(), |facts| Freed::of(&facts));
+        Examined::Goes(freed, refusal)
     }
 
     pub(super) fn enter(&mut self, name: CString) {
@@ -270,19 +279,26 @@ fn unknown(lacks: StatMask) -> std::io::Error {
 struct Freed {
     bytes: u64,
     linked: bool,
+    /// The file, if it has several names.
+    linked_file: Option<Linked>,
 }
 
 impl Freed {
     fn of(facts: &Attributes) -> Self {
         match facts.links {
-            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false },
-            _ => Self { bytes: 0, linked: true },
+            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false, linked_file: None },
+            names => {
+                let file = (facts.device, facts.inode);
+                let linked = Linked { file, names, bytes: facts.allocated_bytes };
+                Self { bytes: 0, linked: true, linked_file: Some(linked) }
+            }
         }
     }
 }
 
 enum Examined {
-    Goes(Freed),
+    /// With the error that its removal would return, in a dry run.
+    Goes(Freed, Option<Errno>),
     Stays,
     Directory,
 }

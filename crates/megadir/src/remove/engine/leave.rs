@@ -77,7 +77,7 @@ impl Worker<'_, '_, '_> {
         // Without conditions, any empty directory of this name may go.
         let expected = node.identity().filter(|_| !self.shared.unconditional || !system::GOES_WHILE_OPEN);
         let removed = match self.shared.options.dry_run {
-            true => Ok(()),
+            true => self.would_remove(parent, above, &node.name),
             false => system::remove_directory(above, &node.name, expected),
         };
         match removed {
@@ -106,6 +106,15 @@ impl Worker<'_, '_, '_> {
             Err(error) => self.fail(parent, node.name.to_bytes(), "remove", error.into()),
         }
         Left::Done
+    }
+
+    /// Fails as the removal of an empty directory would.
+    fn would_remove(&self, parent: &Node, above: &Directory, name: &CStr) -> Result<(), Errno> {
+        let facts = system::facts(above, name)?;
+        match parent.permit(above, self.shared.is_read_only).refusal(&facts) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     /// On failure, which was reported, the directory is finished.

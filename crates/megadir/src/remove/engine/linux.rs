@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxAttributes, StatxFlags};
 use rustix::io::retry_on_intr;
 
 use crate::attributes::{Attributes, StatMask};
@@ -94,13 +94,60 @@ const WANTED: StatMask = StatMask::TYPE
     .union(StatMask::SIZE)
     .union(StatMask::ALLOCATED)
     .union(StatMask::OWNER)
+    .union(StatMask::INODE)
+    .union(StatMask::DEVICE)
     .union(StatMask::LINKS);
 
-pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
+/// Attributes of an entry, and the error that removing it would return because of flags of its own.
+pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<(Attributes, Option<Errno>), Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let request = StatxRequest::new(WANTED);
-    retry_on_intr(|| rustix::fs::statx(directory, name, flags, request.mask()))
-        .map(|status| request.attributes(&status))
+    let status = retry_on_intr(|| rustix::fs::statx(directory, name, flags, request.mask()))?;
+    Ok((request.attributes(&status), refusal_of(&status)))
+}
+
+fn refusal_of(status: &Statx) -> Option<Errno> {
+    if status.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
+        return Some(Errno::PERM);
+    }
+    status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT).then_some(Errno::BUSY)
+}
+
+/// Permission of this process to remove entries of a directory, for dry runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Permit {
+    refusal: Option<Errno>,
+    /// In a sticky directory of another user: entries of other users than this one stay.
+    only_of: Option<u32>,
+}
+
+impl Permit {
+    /// `is_read_only` is that of the mount.
+    pub(super) fn of(directory: &impl Open, is_read_only: bool) -> Self {
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        let refusal = match rustix::fs::accessat(directory, c".", access, AtFlags::EACCESS) {
+            _ if is_read_only => Some(Errno::ROFS),
+            Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => Some(error),
+            _ => None,
+        };
+        let wanted = StatxFlags::MODE | StatxFlags::UID;
+        let Ok(status) = stat(directory.as_fd(), AtFlags::empty(), wanted) else {
+            return Self { refusal, only_of: None };
+        };
+        // A mount is emptied, though not removed.
+        let flags = StatxAttributes::IMMUTABLE | StatxAttributes::APPEND;
+        let refusal = refusal.or_else(|| status.stx_attributes.intersects(flags).then_some(Errno::PERM));
+        let user = rustix::process::geteuid();
+        let is_sticky = Mode::from_raw_mode(status.stx_mode.into()).contains(Mode::SVTX);
+        let only_of = is_sticky && !user.is_root() && status.stx_uid != user.as_raw();
+        Self { refusal, only_of: only_of.then(|| user.as_raw()) }
+    }
+
+    /// The error that removing an entry with such attributes would return.
+    pub(super) fn refusal(&self, (facts, of_entry): &(Attributes, Option<Errno>)) -> Option<Errno> {
+        let is_of_others = self.only_of.is_some_and(|user| user != facts.user);
+        self.refusal.or(*of_entry).or_else(|| is_of_others.then_some(Errno::PERM))
+    }
 }
 
 pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> {
@@ -168,6 +215,10 @@ impl Reader {
         }
         megadir_sys::readdir::getdents64(directory.as_fd(), to)
     }
+}
+
+pub(super) fn is_read_only(directory: &Directory) -> bool {
+    crate::mount_traits::is_read_only(directory)
 }
 
 /// Both share a position.

@@ -48,6 +48,8 @@ struct Shared<'a> {
     root: Arc<Directory>,
     /// No entry needs to be checked: without conditions a directory is simply emptied.
     unconditional: bool,
+    /// In a dry run: nothing can be removed on this mount.
+    is_read_only: bool,
     /// Entries have been removed before: the attributes of directories may be the removal's own doing.
     is_repeated: bool,
     /// Most entries per second.

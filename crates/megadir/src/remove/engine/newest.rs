@@ -69,7 +69,7 @@ fn find(
                 continue;
             }
             let facts = match system::facts(&directory, record.c_name()) {
-                Ok(facts) => facts,
+                Ok((facts, _)) => facts,
                 Err(Errno::NOENT) => continue,
                 Err(error) => return Err(error.into()),
             };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::system::Identity;
+use super::system::{Directory, Identity, Permit};
 use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
 use crate::names;
@@ -29,6 +29,8 @@ pub(super) struct Node {
     /// Entries from this time on stay; `None` inside if all do.
     pub(super) newest: OnceLock<Option<Time>>,
     place: OnceLock<Box<Place>>,
+    /// Only in dry runs.
+    permit: OnceLock<Permit>,
 }
 
 impl Node {
@@ -46,7 +48,13 @@ impl Node {
             bytes,
             newest: OnceLock::new(),
             place: OnceLock::new(),
+            permit: OnceLock::new(),
         }
+    }
+
+    /// Returns the permission of this process to remove entries of `directory`, which is this one.
+    pub(super) fn permit(&self, directory: &Directory, is_read_only: bool) -> &Permit {
+        self.permit.get_or_init(|| Permit::of(directory, is_read_only))
     }
 
     pub(super) fn add_part(&self) {

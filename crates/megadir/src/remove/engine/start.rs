@@ -132,15 +132,14 @@ impl Root<'_> {
             if !announced(options, progress, self.path) {
                 return;
             }
-            let (mut removed, mut bytes) = (Ok(()), 0);
-            if options.dry_run {
-                bytes = system::space(&self.descriptor);
+            let (removed, bytes) = if options.dry_run {
+                (self.would_remove(), system::space(&self.descriptor))
             } else {
                 if rate(options).is_some_and(|rate| !wait(rate, progress)) {
                     return;
                 }
-                removed = system::remove_directory(self.parent, self.name, self.identity);
-            }
+                (system::remove_directory(self.parent, self.name, self.identity), 0)
+            };
             match removed {
                 Ok(()) => return call.add(&Counts { directories: 1, bytes, ..Counts::default() }),
                 // Another process has removed it.
@@ -151,6 +150,15 @@ impl Root<'_> {
             }
         }
         fail(Error::new("remove", self.path, ErrorKind::NotEmpty, system::KEEPS_FILLING));
+    }
+}
+
+impl Root<'_> {
+    /// Fails as the removal of the emptied directory would.
+    fn would_remove(&self) -> std::result::Result<(), Errno> {
+        let facts = system::facts(self.parent, self.name)?;
+        let permit = system::Permit::of(self.parent, system::is_read_only(&self.descriptor));
+        permit.refusal(&facts).map_or(Ok(()), Err)
     }
 }
 
@@ -243,6 +251,7 @@ fn shared<'a>(
     let room = system::handles_max() / DESCRIPTORS_SHARE;
     let workers = options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run));
     let workers = workers.min(room / DESCRIPTORS_MIN).max(1);
+    let is_read_only = options.dry_run && system::is_read_only(&root);
     Shared {
         options,
         call,
@@ -250,6 +259,7 @@ fn shared<'a>(
         path,
         root,
         unconditional: options.removes_all(),
+        is_read_only,
         is_repeated: false,
         rate: rate(options),
         pool: Pool::new(workers),

@@ -111,8 +111,28 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
 }
 
 /// The listing's copy may be outdated for a file with several links.
-pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
-    facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)
+/// Attributes of an entry; nothing of its own keeps it.
+pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<(Attributes, Option<Errno>), Errno> {
+    Ok((facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)?, None))
+}
+
+/// Only opening an entry to remove it shows whether this process may: a dry run does not look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Permit;
+
+impl Permit {
+    pub(super) fn of(_directory: &impl Open, _is_read_only: bool) -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(super) fn refusal(&self, _facts: &(Attributes, Option<Errno>)) -> Option<Errno> {
+        None
+    }
+}
+
+pub(super) fn is_read_only(_directory: &Directory) -> bool {
+    false
 }
 
 pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
@@ -147,7 +167,7 @@ pub(super) fn space(directory: &Directory) -> u64 {
 
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
     let Ok(name) = std::ffi::CString::new(name) else { return FileType::Unknown };
-    facts(directory, &name).map_or(FileType::Unknown, |facts| facts.kind)
+    facts(directory, &name).map_or(FileType::Unknown, |(facts, _)| facts.kind)
 }
 
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, listed: FileType) -> Result<(), Errno> {

@@ -11,8 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use serde_json::{Value, json};
 
-use crate::ci::drive::{Context, Report};
-use crate::ci::instructions::optimised_binary;
+use crate::ci::stage::{Context, Report};
 use crate::{files, process};
 
 static VIEWS: &[View] = &[
@@ -22,6 +21,9 @@ static VIEWS: &[View] = &[
     View { name: "phone-dark", width: 390, height: 844, dark: true, print: false },
     View { name: "print", width: 794, height: 1123, dark: false, print: true },
 ];
+
+/// A page of each kind: one answer, growth, several file systems, programs side by side, refusals. The long tier opens all.
+const PAGES: &[&str] = &["listing", "fill", "file-systems", "peers", "limits"];
 
 const CHECK: &str = include_str!("check.js");
 /// Page without pictures.
@@ -33,11 +35,14 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
             return Ok(Report::not_run(format!("browser: no {tool}")));
         }
     }
-    let records = records(&context.scratch()?.join("records"));
-    if records.is_empty() {
-        return Ok(Report::not_run("browser: no record in target/ci/records: run the stage smoke first"));
+    let mut records = records(&context.scratch()?.join("records"));
+    if !(context.full || context.named) {
+        records.retain(|record| PAGES.iter().any(|page| stem(record) == *page));
     }
-    let binary = optimised_binary(context)?;
+    if records.is_empty() {
+        return Ok(Report::not_run("browser: no record in target/xtask/records: run the stage smoke first"));
+    }
+    let binary = context.program()?;
     let folder = context.scratch()?.join("reports");
     files::create_folder(&folder)?;
     let browser = Browser::start(&folder.join("chromedriver.log"))?;

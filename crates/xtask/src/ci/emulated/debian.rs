@@ -44,9 +44,9 @@ impl Tree {
     /// Does nothing if an earlier run did.
     pub(super) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
         let contents = format!("{release}: {}", packages.join(" "));
-        let mark = folder.join(".contents");
-        if std::fs::read_to_string(&mark).is_ok_and(|known| known == contents) {
-            return Ok(Self { folder: folder.to_owned() });
+        let tree = Self { folder: folder.to_owned() };
+        if std::fs::read_to_string(tree.mark()).is_ok_and(|known| known == contents) {
+            return Ok(tree);
         }
         println!("unpacking {} packages of Debian {release}, and their dependencies", packages.len());
         let downloads = folder.with_extension("apt");
@@ -63,8 +63,13 @@ impl Tree {
             unpack_one(&archive, folder)?;
         }
         files::remove_folder(&downloads)?;
-        files::write(&mark, contents)?;
-        Ok(Self { folder: folder.to_owned() })
+        files::write(&tree.mark(), contents)?;
+        Ok(tree)
+    }
+
+    /// Has the names of the packages; written after all else.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.folder.join(".contents")
     }
 
     /// With the tree's libraries. Some programs act by the name they are called by.

@@ -1,5 +1,5 @@
 //! `cargo xtask emulated` and the stage `emulated`: Debian's kernels in QEMU, for file systems and versions that this machine's kernel
-//! lacks. Needs neither root nor KVM. In `target/emulated`, packages are unpacked once, and `out` has the results of the last run.
+//! lacks. Needs neither root nor KVM. `target/emulated/out` has the results of the last run.
 
 mod debian;
 mod machine;
@@ -9,8 +9,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::ci::drive::{Context, Report};
-use crate::ci::{instructions, suites};
+use crate::ci::stage::{Context, Report};
+use crate::ci::suites;
 use crate::files;
 use crate::process::Workspace;
 use debian::Tree;
@@ -84,6 +84,9 @@ const STUDY_LIMIT: Duration = Duration::from_secs(600);
 
 const LIMIT: Duration = Duration::from_secs(20 * 3600);
 
+/// A minute a file system.
+const GROUND_LIMIT: Duration = Duration::from_secs(1800);
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Linux version
@@ -125,7 +128,7 @@ pub(crate) fn run_stage(context: &Context) -> Result<Report, String> {
     let mut report = Report::default();
     for kernel in KERNELS.iter().filter(|kernel| context.full || kernel.version == DEFAULT) {
         if let Err(why) = prepare(context, kernel) {
-            report.unavailable.push(format!("emulated: Linux {}: {why}", kernel.version));
+            report.not_run.push(format!("emulated: Linux {}: {why}", kernel.version));
             continue;
         }
         let own = run_all(context, kernel)?;
@@ -142,11 +145,9 @@ fn run_all(context: &Context, kernel: &Kernel) -> Result<Report, String> {
         (false, true) => NAMED,
         (false, false) => SHORT,
     };
-    // As the stage `test` does, so that nothing is rebuilt.
-    let mut words = vec!["test", "--workspace", "--locked"];
-    let tests: Vec<String> = tier.suites.iter().map(|suite| format!("--test={}", suite.name)).collect();
-    words.extend(tests.iter().map(String::as_str));
-    let built = suites::build(&mut context.cargo(&words), &[], &context.workspace.root)?;
+    let mut command = context.cargo_tests();
+    command.args(tier.suites.iter().map(|suite| format!("--test={}", suite.name)));
+    let built = suites::build(&mut command, &[], &context.workspace.root)?;
     let limit = Duration::from_secs(tier.limit_s * tier.suites.len() as u64) + STUDY_LIMIT;
     run_inside(context, (kernel, 1), &built, (&script(&tier), limit))?;
     let out = context.workspace.target.join("emulated/out");
@@ -177,6 +178,22 @@ fn lacks_unexpectedly(line: &str, kernel: &Kernel) -> bool {
     test.is_some_and(|name| !kernel.lacks.contains(&name))
 }
 
+/// Rows of the matrix of docs/ground.md for the file systems that only this kernel has.
+pub(crate) fn ground_rows(context: &Context) -> Result<String, String> {
+    if let Some(lacking) = debian::lacking() {
+        return Err(lacking);
+    }
+    let kernel = KERNELS.iter().find(|kernel| kernel.version == DEFAULT).ok_or("no such kernel")?;
+    let built = suites::build(context.cargo_tests().arg("--test=it"), &[], &context.workspace.root)?;
+    // The file systems of the machine itself have their rows.
+    let skipped = ["ext", "xfs", "btrfs", "tmpfs"].map(|name| format!(" --skip=on_{name}")).concat();
+    let command = format!(
+        "export MEGADIR_PROGRAM=/usr/bin/megadir MEGADIR_GROUND_LOG=/lab/out/rows\n/suites/it ground:: --test-threads=1{skipped}"
+    );
+    run_inside(context, (kernel, 1), &built, (&command, GROUND_LIMIT))?;
+    files::read(&context.workspace.target.join("emulated/out/rows"))
+}
+
 /// Continues after failures, so that all results are brought out.
 fn script(tier: &Tier) -> String {
     let mut script = "export MEGADIR_NOT_RUN_LOG=/lab/out/not-run.log\n".to_owned();
@@ -193,8 +210,9 @@ fn script(tier: &Tier) -> String {
     script
 }
 
+/// Packages are unpacked once for each machine.
 fn prepare(context: &Context, kernel: &Kernel) -> Result<(Tree, Root), String> {
-    let folder = context.workspace.target.join("emulated");
+    let folder = context.workspace.tools().join("emulated");
     let tools = machine::tools(&folder)?;
     let root = Root::make(&folder, kernel.debian, &tools)?;
     Ok((tools, root))
@@ -212,7 +230,7 @@ fn run_inside(
     for folder in [&out, &own] {
         files::recreate_folder(folder)?;
     }
-    files::copy(&instructions::optimised_binary(context)?, &own.join("usr/bin/megadir"))?;
+    files::copy(&context.program()?, &own.join("usr/bin/megadir"))?;
     for program in programs {
         files::copy(Path::new(program.command.get_program()), &own.join("suites").join(&program.name))?;
     }

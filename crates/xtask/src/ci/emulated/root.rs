@@ -16,6 +16,7 @@ const PACKAGES: &[&str] = &[
     "btrfs-progs",
     "busybox-static",
     "coreutils",
+    "dosfstools",
     "e2fsprogs",
     "exfatprogs",
     "f2fs-tools",
@@ -59,7 +60,9 @@ impl Root {
         let release =
             modules.first().and_then(|path| path.file_name()).ok_or("the package has no modules")?;
         let root = Self { release: release.to_string_lossy().into_owned(), tree };
-        if !root.archive().is_file() {
+        // Another list of packages is unpacked again, and the archive of the old one stays.
+        let time = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+        if time(&root.archive()) < time(&root.tree.mark()) {
             root.prepare(tools)?;
         }
         Ok(root)

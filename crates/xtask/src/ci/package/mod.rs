@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::ci::drive::{Context, Report};
+use crate::ci::stage::{Context, PROFILE, Report};
 use crate::package::{Packages, Release, lacking_to_link};
 use crate::{files, process};
 use roots::{ROOT, Root, USER};
@@ -71,32 +71,34 @@ const ALONE: &[&[&str]] = &[
     &["remove", "--yes", "/data/demo"],
 ];
 
-/// The tools take minutes to build: the long tier installs them.
+/// In the short tier the Debian package alone, of the program that the tests were built with.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
-    let release = Release::of(&context.workspace, if context.full { "release" } else { "ci" })?;
-    if !context.full && !release.has_tools() {
-        let missing = "cargo-deb is not in target/tools: `cargo xtask package` and `--full` install it";
-        return Ok(Report::unavailable(missing));
-    }
-    if let Some(why) = lacking_to_link().map(|lacking| format!("no {lacking}")).or_else(roots::lacking) {
+    if let Some(why) = roots::lacking().or_else(|| lacking_to_link().filter(|_| context.full)) {
         return Ok(Report::not_run(format!("package: {why}")));
     }
+    let release = Release::of(&context.workspace, if context.full { "release" } else { PROFILE })?;
     let scratch = context.scratch()?;
-    let debian = match roots::debian(&scratch) {
+    let debian = match roots::debian(&context.workspace.tools()) {
         Ok(debian) => debian,
         Err(why) => return Ok(Report::not_run(format!("package: no new Debian: {}", first_line(&why)))),
     };
     if let Err(why) = release.install_tools(context.full) {
         return Ok(Report::not_run(format!("package: no tools: {}", first_line(&why))));
     }
-    let packages = release.make(context.full)?;
+    let tried = if context.full {
+        let packages = release.make(true)?;
+        let mut tried = vec![
+            ("Debian package", try_deb(&debian, &scratch, &packages.deb)),
+            ("static program", try_alone(&scratch, &packages.archive)),
+            ("source", try_source(&scratch, &packages)),
+        ];
+        tried.extend(packages.components.iter().map(|list| ("components", try_components(list))));
+        tried
+    } else {
+        let deb = release.make_deb(&context.program()?)?;
+        vec![("Debian package", try_deb(&debian, &scratch, &deb))]
+    };
     let mut report = Report::default();
-    let mut tried = vec![
-        ("Debian package", try_deb(&debian, &scratch, &packages)),
-        ("static program", try_alone(&scratch, &packages.archive)),
-        ("source", try_source(&scratch, &packages, context.full)),
-    ];
-    tried.extend(packages.components.iter().map(|list| ("components", try_components(list))));
     for (part, tried) in tried {
         match tried {
             Ok(line) => report.lines.push(format!("package: {part}: {line}")),
@@ -106,10 +108,10 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-fn try_deb(debian: &Path, scratch: &Path, packages: &Packages) -> Result<String, String> {
+fn try_deb(debian: &Path, scratch: &Path, deb: &Path) -> Result<String, String> {
     let root = Root::unpack(debian, scratch)?;
     let before = root.files()?;
-    root.take(&packages.deb, "tmp/megadir.deb")?;
+    root.take(deb, "tmp/megadir.deb")?;
     for Step { about, user, script } in STEPS {
         root.sh(*user, script).map_err(|why| format!("cannot {about}: {why}"))?;
     }
@@ -118,7 +120,7 @@ fn try_deb(debian: &Path, scratch: &Path, packages: &Packages) -> Result<String,
     if !left.is_empty() {
         return Err(format!("removing it left {left:?}"));
     }
-    Ok(format!("{} steps in a new Debian, nothing left, {}", STEPS.len(), size(&packages.deb)))
+    Ok(format!("{} steps in a new Debian, nothing left, {}", STEPS.len(), size(deb)))
 }
 
 fn try_alone(scratch: &Path, archive: &Path) -> Result<String, String> {
@@ -138,20 +140,16 @@ fn try_alone(scratch: &Path, archive: &Path) -> Result<String, String> {
     Ok(format!("{} steps in an empty root as root and as a user, {program}, packed {archive}", ALONE.len()))
 }
 
-/// Building takes minutes: in the short tier cargo only resolves all crates.
-fn try_source(scratch: &Path, packages: &Packages, full: bool) -> Result<String, String> {
+fn try_source(scratch: &Path, packages: &Packages) -> Result<String, String> {
     let folder = unpack(&packages.source, scratch)?;
-    let words: &[&str] =
-        if full { &["build", "--package=megadir-cli"] } else { &["metadata", "--format-version=1"] };
-    cargo_offline(&folder.path().join(stem(&packages.source)), folder.path(), words)?;
-    if full {
-        let mut program = Command::new(folder.path().join("target/debug/megadir"));
-        let version = process::output(program.arg("version"))?;
-        if !version.contains(packages.commit.as_str()) {
-            return Err(format!("the program built from it does not know its commit: {version}"));
-        }
+    let tree = folder.path().join(stem(&packages.source));
+    cargo_offline(&tree, folder.path(), &["build", "--package=megadir-cli"])?;
+    let mut program = Command::new(folder.path().join("target/debug/megadir"));
+    let version = process::output(program.arg("version"))?;
+    if !version.contains(packages.commit.as_str()) {
+        return Err(format!("the program built from it does not print its commit: {version}"));
     }
-    Ok(format!("`cargo {}` without a network, {}", words[0], size(&packages.source)))
+    Ok(format!("built without a network, {}", size(&packages.source)))
 }
 
 /// Without network and without cargo's own store of crates.

@@ -37,15 +37,16 @@ fn lacking_of(tools: &[&str]) -> Option<String> {
 }
 
 /// Archive of this machine's release, because the package needs its C library. Later runs reuse it.
-pub(super) fn debian(scratch: &Path) -> Result<PathBuf, String> {
+pub(super) fn debian(folder: &Path) -> Result<PathBuf, String> {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let release = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let release = release.ok_or("/etc/os-release names no release")?;
-    let archive = scratch.join(format!("debian-{release}.tar"));
+    files::create_folder(folder)?;
+    let archive = folder.join(format!("debian-{release}.tar"));
     if archive.is_file() {
         return Ok(archive);
     }
-    let part = scratch.join(format!("debian-{release}.part.tar"));
+    let part = folder.join(format!("debian-{release}.part.tar"));
     let mut command = Command::new("mmdebstrap");
     command.args(["--variant=essential", "--quiet", "--dpkgopt=force-unsafe-io", PACKAGES, release]);
     let (status, printed) = process::run_at_most(command.arg(&part).arg(MIRROR), DEBIAN_LIMIT)?;

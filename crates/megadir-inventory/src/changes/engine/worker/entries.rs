@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use megadir::{Attributes, Error, FileType, Result, names};
+use megadir::{Attributes, BatchBuilder, Error, FileType, Result, names};
 
 use super::super::directory::{At, Live, Names, Task};
 use super::super::table::Fate;
@@ -36,7 +36,7 @@ impl<S: Source> Worker<'_, '_, S> {
                     Names::Listed { .. } | Names::Recorded(_) => {
                         let (name, _) = task.name(index);
                         while row < row_end && block.name(row) < name {
-                            self.entry_gone(task, row, racy);
+                            self.missing(task, row, racy)?;
                             row += 1;
                         }
                         let had = (row < row_end && block.name(row) == name).then_some(row);
@@ -55,7 +55,7 @@ impl<S: Source> Worker<'_, '_, S> {
             from = to;
         }
         while row < row_end && !matches!(task.names, Names::OfRows) {
-            self.entry_gone(task, row, racy);
+            self.missing(task, row, racy)?;
             row += 1;
         }
         self.found.compared.failed += failures;
@@ -94,7 +94,53 @@ impl<S: Source> Worker<'_, '_, S> {
         }
         let (name, listed) = task.name(index);
         let today = task.recorded(index).unwrap_or_else(|| Facts::new(listed, attributes));
-        let new = self.as_before(task, name, &today);
+        self.found(task, (name, today), had, attributes, racy)
+    }
+
+    /// Looks up a name that the listing lacks: on btrfs and tmpfs a listing misses names that are replaced by rename meanwhile.
+    fn missing(&mut self, task: &Task, row: usize, racy: Racy) -> Result<()> {
+        let (name, kind) = (task.block.name(row), task.block.kind(row));
+        let (Some(directory), Some(examine)) = (&task.directory, self.examine.as_deref_mut()) else {
+            self.entry_gone(task, row, racy);
+            return Ok(());
+        };
+        let folded = other_case(name);
+        let mut batch = BatchBuilder::new(0, false);
+        let mut rows = Vec::new();
+        if names::is_component(name) && batch.push(name, 0, kind, 0) {
+            if let Some(folded) = &folded {
+                batch.push(folded, 0, kind, 0);
+            }
+            examine.examine(directory, batch.batch(), &mut rows)?;
+        }
+        // Where case does not matter, the name may have been found as another, which is listed.
+        let is_another = |found: &Attributes| {
+            let other = rows.get(1).filter(|other| other.error == 0);
+            other.is_some_and(|other| (other.inode, other.device) == (found.inode, found.device))
+        };
+        // Errors of the look-up are no evidence either way, so the listing counts.
+        match rows.first().filter(|found| found.error == 0 && !is_another(found)) {
+            Some(attributes) => {
+                let today = Facts::new(kind, attributes);
+                self.found(task, (name, today), Some(row), attributes, racy).map(drop)
+            }
+            None => {
+                self.entry_gone(task, row, racy);
+                Ok(())
+            }
+        }
+    }
+
+    /// Compares an entry that exists with its row.
+    fn found(
+        &mut self,
+        task: &Task,
+        (name, today): (&[u8], Facts),
+        had: Option<usize>,
+        attributes: &Attributes,
+        racy: Racy,
+    ) -> Result<Option<Error>> {
+        let new = self.comparable_number(task, had, self.as_before(task, name, &today));
         let same = || had.filter(|row| task.block.is_same(*row, &new));
         if self.is_excluded(name, &today) && same().is_none() {
             task.stirred.store(true, Ordering::Relaxed);
@@ -123,6 +169,18 @@ impl<S: Source> Worker<'_, '_, S> {
             }
         }
         Ok(failed)
+    }
+
+    /// With the number and the links that the inventory has, where these tell nothing: then an unchanged entry equals its row.
+    fn comparable_number(&self, task: &Task, had: Option<usize>, new: Facts) -> Facts {
+        let proof = self.shared.proof(task.block.root);
+        let Some(row) = had.filter(|_| !proof.numbers || !proof.links) else { return new };
+        let old = task.block.facts(row);
+        let links = if proof.links { new.links } else { old.links };
+        match proof.numbers {
+            true => Facts { links, ..new },
+            false => Facts { links, inode: old.inode, inode_high: old.inode_high, ..new },
+        }
     }
 
     fn is_excluded(&self, name: &[u8], facts: &Facts) -> bool {
@@ -240,4 +298,12 @@ impl<S: Source> Worker<'_, '_, S> {
         let racy = self.shared.racy(block);
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.old(block, racy))
     }
+}
+
+/// The name in the other case; `None` if it has no cased letters.
+fn other_case(name: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(name).ok()?;
+    let upper = text.to_uppercase();
+    let other = if upper == text { text.to_lowercase() } else { upper };
+    (other != text).then(|| other.into_bytes())
 }

@@ -121,6 +121,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             let bring = stat_backend.is_listed().then_some(Facts::WANT);
             match list(&directory, live.new.size_bytes, bring) {
                 Ok(Some(names)) => names.seen(options.conditions.as_deref(), &live.path),
+                Ok(None) if live.path.is_empty() => {
+                    let reason = "it was removed meanwhile";
+                    let error = Error::new("read", directory.path(), ErrorKind::NotFound, reason);
+                    return self.failed(&live, &block, error);
+                }
                 Ok(None) => {
                     self.gone(&block);
                     return Ok(());

@@ -1,0 +1,315 @@
+//! Trust in mounts: the facts that `doctor` prints, listed inode numbers, clocks, and inode numbers that change, on
+//! overlayfs, SquashFS, EROFS and FUSE servers from Debian.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use megadir_testkit::mount::{EXT4, Mount, run as run_tool, unmount};
+use megadir_testkit::require;
+use megadir_testkit::require::have;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::remove::witness::scratch_in_memory;
+use crate::support::{caches_are_dropped, root, run, shell, text};
+
+/// A file system that shows `below` at `here`, mounted by a shell script and unmounted at the end.
+struct Shown {
+    folder: TempDir,
+    script: &'static str,
+}
+
+const SSHFS: (&str, &str) = (
+    "sshfs",
+    "printf '#!/bin/sh\\nexec /usr/lib/openssh/sftp-server\\n' >pipe && chmod 755 pipe && \
+     sshfs -o ssh_command=\"$PWD/pipe\" host:\"$PWD/below\" here",
+);
+/// Under a name that the table of mounts does not have.
+const UNLISTED: (&str, &str) = (
+    "sshfs",
+    "printf '#!/bin/sh\\nexec /usr/lib/openssh/sftp-server\\n' >pipe && chmod 755 pipe && \
+     sshfs -o subtype=unlisted -o ssh_command=\"$PWD/pipe\" host:\"$PWD/below\" here",
+);
+const MERGERFS: (&str, &str) =
+    ("mergerfs", "mkdir -p other && mergerfs -o minfreespace=1M \"$PWD/below:$PWD/other\" here");
+const UNIONFS: (&str, &str) = ("unionfs", "unionfs \"$PWD/below=RW\" here");
+const BINDFS: (&str, &str) = ("bindfs", "bindfs below here");
+const ENCFS: (&str, &str) =
+    ("encfs", "echo secret | encfs --standard -S \"$PWD/below\" \"$PWD/here\" >/dev/null 2>&1");
+const OVERLAY: (&str, &str) = (
+    "mount",
+    "mkdir -p upper work && mount -t overlay overlay -o lowerdir=below,upperdir=upper,workdir=work here",
+);
+const SQUASHFS: (&str, &str) = (
+    "mksquashfs",
+    "test -e image || mksquashfs below image -quiet -no-progress >/dev/null && mount -t squashfs -o loop image here",
+);
+const EROFS: (&str, &str) = (
+    "mkfs.erofs",
+    "test -e image || mkfs.erofs image below >/dev/null 2>&1 && mount -t erofs -o loop,ro image here",
+);
+
+impl Shown {
+    fn mount((tool, script): (&'static str, &'static str), fill: impl FnOnce(&Path)) -> Result<Self, String> {
+        root()?;
+        have(tool)?;
+        let folder = scratch_in_memory();
+        for name in ["below", "here"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        fill(&folder.path().join("below"));
+        let shown = Self { folder, script };
+        shown.again()?;
+        Ok(shown)
+    }
+
+    fn again(&self) -> Result<(), String> {
+        run_tool(Command::new("sh").args(["-c", self.script]).current_dir(self.at()))
+    }
+
+    fn remount(&self) {
+        unmount(&self.here()).unwrap();
+        self.again().unwrap();
+    }
+
+    fn at(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn here(&self) -> PathBuf {
+        self.at().join("here")
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Err(why) = unmount(&self.here())
+            && !std::thread::panicking()
+        {
+            panic!("{why}");
+        }
+    }
+}
+
+fn three_files(at: &Path) {
+    for name in ["a", "b", "c"] {
+        std::fs::write(at.join(name), name).unwrap();
+    }
+}
+
+fn object(at: &Path, words: &[&str]) -> Value {
+    serde_json::from_slice(&run(at, words).quiet()).unwrap()
+}
+
+#[test]
+fn doctor_prints_what_a_mount_can_be_trusted_with() {
+    for (server, driver, inodes, listed) in [
+        (SSHFS, "fuse.sshfs", "made up", "not as by stat"),
+        (UNLISTED, "fuse.unlisted", "made up", "not as by stat"),
+        (MERGERFS, "fuse.mergerfs", "made up", "not as by stat"),
+        (UNIONFS, "fuse.unionfs", "made up", "not as by stat"),
+        (BINDFS, "fuse", "lasting", "as by stat"),
+        (OVERLAY, "overlay", "lasting", "as by stat"),
+        (SQUASHFS, "squashfs", "lasting", "as by stat"),
+    ] {
+        let shown = require!(Shown::mount(server, three_files));
+        let report = object(shown.at(), &["doctor", "--json", "here"]);
+        let mount = &report["mount"];
+        assert_eq!(mount["type"], driver, "{mount}");
+        assert_eq!(
+            (&mount["inode_numbers"], &mount["listed_inodes"]),
+            (&inodes.into(), &listed.into()),
+            "{mount}"
+        );
+        assert_eq!(mount["read_only"], if server == SQUASHFS { "yes" } else { "no" }, "{mount}");
+        let printed = text(&run(shown.at(), &["doctor", "here"]).quiet());
+        assert!(printed.contains(&format!("inode_numbers: {inodes}\n")), "{printed}");
+    }
+    let ext4 = require!(Mount::make(&EXT4));
+    let mount = &object(&ext4.path(), &["doctor", "--json", "."])["mount"];
+    assert_eq!((&mount["type"], &mount["inode_count"]), (&"ext4".into(), &"counted".into()), "{mount}");
+    assert_eq!(
+        (&mount["birth_times"], &mount["rename_noreplace"]),
+        (&"yes".into(), &"yes".into()),
+        "{mount}"
+    );
+}
+
+#[test]
+fn json_lists_leave_out_inode_numbers_that_stat_does_not_return() {
+    for (server, has_inodes) in [(SSHFS, false), (MERGERFS, false), (BINDFS, true)] {
+        let shown = require!(Shown::mount(server, three_files));
+        for words in [
+            &["list", "--json", "here"][..],
+            &["list", "--json", "--sort", "name", "here"],
+            &["list", "--json", "-r", "here"],
+        ] {
+            let lines = text(&run(shown.at(), words).quiet());
+            assert_eq!(lines.lines().count(), 3, "{lines}");
+            let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            for row in rows {
+                assert_eq!(row.get("inode").is_some(), has_inodes, "{words:?} {row}");
+            }
+        }
+        let asked = object(shown.at(), &["list", "--json", "--fields", "inode", "-n", "1", "here"]);
+        assert!(asked["inode"].is_u64() && asked["inode"] != u32::MAX, "{asked}");
+    }
+}
+
+#[test]
+fn files_that_were_written_long_before_the_scan_are_no_suspects_on_overlayfs() {
+    let shown = require!(Shown::mount(OVERLAY, three_files));
+    let at = shown.at();
+    std::fs::write(shown.here().join("upper"), "x").unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+    assert_eq!(text(&run(at, &["changes", "i.parquet"]).quiet()), "");
+    run(at, &["changes", "--quiet", "i.parquet"]).quiet();
+    // A file that is written right before a scan still is.
+    std::fs::write(shown.here().join("late"), "x").unwrap();
+    run(at, &["scan", "-q", "-o", "late.parquet", "here"]).quiet();
+    assert_eq!(run(at, &["changes", "--quiet", "late.parquet"]).code, Some(10));
+    std::fs::write(shown.here().join("a"), "another").unwrap();
+    assert!(text(&run(at, &["changes", "i.parquet"]).quiet()).contains("here/a"));
+}
+
+#[test]
+fn nothing_is_a_suspect_on_a_format_that_cannot_change() {
+    for format in [SQUASHFS, EROFS] {
+        let shown = require!(Shown::mount(format, three_files));
+        let at = shown.at();
+        run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+        run(at, &["changes", "--quiet", "i.parquet"]).quiet();
+        shown.remount();
+        run(at, &["changes", "--quiet", "i.parquet"]).quiet();
+        assert_eq!(text(&run(at, &["changes", "i.parquet"]).quiet()), "", "{}", format.0);
+    }
+}
+
+/// Three directories of 20 files of other sizes each, all older than a scan.
+fn three_directories(at: &Path) {
+    for directory in 0..3 {
+        let below = at.join(format!("d{directory}"));
+        std::fs::create_dir(&below).unwrap();
+        for file in 0..20 {
+            std::fs::write(below.join(format!("f{file}")), vec![b'x'; 1 + 20 * directory + file]).unwrap();
+        }
+    }
+    assert_eq!(shell(at, "find . -mindepth 1 -exec touch -d '2 hours ago' {} +").code, Some(0));
+}
+
+const ONLY: [&str; 3] = ["changes", "--only=added,removed,modified,renamed,type-changed", "i.parquet"];
+
+/// Lines without the path of the tree and without columns; one line on standard error says why inode numbers do not count.
+fn unnumbered(shown: &Shown, words: &[&str]) -> Vec<String> {
+    let ran = run(shown.at(), words);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.lines().count() == 1 && ran.err.contains("are made up and change"), "{ran:?}");
+    let tree = format!("{}/", shown.here().display());
+    let out = text(&ran.out).replace(&tree, "");
+    out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn made_up_inode_numbers_are_no_change_after_a_remount_and_after_memory_pressure() {
+    let _caches = caches_are_dropped();
+    for server in [SSHFS, UNLISTED, MERGERFS, UNIONFS] {
+        let shown = require!(Shown::mount(server, three_directories));
+        let at = shown.at();
+        run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+        std::fs::write("/proc/sys/vm/drop_caches", "2").unwrap();
+        // In another order.
+        assert_eq!(shell(at, "ls -lr here/d2 here/d0 >/dev/null").code, Some(0));
+        assert_eq!(unnumbered(&shown, &ONLY), [""; 0], "{}", server.0);
+        shown.remount();
+        assert_eq!(shell(at, "ls -lr here/d2/f7 here/d1/f3 >/dev/null").code, Some(0));
+        assert_eq!(unnumbered(&shown, &ONLY), [""; 0], "{}", server.0);
+        // Two inventories, too.
+        run(at, &["scan", "-q", "-o", "now.parquet", "here"]).quiet();
+        assert_eq!(unnumbered(&shown, &[&ONLY[..], &["now.parquet"]].concat()), [""; 0], "{}", server.0);
+
+        let line = "cd here && echo longer than before >d0/f5 && rm d0/f6 && echo new >d0/new && mv d0/f7 d1/moved && mv d2 z";
+        assert_eq!(shell(at, line).code, Some(0));
+        shown.remount();
+        let found = unnumbered(&shown, &ONLY);
+        let kinds: Vec<&str> = found
+            .iter()
+            .map(|line| line.split(" (").next().unwrap())
+            .filter(|line| *line != "modified d1")
+            .collect();
+        let expected = [
+            "modified d0/f5",
+            "removed d0/f6",
+            "added d0/new",
+            "renamed d0/f7 -> d1/moved",
+            "renamed d2 -> z",
+        ];
+        assert_eq!(kinds, expected, "{}", server.0);
+    }
+}
+
+#[test]
+fn inode_numbers_that_last_still_show_that_a_file_was_replaced() {
+    let shown = require!(Shown::mount(BINDFS, three_directories));
+    let at = shown.at();
+    run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+    shown.remount();
+    assert_eq!(text(&run(at, &ONLY).quiet()), "");
+    let line = "cp -p d1/f3 d1/copy && mv d1/copy d1/f3";
+    assert_eq!(shell(&shown.here(), line).code, Some(0));
+    let found = text(&run(at, &ONLY).quiet());
+    assert!(found.contains("here/d1/f3") && found.contains("inode"), "{found}");
+}
+
+#[test]
+fn a_directory_that_was_renamed_on_encfs_is_renamed_with_all_it_holds() {
+    let shown = require!(Shown::mount(ENCFS, |_| {}));
+    let at = shown.at();
+    three_directories(&shown.here());
+    assert_eq!(shell(&shown.here(), "mkdir a && mv d0 d1 a").code, Some(0));
+    run(at, &["scan", "-q", "-o", "i.parquet", "here"]).quiet();
+    assert_eq!(shell(&shown.here(), "mv a z").code, Some(0));
+    let found = text(&run(at, &ONLY).quiet());
+    let renamed: Vec<&str> = found.lines().filter(|line| line.starts_with("renamed")).collect();
+    assert_eq!(renamed.len(), 1, "{found}");
+    assert!(
+        renamed[0].ends_with("here/z") && !found.contains("added") && !found.contains("removed"),
+        "{found}"
+    );
+}
+
+#[test]
+fn nothing_is_called_removed_that_is_replaced_by_rename_during_the_comparison() {
+    const FILES: usize = 20_000;
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let tree = at.join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    (0..FILES).for_each(|file| std::fs::write(tree.join(format!("f{file}")), "x").unwrap());
+    run(at, &["scan", "-q", "-o", "i.parquet", "tree"]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for file in (0..FILES).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
+                std::fs::write(at.join("new"), "y").unwrap();
+                std::fs::rename(at.join("new"), tree.join(format!("f{file}"))).unwrap();
+            }
+        });
+        for _ in 0..5 {
+            let ran = run(at, &["changes", "--list-all", "--only=removed", "i.parquet"]);
+            let text = text(&ran.out);
+            if ran.code != Some(0) || !text.is_empty() {
+                stop.store(true, Ordering::Relaxed);
+                panic!("{} lines: {text}", text.lines().count());
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    std::fs::rename(tree.join("f7"), tree.join("F7")).unwrap();
+    std::fs::remove_file(tree.join("f8")).unwrap();
+    let left = text(&run(at, &["changes", "--only=removed,added", "i.parquet"]).out);
+    assert!(left.contains("tree/f8") && left.contains("tree/F7"), "{left}");
+}

@@ -1,0 +1,269 @@
+//! Table of what a mount can be trusted with: its inode numbers, its clock, its count of inodes, and what its system calls do.
+//!
+//! The table is keyed by the type in the mount table (`fuse.sshfs`, `9p`), because statfs(2) is no evidence: 9p passes the number of
+//! the host's file system through, and every FUSE server has the same one. Where a server is not in the table, its inode numbers are
+//! observed (`observe.rs`). Other modules query this table instead of having rules of their own.
+
+#[cfg(target_os = "linux")]
+mod observe;
+mod table;
+
+use std::fmt;
+
+#[cfg(target_os = "linux")]
+pub(crate) use self::observe::is_read_only;
+pub use self::table::ROWS;
+use crate::dir::Dir;
+use crate::file_system::FileSystem;
+
+/// Facts about a mount, which are a row of the table, completed by what was observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MountTraits {
+    /// Types in the mount table that the row describes; empty if the table has no such type.
+    pub drivers: &'static [&'static str],
+    /// Evidence that inode numbers give of a file.
+    pub inode_numbers: InodeNumbers,
+    /// Agreement of the inode numbers in listings with those of stat(2).
+    pub listed_inodes: ListedInodes,
+    /// Files have a time of birth; `None` if that depends on the file system and was not observed.
+    pub birth_times: Option<bool>,
+    /// Clock that stamps files.
+    pub clock: Clock,
+    /// Meaning of the number of inodes in statfs(2).
+    pub inode_count: InodeCount,
+    /// Nothing can be changed through this mount.
+    pub is_read_only: bool,
+    /// `renameat2` takes `RENAME_NOREPLACE`; `None` if that has to be tried.
+    pub renames_without_replacing: Option<bool>,
+    /// `renameat2` takes `RENAME_EXCHANGE`; `None` if that has to be tried.
+    pub exchanges: Option<bool>,
+    /// An open directory can be read again from its start.
+    pub rewinds: bool,
+    /// Attributes are also current when they are queried with `AT_STATX_DONT_SYNC`, which permits the cache of a client.
+    pub is_current_unsynced: bool,
+    /// Attributes that came with a listing contain the number of hard links.
+    pub has_link_counts: bool,
+    /// Renaming a directory leaves its mtime. encfs renames what is in it, because the names inside depend on the path.
+    pub renames_keep_times: bool,
+    /// A create or a failing look-up searches a directory name by name.
+    pub searches_linearly: bool,
+}
+
+/// Evidence that inode numbers give of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InodeNumbers {
+    /// A file keeps its number over remounts.
+    Lasting,
+    /// Numbers are assigned when a file enters a cache, and change after a remount or under memory pressure.
+    MadeUp,
+    /// Numbers follow from the path: a renamed file has another.
+    OfPaths,
+    /// Not in the table, and nothing was observed.
+    Unknown,
+}
+
+/// Agreement of the inode numbers in listings with those of stat(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListedInodes {
+    /// The same number.
+    Same,
+    /// Listings contain other numbers, or the same constant for all entries.
+    Different,
+    /// Not in the table, and nothing was observed.
+    Unknown,
+}
+
+/// Clock that stamps files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The clock of this machine.
+    Own {
+        /// Precision of the stored times, nanoseconds.
+        stored_ns: u64,
+    },
+    /// The clock of a server, or an unknown one.
+    Servers,
+    /// No file can change: the format is read-only.
+    Stopped,
+}
+
+/// Meaning of the number of inodes in statfs(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InodeCount {
+    /// A count, or on XFS the maximum that the free blocks permit.
+    Counted,
+    /// An upper bound, since the blocks are also needed for other things. In filled images of F2FS, UDF and JFS, 2 to 14 % fewer
+    /// entries fit.
+    OfFreeBlocks,
+    /// A constant, or whatever a server reports: rclone 10^9 with none free, exfat-fuse the free clusters, NILFS2 2^25, HFS+ 2^32 - 1,
+    /// EROFS 2^64 - 1.
+    Invented,
+    /// 0: inodes are not limited, or not reported.
+    Nothing,
+}
+
+impl MountTraits {
+    /// Facts about the mount of a directory. Reads the mount table, and at most one buffer of the directory where a server's inode
+    /// numbers have to be observed.
+    pub fn of(directory: &Dir) -> Self {
+        #[cfg(target_os = "linux")]
+        return observe::observed(directory);
+        #[cfg(not(target_os = "linux"))]
+        Self::of_type(&directory.file_system().to_string())
+    }
+
+    /// Facts of the table about a type in the mount table, or about a file system by the name of [`FileSystem`].
+    pub fn of_type(driver: &str) -> Self {
+        let is_same = |row: &&Self| row.drivers.contains(&driver);
+        match ROWS.iter().find(is_same) {
+            Some(row) => *row,
+            None if driver.starts_with("fuse") => table::FUSE,
+            None => table::UNKNOWN,
+        }
+    }
+
+    /// Facts about a type in the mount table, or about the file system if the mount is not in the table.
+    pub fn of_mount(driver: Option<&str>, file_system: FileSystem) -> Self {
+        match driver {
+            Some(driver) => Self::of_type(driver),
+            None => Self::of_type(&file_system.to_string()),
+        }
+    }
+
+    /// `true` if the table or an observation shows that inode numbers identify files.
+    pub fn has_lasting_inodes(&self) -> bool {
+        self.inode_numbers == InodeNumbers::Lasting
+    }
+
+    /// The facts as pairs of a name and a description, for bug reports.
+    pub fn described(&self) -> Vec<(&'static str, String)> {
+        let yes_no = |is: bool| if is { "yes" } else { "no" }.to_owned();
+        let known = |is: Option<bool>| is.map_or("not known".to_owned(), yes_no);
+        vec![
+            ("inode_numbers", self.inode_numbers.to_string()),
+            ("listed_inodes", self.listed_inodes.to_string()),
+            ("birth_times", known(self.birth_times)),
+            ("clock", self.clock.to_string()),
+            ("inode_count", self.inode_count.to_string()),
+            ("read_only", yes_no(self.is_read_only)),
+            ("rename_noreplace", known(self.renames_without_replacing)),
+            ("rename_exchange", known(self.exchanges)),
+            ("rewind", yes_no(self.rewinds)),
+            ("current_unsynced", yes_no(self.is_current_unsynced)),
+            ("link_counts", yes_no(self.has_link_counts)),
+            ("rename_keeps_times", yes_no(self.renames_keep_times)),
+            ("linear_search", yes_no(self.searches_linearly)),
+        ]
+    }
+}
+
+/// Type of the directory's mount in the mount table, such as `fuse.sshfs`; `None` on other systems, or if the table has no such mount.
+pub fn driver_of(directory: &Dir) -> Option<String> {
+    #[cfg(target_os = "linux")]
+    return observe::driver_of(directory);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        None
+    }
+}
+
+impl fmt::Display for InodeNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lasting => "lasting",
+            Self::MadeUp => "made up",
+            Self::OfPaths => "made up from paths",
+            Self::Unknown => "not known",
+        })
+    }
+}
+
+impl fmt::Display for ListedInodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "as by stat",
+            Self::Different => "not as by stat",
+            Self::Unknown => "not known",
+        })
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own { stored_ns } => write!(f, "this machine's, stored in steps of {stored_ns} ns"),
+            Self::Servers => f.write_str("a server's, or not known"),
+            Self::Stopped => f.write_str("none, nothing changes"),
+        }
+    }
+}
+
+impl fmt::Display for InodeCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Counted => "counted",
+            Self::OfFreeBlocks => "computed from free blocks",
+            Self::Invented => "invented",
+            Self::Nothing => "not reported",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_type_has_one_row() {
+        let mut seen = HashSet::new();
+        for driver in ROWS.iter().flat_map(|row| row.drivers) {
+            assert!(seen.insert(*driver), "{driver}");
+            assert!(MountTraits::of_type(driver).drivers.contains(driver));
+        }
+        assert!(seen.len() > 50, "{}", seen.len());
+    }
+
+    #[test]
+    fn the_mount_table_decides_before_the_number_of_statfs() {
+        // 9p passes the number of the host's ext4 through.
+        let ninep = MountTraits::of_mount(Some("9p"), FileSystem::Ext4);
+        assert_eq!((ninep.clock, ninep.renames_without_replacing), (Clock::Servers, Some(false)));
+        let unlisted = MountTraits::of_mount(None, FileSystem::Ext4);
+        assert_eq!(unlisted.clock, Clock::Own { stored_ns: 1 });
+        for (driver, expected) in [
+            ("fuse.sshfs", InodeNumbers::MadeUp),
+            ("fuse.rclone", InodeNumbers::OfPaths),
+            ("fuse.gocryptfs", InodeNumbers::Lasting),
+            ("fuse.of-tomorrow", InodeNumbers::Unknown),
+            ("vfat", InodeNumbers::MadeUp),
+            ("of-tomorrow", InodeNumbers::Lasting),
+        ] {
+            assert_eq!(MountTraits::of_type(driver).inode_numbers, expected, "{driver}");
+        }
+    }
+
+    #[test]
+    fn every_file_system_with_a_name_of_its_own_has_a_row() {
+        for file_system in FileSystem::named() {
+            let row = MountTraits::of_mount(None, file_system);
+            assert!(!row.drivers.is_empty(), "{file_system}");
+        }
+    }
+
+    #[test]
+    fn each_fact_has_a_name_and_a_description() {
+        for row in ROWS {
+            let described = row.described();
+            let names: HashSet<_> = described.iter().map(|(name, _)| name).collect();
+            assert_eq!(names.len(), described.len());
+            assert!(
+                described.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()),
+                "{described:?}"
+            );
+        }
+    }
+}
