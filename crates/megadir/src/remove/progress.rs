@@ -1,7 +1,7 @@
 //! Counts of a running removal for another thread to read, and the flag that cancels it.
 
 #[cfg(any(target_os = "linux", windows))]
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -56,6 +56,9 @@ pub struct Progress {
     /// Names that a dry run has met of files with several names; as many files as [`LINKED_MAX`].
     #[cfg(any(target_os = "linux", windows))]
     linked: Mutex<HashMap<FileId, u64>>,
+    /// Hashes of the names that dry runs with [`RemoveOptions::counts_once`](super::RemoveOptions) have counted.
+    #[cfg(any(target_os = "linux", windows))]
+    counted: Mutex<HashSet<u64>>,
 }
 
 /// Device (major, minor) and inode.
@@ -120,6 +123,15 @@ impl<'a> Call<'a> {
 
     pub(super) fn counts(&self) -> Counts {
         *lock(&self.counts)
+    }
+
+    /// `true` if [`Call::note`] was called with this hash.
+    pub(super) fn is_counted(&self, hash: u64) -> bool {
+        lock(&self.progress.counted).contains(&hash)
+    }
+
+    pub(super) fn note(&self, hash: u64) {
+        lock(&self.progress.counted).insert(hash);
     }
 
     /// Counts one name of a file in a dry run. With the last one, the space is freed, and no name counts as linked.

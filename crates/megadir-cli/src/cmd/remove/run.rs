@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use megadir::remove::target::Target;
 use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
-use megadir::{Conditions, Error};
+use megadir::{Conditions, Error, ErrorKind};
 use megadir_bench::control::marked;
 
 use super::args::{Args, Rate};
@@ -113,6 +113,7 @@ fn each(
         back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
         on_removal: if matches!(results.log, Log::None) { None } else { Some(&announce) },
         dry_run: args.dry_run,
+        counts_once: args.dry_run && source.may_overlap(),
         entries_per_second_max: args.rate_max(),
         ..RemoveOptions::new(args.threads, &on_failure)
     };
@@ -121,7 +122,8 @@ fn each(
         let target = match source.next_target()? {
             None => break,
             Some(Ok(target)) => target,
-            Some(Err(BadPath { error, failure })) => {
+            Some(Err(BadPath { missing: Some(path), .. })) if source.has_taken(&path) => continue,
+            Some(Err(BadPath { error, failure, .. })) => {
                 results.fail(failure, &error.message);
                 lock(&results.summary).worst(error.code);
                 continue;
@@ -129,8 +131,13 @@ fn each(
         };
         lock(&results.summary).attempted += 1;
         results.begin(args, &target);
-        if let Err(error) = removing.one(&target) {
-            results.failed(&error);
+        match removing.one(&target) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound && source.has_taken(&target.path) => {}
+            Err(error) => results.failed(&error),
+        }
+        if !args.dry_run {
+            source.note(&target);
         }
     }
     Ok(())

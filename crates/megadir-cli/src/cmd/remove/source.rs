@@ -1,10 +1,12 @@
 //! Source of paths: the command line or a list.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use megadir::remove::target::{Guards, Links, NoTarget, Refusal, Resolver, Target};
+use megadir::remove::target::{Guards, Links, NoTarget, Refusal, Resolver, Taken, Target};
 use megadir::{Conditions, names};
 
 use super::args::Args;
@@ -13,6 +15,7 @@ use crate::cmd::listed::{Item, List};
 use crate::cmd::mass_change::Failure;
 use crate::exit::{CliError, USAGE, windows_hint};
 use crate::ui::message::{quoted_bytes, reason};
+use crate::ui::new_file::folder_of;
 
 const HELD_MAX: usize = 64;
 #[cfg(unix)]
@@ -22,14 +25,18 @@ pub(super) struct Source<'a> {
     args: &'a Args,
     here: &'a Guards,
     held: VecDeque<Result<Target, BadPath>>,
-    rest: &'a [std::ffi::OsString],
+    rest: &'a [OsString],
     list: Option<List>,
+    links: Links,
     resolver: Resolver,
+    taken: Taken,
 }
 
 pub(super) struct BadPath {
     pub(super) error: CliError,
     pub(super) failure: Failure,
+    /// The path, if nothing has it.
+    pub(super) missing: Option<PathBuf>,
 }
 
 impl<'a> Source<'a> {
@@ -40,10 +47,12 @@ impl<'a> Source<'a> {
             let path = names::from_os(path);
             Resolver::check(path).map_err(|refusal| refused(path, &refusal).error)?;
         }
-        let resolver = Resolver::new(if list.is_some() { Links::Refused } else { Links::Followed });
+        let links = if list.is_some() { Links::Refused } else { Links::Followed };
+        let resolver = Resolver::new(links);
         let held_max = held_max();
         let rest = args.paths.get(held_max..).unwrap_or(&[]);
-        let mut source = Self { args, here, held: VecDeque::new(), rest, list, resolver };
+        let mut source =
+            Self { args, here, held: VecDeque::new(), rest, list, links, resolver, taken: Taken::default() };
         for (index, path) in args.paths.iter().enumerate() {
             match source.find(names::from_os(path)) {
                 Err(astray) if astray.error.code == USAGE => return Err(astray.error),
@@ -94,6 +103,18 @@ impl<'a> Source<'a> {
         counted.may_go(Paths::ListedIn(path), args)
     }
 
+    /// Notes what the run has removed or emptied. A list may have ten million files, of which none lies in another.
+    pub(super) fn note(&mut self, target: &Target) {
+        if target.is_directory || self.list.is_none() {
+            self.taken.note(target);
+        }
+    }
+
+    /// `true` if this run has removed what had the path.
+    pub(super) fn has_taken(&self, path: &Path) -> bool {
+        self.taken.covers(names::from_os(path.as_os_str()), self.links)
+    }
+
     /// `None` at the end. Fails if the list cannot be read any further.
     pub(super) fn next_target(&mut self) -> Result<Option<Result<Target, BadPath>>, CliError> {
         if let Some(target) = self.held.pop_front() {
@@ -108,10 +129,15 @@ impl<'a> Source<'a> {
             None => None,
             Some(Item::Bad(message)) => {
                 let failure = Failure::of_message(&message);
-                Some(Err(BadPath { error: CliError::some_failed(message), failure }))
+                Some(Err(BadPath { error: CliError::some_failed(message), failure, missing: None }))
             }
             Some(Item::Path(path)) => Some(self.find(&path)),
         })
+    }
+
+    /// `true` if a dry run may meet an entry twice.
+    pub(super) fn may_overlap(&self) -> bool {
+        self.list.is_some() || lie_in_each_other(&self.args.paths)
     }
 
     fn find(&mut self, path: &[u8]) -> Result<Target, BadPath> {
@@ -123,12 +149,30 @@ impl<'a> Source<'a> {
                 let reason = format!("{}{}", reason(&error), if cfg!(windows) { hint } else { "" });
                 let message = format!("remove {}: {reason}", quoted_bytes(path));
                 let failure = Failure::at(path, format!("remove: {reason}"));
-                BadPath { error: CliError::nothing_ran(message), failure }
+                let missing = (error.kind() == io::ErrorKind::NotFound)
+                    .then(|| names::to_os(path).ok().map(|path| PathBuf::from(&*path)))
+                    .flatten();
+                BadPath { error: CliError::nothing_ran(message), failure, missing }
             }
         })?;
         self.here.check(&target, self.args.contents).map_err(|refusal| refused(path, &refusal))?;
         Ok(target)
     }
+}
+
+/// By their real paths: a bind mount can hide it, and then an entry counts twice.
+fn lie_in_each_other(paths: &[OsString]) -> bool {
+    if paths.len() < 2 {
+        return false;
+    }
+    let real = |path: &OsString| {
+        let path = Path::new(path);
+        Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?))
+    };
+    let mut real: Vec<_> = paths.iter().filter_map(real).collect();
+    // By components, so that what lies in a directory follows it.
+    real.sort_unstable();
+    real.windows(2).any(|pair| pair[1].starts_with(&pair[0]))
 }
 
 fn refused(path: &[u8], refusal: &Refusal) -> BadPath {
@@ -138,7 +182,7 @@ fn refused(path: &[u8], refusal: &Refusal) -> BadPath {
         other => other.to_string(),
     };
     let error = CliError::usage(format!("refused to remove {}: {refusal}", quoted_bytes(path)));
-    BadPath { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
+    BadPath { error, failure: Failure::at(path, format!("refused to remove: {refusal}")), missing: None }
 }
 
 /// Each target has a descriptor, and most descriptors stay free.

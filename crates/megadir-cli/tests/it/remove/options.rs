@@ -47,6 +47,64 @@ fn a_dry_run_counts_and_touches_nothing() {
     assert_eq!(times(at), before);
 }
 
+#[test]
+fn paths_in_each_other_are_counted_and_removed_once() {
+    let orders: [&[&str]; 6] = [
+        &["a", "a/b"],
+        &["a/b", "a"],
+        &["a", "a"],
+        &["to-a/b", "a", "./a/c/../b/f", "a/b/"],
+        &["a", "to-a/b/f", "to-a/c"],
+        &["a/b/f", "a/c/f", "a/c", "a"],
+    ];
+    for (paths, is_listed) in orders.iter().flat_map(|paths| [(paths, false), (paths, true)]) {
+        let scratch = scratch();
+        let at = scratch.path();
+        fill(at, &["a/b/", "a/b/f", "a/c/"]);
+        std::fs::hard_link(at.join("a/b/f"), at.join("a/c/f")).unwrap();
+        symlink("a", at.join("to-a")).unwrap();
+        // Links on the way are refused in a list.
+        let paths: Vec<&str> =
+            paths.iter().copied().filter(|path| !is_listed || !path.starts_with("to-a")).collect();
+        let list: String = paths.iter().map(|path| format!("{path}\0")).collect();
+        std::fs::write(at.join("list"), list).unwrap();
+        let which: &[&str] = if is_listed { &["--files0-from", "list"] } else { &paths };
+        let ran = run(at, &[&["remove", "--dry-run"], which].concat());
+        let line = String::from_utf8(ran.quiet()).unwrap();
+        assert!(line.starts_with("would remove 5 entries (3 directories), "), "{which:?}: {line}");
+        assert!(!line.contains("other links"), "{which:?}: {line}");
+        let ran = run(at, &[&["remove", "--yes", "--log", "log"], which].concat());
+        assert!(
+            done(&ran).starts_with("megadir: removed 5 entries (3 directories), in "),
+            "{which:?}: {ran:?}"
+        );
+        assert_eq!(by_std(at), named(&["list", "log", "to-a"]));
+        assert_eq!(std::fs::read_to_string(at.join("log")).unwrap().lines().count(), 5, "{which:?}");
+    }
+}
+
+#[test]
+fn a_path_in_another_is_no_error_if_the_run_has_emptied_it() {
+    for option in ["--contents", "--detach", "--match=[bf]"] {
+        let scratch = scratch();
+        let at = scratch.path();
+        fill(at, &["a/b/", "a/b/f"]);
+        let dry = run(at, &["remove", "--dry-run", option, "a", "a/b"]);
+        let entries = if option == "--detach" { 3 } else { 2 };
+        let line = String::from_utf8(dry.quiet()).unwrap();
+        assert!(line.starts_with(&format!("would remove {entries} entries ")), "{option}: {line}");
+        let ran = run(at, &["remove", "--yes", option, "a", "a/b"]);
+        assert!(done(&ran).starts_with(&format!("megadir: removed {entries} entries ")), "{option}: {ran:?}");
+    }
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["a/b/", "a/b/f"]);
+    // What never existed is an error.
+    let ran = run(at, &["remove", "--yes", "a", "a/x", "x"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("'x'") && ran.err.contains("removed 3 entries"), "{ran:?}");
+}
+
 /// Change times of directories and files below a path.
 fn times(at: &std::path::Path) -> Vec<std::time::SystemTime> {
     ["", "t", "t/a", "t/a/b", "t/a/f", "t/g", "t/big"]

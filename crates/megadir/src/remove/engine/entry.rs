@@ -76,6 +76,9 @@ impl Worker<'_, '_, '_> {
                 self.counts.entries += 1;
                 self.counts.bytes += freed.bytes;
                 self.counts.linked += u64::from(freed.linked);
+                if let Some(hash) = self.shared.once(directory, name) {
+                    self.shared.call.note(hash);
+                }
                 if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
                     self.shared.call.unlink(names, &mut self.counts);
                 }
@@ -109,6 +112,9 @@ impl Worker<'_, '_, '_> {
             && (kind == FileType::Unknown || options.accepts_type(kind));
         // The name may belong to another entry by now, one that has to stay.
         if may_go && !self.have_place() {
+            return Examined::Stays;
+        }
+        if self.shared.once(directory, name).is_some_and(|hash| self.shared.call.is_counted(hash)) {
             return Examined::Stays;
         }
         // Directories that stay are entered.
@@ -154,6 +160,9 @@ impl Worker<'_, '_, '_> {
         let options = self.shared.options;
         if !options.opens(parent.place(options.conditions), name.to_bytes()) {
             parent.stay(KEPT);
+            return;
+        }
+        if self.shared.once(&*directory, &name).is_some_and(|hash| self.shared.call.is_counted(hash)) {
             return;
         }
         for _ in 0..SWAPS_MAX {

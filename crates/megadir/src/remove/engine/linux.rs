@@ -33,7 +33,7 @@ pub(super) const KEEPS_FILLING: &str =
 /// A longer read would hold the directory's lock for long.
 pub(super) const CALL_BYTES: usize = 128 << 10;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::remove) struct Identity {
     device: (u32, u32),
     inode: u64,

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use super::Shared;
 use super::entry::announce;
 use super::leave::{KEEPS_MATCHING, PASSES_MAX};
 use super::node::{FAILED, Node};
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Reader};
 use super::worker::{Frame, Worker, wait};
+use super::{Shared, hash_of_name};
 use crate::conditions::Place;
 use crate::decode::Records;
 use crate::dir::Dir;
@@ -58,6 +58,10 @@ pub fn remove_tree(
     if !options.opens(&Place::default(), name.to_bytes()) {
         return Ok(finish(call));
     }
+    let once = hash_of_name(options, parent, &name);
+    if once.is_some_and(|hash| call.is_counted(hash)) {
+        return Ok(finish(call));
+    }
     match system::open_below(parent, &name, false) {
         Ok(root) => {
             let identity = (!system::GOES_WHILE_OPEN).then(|| system::identity(&root)).transpose();
@@ -74,7 +78,8 @@ pub fn remove_tree(
             return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
         }
         Err(error) => {
-            let may = !options.dry_run && options.removes_all() && options.keep.is_none();
+            let may =
+                !options.dry_run && options.removes_all() && options.keep.is_none() && error != Errno::NOENT;
             if rate(options).filter(|_| may).is_some_and(|rate| !wait(rate, progress)) {
                 return Ok(finish(call));
             }
@@ -141,7 +146,12 @@ impl Root<'_> {
                 (system::remove_directory(self.parent, self.name, self.identity), 0)
             };
             match removed {
-                Ok(()) => return call.add(&Counts { directories: 1, bytes, ..Counts::default() }),
+                Ok(()) => {
+                    if let Some(hash) = hash_of_name(options, self.parent, self.name) {
+                        call.note(hash);
+                    }
+                    return call.add(&Counts { directories: 1, bytes, ..Counts::default() });
+                }
                 // Another process has removed it.
                 Err(Errno::NOENT) => return,
                 // Another process created something in it.

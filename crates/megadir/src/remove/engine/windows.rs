@@ -47,7 +47,7 @@ const READ_ONLY: u32 = 1;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::remove) struct Identity {
     volume: u64,
     file: u128,

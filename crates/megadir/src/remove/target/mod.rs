@@ -15,6 +15,7 @@
 mod guards;
 mod refusal;
 mod system;
+mod taken;
 
 use std::io;
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use self::guards::Guards;
 pub use self::refusal::{NoTarget, Refusal};
 use self::system::{Identity, Look, Parts};
+pub use self::taken::Taken;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;

@@ -18,7 +18,7 @@ pub(super) use self::linux::*;
 pub(super) use self::windows::*;
 use super::refusal::Refusal;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     device: u64,
     file: u64,
