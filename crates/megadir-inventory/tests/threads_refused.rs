@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use megadir_inventory::{OwnedRow, ScanOptions, scan};
 use megadir_testkit::require;
-use megadir_testkit::unprivileged::with_one_thread_more;
+use megadir_testkit::unprivileged::with_threads_left;
 
 #[test]
 fn a_scan_reads_a_tree_by_the_threads_that_could_be_started() {
@@ -32,7 +32,7 @@ fn a_scan_reads_a_tree_by_the_threads_that_could_be_started() {
         conditions: None,
         entries_per_second_max: None,
     };
-    let rows = with_one_thread_more(|| {
+    let rows = with_threads_left(1, || {
         let mut rows: Vec<OwnedRow> = Vec::new();
         let mut watch = |event: megadir::TreeEvent<'_>| {
             assert!(!matches!(event, megadir::TreeEvent::Failed(_)), "{event:?}");

@@ -1,6 +1,7 @@
 //! Attention to the interpreter during long work: signals such as Ctrl-C, and the progress callback.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -69,10 +70,22 @@ pub(crate) fn attentive<T: Send>(
     py.detach(|| {
         std::thread::scope(|scope| {
             let (ended, end) = channel();
-            let task = scope.spawn(move || {
+            // A thread that is refused drops its closure.
+            let task = Mutex::new(Some(task));
+            let run = || match task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                Some(task) => task(),
+                None => unreachable!("the task runs once"),
+            };
+            let run = &run;
+            let task = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let _ended = ended;
-                task()
+                run()
             });
+            // Nothing looks at signals meanwhile.
+            let Ok(task) = task else {
+                let result = run();
+                return attention.look(done()).map(|()| result);
+            };
             let mut stopped = None;
             while end.recv_timeout(EVERY) == Err::<(), _>(RecvTimeoutError::Timeout) {
                 if stopped.is_none()

@@ -80,7 +80,8 @@ fn empty(directory: &Dir, spending: &mut Spending<'_>) -> Result<(Removed, Vec<S
     let removed = std::thread::scope(|scope| {
         let (ended, end) = channel::<()>();
         let (progress, watched) = (&progress, &*spending);
-        scope.spawn(move || {
+        // If the system refuses the thread, the removal is not cut by its budget.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
             let started = std::time::Instant::now();
             while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 let counts = progress.counts();

@@ -29,9 +29,9 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// In a thread of an ordinary user who may run one more. For a test program of its own: the limit holds for all
+/// In a thread of an ordinary user who may start `more` others. For a test program of its own: the limit holds for all
 /// threads of this process but root's. The error says why it is impossible.
-pub fn with_one_thread_more<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, String> {
+pub fn with_threads_left<T: Send>(more: u64, run: impl FnOnce() -> T + Send) -> Result<T, String> {
     if !geteuid().is_root() {
         return Err("only root can become a user without other threads".to_owned());
     }
@@ -41,7 +41,7 @@ pub fn with_one_thread_more<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T
     let before = getrlimit(Resource::Nproc);
     let ended = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            setrlimit(Resource::Nproc, Rlimit { current: Some(2), maximum: before.maximum }).unwrap();
+            setrlimit(Resource::Nproc, Rlimit { current: Some(1 + more), maximum: before.maximum }).unwrap();
             let become_user = rustix::thread::set_thread_res_uid(user, user, user);
             become_user.map_err(|error| format!("cannot become user {}: {error}", user.as_raw()))?;
             Ok(run())

@@ -12,7 +12,7 @@ use megadir::{Dir, ReadOptions, TreeEvent, Walk, WalkItem, WalkOptions, backend,
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::tree::Flat;
-use megadir_testkit::unprivileged::with_one_thread_more;
+use megadir_testkit::unprivileged::with_threads_left;
 
 const DIRECTORIES: usize = 30;
 
@@ -36,7 +36,7 @@ fn a_tree_is_read_by_the_threads_that_could_be_started() {
     let examine = Some((stat_backend("statx").unwrap(), Item::WANT));
     let options = WalkOptions { examine, ..WalkOptions::new(4) };
     let root = || Dir::open(scratch.path()).unwrap();
-    let walked = with_one_thread_more(|| {
+    let walked = with_threads_left(1, || {
         let second = std::thread::Builder::new().spawn(|| std::thread::Builder::new().spawn(|| ()).is_ok());
         assert!(!second.unwrap().join().unwrap(), "the limit holds");
         let mut walk = Walk::new(root(), &options).unwrap();
@@ -50,7 +50,7 @@ fn a_tree_is_read_by_the_threads_that_could_be_started() {
         entries
     });
     assert_eq!(require!(walked), 2 * DIRECTORIES);
-    assert_eq!(require!(with_one_thread_more(|| used(scratch.path()))), 2 * DIRECTORIES as u64);
+    assert_eq!(require!(with_threads_left(1, || used(scratch.path()))), 2 * DIRECTORIES as u64);
 }
 
 fn used(root: &Path) -> u64 {
@@ -74,11 +74,11 @@ fn one_directory_is_read_by_the_threads_that_could_be_started() {
         let mount = require!(Mount::make(&recipe));
         let path = mount.path().join("flat");
         Flat::plain(entries).build(&path);
-        assert_eq!(require!(with_one_thread_more(|| used(&path))), entries, "{}", recipe.name);
+        assert_eq!(require!(with_threads_left(1, || used(&path))), entries, "{}", recipe.name);
         let directory = Dir::open(&path).unwrap();
         let options = ReadOptions::serial(4096).divided(4, 16);
         let Ok(mut reader) = backend("split").unwrap().open(&directory, &options) else { continue };
-        let listed = with_one_thread_more(|| {
+        let listed = with_threads_left(1, || {
             let mut listed = 0;
             while let Some(batch) = reader.next_batch().unwrap() {
                 listed += batch.len() as u64;

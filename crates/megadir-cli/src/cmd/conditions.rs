@@ -104,6 +104,23 @@ impl Asked {
             || self.owner.is_some()
     }
 
+    /// Options and globs as words of a shell, if these and types are the only conditions, and a name or path has to match.
+    pub(in crate::cmd) fn only_globs(&self) -> Option<String> {
+        let globs = [
+            ("--match", &self.name_globs),
+            ("--path-match", &self.path_globs),
+            ("--exclude", &self.excluded_globs),
+        ];
+        let any = !self.name_globs.is_empty() || !self.path_globs.is_empty();
+        if !any || self.any_on_attributes() || self.max_depth.is_some() {
+            return None;
+        }
+        let words = globs.iter().flat_map(|(option, globs)| {
+            globs.iter().map(move |glob| format!("{option} {}", quoted(Path::new(glob))))
+        });
+        Some(words.collect::<Vec<_>>().join(" "))
+    }
+
     pub(in crate::cmd) fn by(&self) -> TimeKind {
         self.time().unwrap_or_default()
     }
@@ -151,8 +168,8 @@ impl Asked {
         words.extend(globs("--path-match", &self.path_globs));
         let types: Vec<&str> = self.types.iter().map(|kind| kind.name()).collect();
         words.extend((!types.is_empty()).then(|| format!("--type={}", types.join(","))));
-        words.extend(self.older_than.map(|age_s| format!("--older-than={age_s}s")));
-        words.extend(self.newer_than.map(|age_s| format!("--newer-than={age_s}s")));
+        words.extend(self.older_than.map(|age_s| format!("--older-than={}", age(age_s))));
+        words.extend(self.newer_than.map(|age_s| format!("--newer-than={}", age(age_s))));
         words.extend(self.time().map(|time| format!("--by={}", time.name())));
         words.extend(self.larger_than.map(|bytes| format!("--larger-than={bytes}")));
         words.extend(self.smaller_than.map(|bytes| format!("--smaller-than={bytes}")));
@@ -190,6 +207,14 @@ impl Asked {
         }
         Ok(conditions)
     }
+}
+
+/// In the largest unit that has a whole number.
+fn age(age_s: u64) -> String {
+    let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
+    let (unit_s, unit) =
+        units.into_iter().find(|(unit_s, _)| age_s > 0 && age_s % unit_s == 0).unwrap_or((1, 's'));
+    format!("{}{unit}", age_s / unit_s)
 }
 
 /// A condition on an attribute that is never returned would accept nothing.

@@ -4,8 +4,8 @@
 
 use std::any::Any;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
@@ -71,6 +71,7 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     megadir_bench::console::on_interrupt(asked)
 }
 
+/// If the system allows no thread, the work runs in the main thread: then only the second Ctrl-C is certain to end the program.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
@@ -79,16 +80,20 @@ pub(crate) fn interruptible<R: Send>(
     watch(&interrupt.stop).map_err(failed)?;
     let main = std::thread::current();
     let done = AtomicBool::new(false);
+    // A thread that is refused drops its closure.
+    let work = Mutex::new(Some(work));
+    let run = || match work.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(work) => work(&interrupt),
+        None => unreachable!("the work runs once"),
+    };
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().name("megadir-work".to_owned());
-        let worker = worker
-            .spawn_scoped(scope, || {
-                let result = work(&interrupt);
-                done.store(true, Ordering::Release);
-                main.unpark();
-                result
-            })
-            .map_err(failed)?;
+        let worker = std::thread::Builder::new().name("megadir-work".to_owned()).spawn_scoped(scope, || {
+            let result = run();
+            done.store(true, Ordering::Release);
+            main.unpark();
+            result
+        });
+        let Ok(worker) = worker else { return run() };
         let mut silence = Silence::default();
         // A worker that panicked has finished without setting `done`.
         while !done.load(Ordering::Acquire) && !worker.is_finished() {

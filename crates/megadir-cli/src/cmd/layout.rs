@@ -82,7 +82,7 @@ fn check(
     };
     let on_failure = |error: Error| complaints.borrow_mut().print(&kind(&error), 1, || describe(&error));
     let progress = reshard::Progress::new();
-    let shown = Progress::new("files checked");
+    let shown = Progress::new("files checked", false);
     let look = || {
         if interrupt.asked() {
             progress.cancel();
@@ -92,7 +92,7 @@ fn check(
     };
     let done = watched(look, || verify(directory, &named.layout, &progress, &on_misfit, &on_failure));
     drop(shown);
-    let fit = done??;
+    let fit = done?;
     complaints.borrow().print_rest();
     print(&answer(args, found, Some(named), Some(&fit)))?;
     if interrupt.asked() {

@@ -175,7 +175,7 @@ fn shown<R>(
     interrupt: &Interrupt,
     fill: impl FnOnce(&mut Progressed<'_>) -> Result<R, FillError>,
 ) -> Result<R, CliError> {
-    let shown = Progress::new("files");
+    let shown = Progress::new("files", args.quiet);
     shown.counter().expect(Some(args.entries), false);
     let filled = fill(&mut |progress| {
         interrupt.beats();

@@ -6,8 +6,10 @@ use std::time::Duration;
 use megadir::{Dir, Error, FileSystem, names};
 
 use crate::cmd::limits::amount::{amount, seconds};
+use crate::cmd::progress::estimate;
 use crate::exit::{self, CliError};
 use crate::ui::object::Object;
+use crate::ui::screen::wrapped;
 use crate::ui::sizes;
 
 /// Options as given.
@@ -33,8 +35,15 @@ pub(in crate::cmd) struct ChangeOptions {
 /// Most entries that are changed without a question.
 pub(in crate::cmd) const UNASKED_MAX: u64 = 1000;
 
+/// The narrowest usual terminal, less the space after the question and the answer.
+const QUESTION_COLUMNS: usize = 78;
+
 pub(in crate::cmd) fn question(what: &str) -> String {
-    format!("megadir: {what}? [y/N] ")
+    let mut text = String::new();
+    wrapped(&mut text, QUESTION_COLUMNS, ("", "  "), &format!("megadir: {what}? [y/N]"));
+    text.pop();
+    text.push(' ');
+    text
 }
 
 /// `true` for yes. Fails without a terminal; `unasked` says how to do without.
@@ -101,6 +110,15 @@ pub(in crate::cmd) fn in_time(changed: u64, elapsed: Duration) -> String {
 
 /// Smaller directories are not mentioned: listing reads all of a directory's size.
 const LARGE_BYTES: u64 = 1 << 20;
+
+/// An ext4 directory has about 40 bytes for a short name, and is half full after names were added in any order.
+const BYTES_EACH: u64 = 80;
+
+/// `true` if a directory takes four times the bytes that its entries need, or more.
+pub(in crate::cmd) fn is_hollow(directory: &Dir) -> bool {
+    let size_bytes = directory.size_bytes().unwrap_or(0);
+    estimate(directory).is_some_and(|entries| entries.saturating_mul(BYTES_EACH) < size_bytes / 4)
+}
 
 /// Size that a directory keeps after its entries are gone: the rest of a message that begins with its name; `None` if it does not matter.
 pub(in crate::cmd) fn size_kept(directory: &Dir) -> Option<String> {

@@ -1,5 +1,6 @@
-//! Progress of a command: one line on standard error, if that is a terminal and the command takes longer than
-//! [`DELAY`]. A thread draws it from a counter, so that the work only adds to a number; another one looks at the work.
+//! Progress of a command: one line on standard error. On a terminal it is drawn once the command takes longer than [`DELAY`], by a
+//! thread that reads a counter, so that the work only adds to a number; another one looks at the work. Elsewhere a command that is
+//! not quiet and takes longer than [`LONG`] has one line at that moment, so that nobody takes it for dead.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,10 +13,11 @@ use megadir::{Dir, TreeEvent};
 
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use super::limits::amount::{amount, grouped};
-use crate::exit::{CliError, describe, kind};
+use crate::exit::{describe, kind};
 use crate::ui::message::{self, quoted, reason, unexamined};
 
 const DELAY: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(100);
 const AVERAGED: Duration = Duration::from_secs(5);
 /// Nothing bounds the work.
@@ -23,7 +25,8 @@ const UNKNOWN: u64 = 0;
 
 pub(in crate::cmd) struct Progress {
     counter: Arc<Counter>,
-    drawer: Option<JoinHandle<()>>,
+    is_drawn: bool,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -56,9 +59,9 @@ impl Counter {
 }
 
 impl Progress {
-    /// `what` follows the number: "entries read".
-    pub(in crate::cmd) fn new(what: &'static str) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), what, || None)
+    /// `what` follows the number: "entries read". If `is_quiet`, only a terminal has the line.
+    pub(in crate::cmd) fn new(what: &'static str, is_quiet: bool) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), what, is_quiet, || None)
     }
 
     /// `estimate` is called in the drawing thread, and only if the command takes long.
@@ -66,36 +69,38 @@ impl Progress {
         what: &'static str,
         estimate: impl FnOnce() -> Option<u64> + Send + 'static,
     ) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), what, estimate)
+        Self::on(ProgressDrawTarget::stderr(), what, false, estimate)
     }
 
     fn on(
         target: ProgressDrawTarget,
         what: &'static str,
+        is_quiet: bool,
         estimate: impl FnOnce() -> Option<u64> + Send + 'static,
     ) -> Self {
         let counter = Arc::<Counter>::default();
-        if target.is_hidden() {
-            return Self { counter, drawer: None };
-        }
-        let counted = Arc::clone(&counter);
-        let drawer = std::thread::Builder::new().name("megadir-progress".to_owned());
-        let drawer = drawer.spawn(move || draw(target, what, estimate, &counted)).ok();
-        Self { counter, drawer }
+        let (is_hidden, counted) = (target.is_hidden(), Arc::clone(&counter));
+        let named = std::thread::Builder::new().name("megadir-progress".to_owned());
+        let thread = match (is_hidden, is_quiet) {
+            (true, true) => None,
+            (true, false) => named.spawn(move || mention(what, &counted)).ok(),
+            (false, _) => named.spawn(move || draw(target, what, estimate, &counted)).ok(),
+        };
+        Self { counter, is_drawn: !is_hidden && thread.is_some(), thread }
     }
 
     pub(in crate::cmd) fn is_drawn(&self) -> bool {
-        self.drawer.is_some()
+        self.is_drawn
     }
 
     pub(in crate::cmd) fn counter(&self) -> &Counter {
         &self.counter
     }
 
-    pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> Result<R, CliError> {
+    pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         match self.is_drawn() {
             true => watched(|| self.counter.set(count.load(Ordering::Relaxed)), work),
-            false => Ok(work()),
+            false => work(),
         }
     }
 }
@@ -103,9 +108,9 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.counter.ended.store(true, Ordering::Release);
-        if let Some(drawer) = self.drawer.take() {
-            drawer.thread().unpark();
-            let _ = drawer.join();
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
         }
     }
 }
@@ -115,13 +120,14 @@ pub(in crate::cmd) struct TreeProgress {
     progress: Progress,
     read: u64,
     writes: bool,
+    is_quiet: bool,
     complaints: ErrorLimiter,
 }
 
 impl TreeProgress {
-    pub(in crate::cmd) fn new(all_errors: bool) -> Self {
-        let progress = Progress::new("entries read");
-        Self { progress, read: 0, writes: false, complaints: ErrorLimiter::new(all_errors) }
+    pub(in crate::cmd) fn new(all_errors: bool, is_quiet: bool) -> Self {
+        let progress = Progress::new("entries read", is_quiet);
+        Self { progress, read: 0, writes: false, is_quiet, complaints: ErrorLimiter::new(all_errors) }
     }
 
     pub(in crate::cmd) fn expect(&self, total: u64) {
@@ -137,7 +143,7 @@ impl TreeProgress {
             TreeEvent::Written(written) => {
                 if !self.writes {
                     self.writes = true;
-                    self.progress = Progress::new("entries written");
+                    self.progress = Progress::new("entries written", self.is_quiet);
                     self.progress.counter().expect(Some(self.read), false);
                 }
                 self.progress.counter().set(*written);
@@ -171,8 +177,9 @@ pub(in crate::cmd) fn estimate(_: &Dir) -> Option<u64> {
     None
 }
 
-/// Calls `look` now and then in a thread beside the work: for interrupts, progress and heartbeats.
-pub(super) fn watched<R>(mut look: impl FnMut() + Send, work: impl FnOnce() -> R) -> Result<R, CliError> {
+/// Calls `look` now and then in a thread beside the work: for interrupts, progress and heartbeats. If the system allows no thread,
+/// nothing is watched: an interrupt then ends the program once its heartbeat has stopped for long enough, not the work.
+pub(super) fn watched<R>(mut look: impl FnMut() + Send, work: impl FnOnce() -> R) -> R {
     const LOOK_EVERY: Duration = Duration::from_millis(50);
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -183,10 +190,8 @@ pub(super) fn watched<R>(mut look: impl FnMut() + Send, work: impl FnOnce() -> R
                 look();
             }
         });
-        let watcher =
-            watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
-        let _ends = Ends(&ended, watcher.thread());
-        Ok(work())
+        let _ends = watcher.as_ref().ok().map(|watcher| Ends(&ended, watcher.thread()));
+        work()
     })
 }
 
@@ -197,6 +202,24 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
         self.1.unpark();
+    }
+}
+
+fn mention(what: &str, counter: &Counter) {
+    let started = Instant::now();
+    while !counter.ended.load(Ordering::Acquire) {
+        let left = LONG.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return eprintln!("megadir: {}", long(what, counter.done.load(Ordering::Relaxed)));
+        }
+        std::thread::park_timeout(left);
+    }
+}
+
+fn long(what: &str, done: u64) -> String {
+    match done {
+        0 => format!("still working after {} s", LONG.as_secs()),
+        done => format!("still working after {} s: {} {what} so far", LONG.as_secs(), grouped(done)),
     }
 }
 
@@ -234,7 +257,7 @@ fn draw(target: ProgressDrawTarget, what: &str, estimate: impl FnOnce() -> Optio
 
 fn template(what: &str, is_known: bool, about: bool) -> String {
     if !is_known {
-        return format!("{{spinner}} {{done}} {what}, {{rate}}, {{elapsed}}");
+        return format!("{{spinner}} {{done}} {what}, {{rate}}, {{elapsed}} so far");
     }
     let about = if about { "about " } else { "" };
     format!("{{wide_bar}} {{done}} of {about}{{all}} {what}, {{rate}}, {{eta}} left")
@@ -282,7 +305,7 @@ mod tests {
 
     fn on(screen: &Screen, estimate: Option<u64>) -> Progress {
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        Progress::on(target, "entries compared", move || estimate)
+        Progress::on(target, "entries compared", false, move || estimate)
     }
 
     /// `false` if the text did not appear.
@@ -301,7 +324,16 @@ mod tests {
             count.store(12_345, Ordering::Relaxed);
             assert!(waited(&screen, "12 345 entries compared, ") && waited(&screen, "/s, "), "{screen:?}");
         };
-        on(&screen, None).of(&count, work).unwrap();
+        on(&screen, None).of(&count, work);
+    }
+
+    #[test]
+    fn long_work_without_a_terminal_has_one_line() {
+        assert_eq!(long("entries read", 12_345), "still working after 10 s: 12 345 entries read so far");
+        assert_eq!(long("entries read", 0), "still working after 10 s");
+        let hidden = |is_quiet| Progress::on(ProgressDrawTarget::hidden(), "entries read", is_quiet, || None);
+        assert_eq!([false, true].map(|is_quiet| hidden(is_quiet).thread.is_some()), [true, false]);
+        assert!(!hidden(false).is_drawn());
     }
 
     #[test]

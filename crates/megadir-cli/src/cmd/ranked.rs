@@ -381,10 +381,12 @@ fn drive(world: &World, work: &Work<'_>, interrupt: &Interrupt, begun: &mut Begu
 impl Driver<'_> {
     /// After an error, waits for the ranks that still work, unless they hang.
     fn hand_out(&mut self) -> Result<(), CliError> {
-        let shown = super::progress::Progress::new(match self.work.request.kind {
+        let what = match self.work.request.kind {
             Kind::Scan | Kind::Usage => "entries read",
             Kind::Remove => "entries removed",
-        });
+        };
+        // Rank 0 prints lines of its own where there is no terminal.
+        let shown = super::progress::Progress::new(what, true);
         let (before, started) = (self.begun.schedule.progress().entries, Instant::now());
         let (mut error, mut reported) = (None, started);
         loop {

@@ -95,6 +95,7 @@ mod share;
 #[cfg(target_os = "linux")]
 mod streams;
 #[cfg(target_os = "linux")]
+mod threads_refused;
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;

@@ -94,12 +94,13 @@ impl Writer {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
         let encoder = || Encoder::new(options.level, Arc::clone(&roots)).map_err(level);
-        let inline = (options.threads == 0).then(|| encoder().map(Box::new)).transpose()?;
-        let threads = (0..options.threads).map(|_| {
-            let encoder = encoder()?;
-            Thread::start(encoder).map_err(|error| Error::io("start a thread to write", path, error))
-        });
-        let threads = threads.collect::<Result<_>>()?;
+        let mut threads = Vec::new();
+        for _ in 0..options.threads {
+            // If the system allows no thread, the caller's encodes.
+            let Ok(thread) = Thread::start(encoder()?) else { break };
+            threads.push(thread);
+        }
+        let inline = threads.is_empty().then(|| encoder().map(Box::new)).transpose()?;
         let replacement = Replacement::create(path, FileKind::Inventory)?;
         let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties()));
         Ok(Self {

@@ -11,9 +11,9 @@ use crate::attributes::StatMask;
 use crate::backend::Reader;
 use crate::batch::OwnedBatch;
 use crate::dir::Dir;
-use crate::error::{At, Error, Result};
+use crate::error::{Error, Result};
 use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
-use crate::threads::{join, lock, started};
+use crate::threads::{Handed, join, lock, started};
 
 pub(crate) enum Supply {
     Listing(Box<dyn Reader>),
@@ -33,6 +33,8 @@ pub(crate) struct Chunks {
     empty: Sender<OwnedBatch>,
     current: Option<OwnedBatch>,
     threads: Vec<JoinHandle<()>>,
+    /// For the caller's thread, if the system allows no other.
+    alone: Option<Worker>,
 }
 
 struct Worker {
@@ -57,26 +59,39 @@ impl Chunks {
         for _ in 0..threads * 2 {
             let _ = empty.send(OwnedBatch::default());
         }
-        let start = |(index, examine)| {
-            let worker = Worker {
-                directory: Arc::clone(directory),
-                source: Arc::clone(&source),
-                examine,
-                filled: filled_in.clone(),
-                empty: empty_out.clone(),
-            };
+        let worker = |examine| Worker {
+            directory: Arc::clone(directory),
+            source: Arc::clone(&source),
+            examine,
+            filled: filled_in.clone(),
+            empty: empty_out.clone(),
+        };
+        let mut index = 0;
+        let start = |worker: Handed<Worker>| {
             let named = std::thread::Builder::new().name(format!("megadir-examine-{index}"));
-            named.spawn(move || worker.run())
+            index += 1;
+            named.spawn(move || worker.take().run())
         };
         let all = stat_backend.start_threads(directory, want, threads)?;
-        let threads = started(all.into_iter().enumerate().map(start))
-            .at("start a thread to examine", directory.dir_path())?;
-        Ok(Self { source, filled, empty, current: None, threads })
+        let (threads, alone) = match started(all.into_iter().map(worker), start) {
+            Ok(threads) => (threads, None),
+            Err(first) => (Vec::new(), Some(first)),
+        };
+        Ok(Self { source, filled, empty, current: None, threads, alone })
     }
 }
 
 impl AttributeReader for Chunks {
     fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        if let Some(worker) = &mut self.alone {
+            let mut next = self.current.take().unwrap_or_default();
+            if !worker.fill(&mut next) {
+                let failed = lock(&self.source).failed.take();
+                return failed.map_or(Ok(None), Err);
+            }
+            let current = self.current.insert(next);
+            return Ok(Some(AttributeBatch::new(current.batch(), &current.rows)));
+        }
         if let Some(done) = self.current.take() {
             let _ = self.empty.send(done);
         }

@@ -27,6 +27,8 @@ pub struct Counts {
     pub mounts: u64,
     /// Directories that stay because an entry below could not be removed; no failures.
     pub directories_kept: u64,
+    /// Directories that meet the conditions and stay because an entry below does not; no failures.
+    pub directories_filled: u64,
 }
 
 #[cfg(any(target_os = "linux", windows))]
@@ -39,6 +41,7 @@ impl Counts {
         self.failures += more.failures;
         self.mounts += more.mounts;
         self.directories_kept += more.directories_kept;
+        self.directories_filled += more.directories_filled;
     }
 }
 

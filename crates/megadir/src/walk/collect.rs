@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use super::parts::WalkPart;
 use super::{TreeEvent, WalkContext, WalkItem};
 use crate::error::Error;
-use crate::threads::started;
+use crate::threads::{Handed, started};
 
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -90,8 +90,8 @@ struct Reader<'r, C: WalkContext, T> {
 type Watch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 type Reading<'s, R> = ScopedJoinHandle<'s, io::Result<Vec<R>>>;
 
-/// Reads the parts of a walk by a thread for each, or a single part by the caller's thread if it is `alone`. Breaks if `watch`
-/// requested a stop. Errors: no thread can be started; those of [`Collect`].
+/// Reads the parts of a walk by a thread for each, or in the caller's thread: a single part if it is `alone`, or if the system
+/// allows no thread. Breaks if `watch` requested a stop. Errors: those of [`Collect`].
 pub fn collect<C: WalkContext, T: Collect<C>>(
     parts: Vec<WalkPart<C>>,
     mut begin: impl FnMut() -> T,
@@ -111,7 +111,15 @@ pub fn collect<C: WalkContext, T: Collect<C>>(
     }
     let mut flow = ControlFlow::Continue(());
     let collected = std::thread::scope(|scope| {
-        let threads = started(readers.into_iter().map(|reader| reader.start(scope)))?;
+        let threads = match started(readers.into_iter(), |reader| start(scope, reader)) {
+            Ok(threads) => threads,
+            // The system allows no thread.
+            Err(reader) => {
+                let (of_one, collected) = reader.alone(&messages, watch)?;
+                flow = of_one;
+                return Ok(collected);
+            }
+        };
         loop {
             let next = messages.recv_timeout(LOOK);
             if let (Ok(message), ControlFlow::Continue(())) = (&next, flow) {
@@ -144,6 +152,14 @@ fn joined<R>(threads: Vec<Reading<'_, R>>) -> io::Result<Vec<R>> {
     Ok(all)
 }
 
+fn start<'s, C: WalkContext + 's, T: Collect<C> + 's>(
+    scope: &'s Scope<'s, '_>,
+    reader: Handed<Reader<'s, C, T>>,
+) -> io::Result<Reading<'s, T::Collected>> {
+    let named = std::thread::Builder::new().name(T::THREAD.to_owned());
+    named.spawn_scoped(scope, move || reader.take().run(scope))
+}
+
 impl<C: WalkContext, T: Collect<C>> Reader<'_, C, T> {
     fn alone(
         mut self,
@@ -163,20 +179,12 @@ impl<C: WalkContext, T: Collect<C>> Reader<'_, C, T> {
         Ok((flow, vec![self.collect.end()?]))
     }
 
-    fn start<'s>(self, scope: &'s Scope<'s, '_>) -> io::Result<Reading<'s, T::Collected>>
-    where
-        Self: 's,
-    {
-        let named = std::thread::Builder::new().name(T::THREAD.to_owned());
-        named.spawn_scoped(scope, move || self.run(scope))
-    }
-
     /// Includes what the threads collect that it starts.
     fn run<'s>(mut self, scope: &'s Scope<'s, '_>) -> io::Result<Vec<T::Collected>>
     where
         Self: 's,
     {
-        let mut started = Vec::new();
+        let mut others = Vec::new();
         while !self.progress.stop.load(Ordering::Relaxed) {
             match self.step() {
                 Ok(true) => {}
@@ -189,13 +197,16 @@ impl<C: WalkContext, T: Collect<C>> Reader<'_, C, T> {
             if let Some(part) = self.part.another() {
                 let (collect, messages) = (self.collect.beside(), self.messages.clone());
                 // If the system refuses the thread, the others read on.
-                started.extend(Self { part, collect, messages, progress: self.progress }.start(scope));
+                let beside = Self { part, collect, messages, progress: self.progress };
+                others.extend(
+                    started(std::iter::once(beside), |beside| start(scope, beside)).unwrap_or_default(),
+                );
             }
         }
         let Self { part, collect, .. } = self;
         drop(part);
         let own = collect.end()?;
-        let mut all = joined(started)?;
+        let mut all = joined(others)?;
         all.push(own);
         Ok(all)
     }

@@ -8,6 +8,7 @@ mod parts;
 mod queue;
 mod worker;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,10 +23,10 @@ use crate::batch::{Batch, OwnedBatch};
 use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
-use crate::error::{At, Error, Result};
+use crate::error::{Error, Result};
 use crate::options::ReadAhead;
 use crate::stat::StatBackend;
-use crate::threads::{OnPanic, join, lock, started};
+use crate::threads::{Handed, OnPanic, join, lock, started};
 
 pub use self::early::{PartialLimits, Unvisited};
 pub use self::parts::{PartialWalk, WalkPart};
@@ -144,15 +145,13 @@ struct Team {
     handles: Mutex<Vec<JoinHandle<()>>>,
     queue: Arc<Queue<()>>,
     stop: AtomicBool,
-    root: DirPath,
 }
 
 impl Walk {
     /// Starts a walk of the tree below an open directory. Errors:
-    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range, or the first thread cannot
-    /// be started. If a later thread cannot be started, the walk continues without it.
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range. If a thread cannot be started, the
+    /// walk continues without it; if none can, in the caller's thread.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
-        let path = root.dir_path().clone();
         if options.threads_max == 1 {
             let part = Self::parts(root, options)?.remove(0);
             return Ok(Self { source: Source::Inline(Box::new(part)), current: None });
@@ -161,12 +160,14 @@ impl Walk {
         let queue = Arc::clone(&workers[0].queue);
         let (filled_in, filled) = bounded(options.threads * 4);
         let (empty, empty_out) = bounded(options.threads * 8);
-        let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false), root: path };
+        let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false) };
         let team = Arc::new(team);
-        // If a thread cannot be started, dropping this ends the others.
-        let threads = Threads(Arc::clone(&team));
-        started(workers.into_iter().map(|worker| team.start(worker, filled_in.clone(), empty_out.clone())))?;
-        Ok(Self { source: Source::Threads { filled, empty, threads }, current: None })
+        let start = |worker| team.start(worker, filled_in.clone(), empty_out.clone());
+        let source = match started(workers.into_iter(), start) {
+            Ok(_) => Source::Threads { filled, empty, threads: Threads(team) },
+            Err(worker) => Source::Inline(Box::new(WalkPart::new(worker))),
+        };
+        Ok(Self { source, current: None })
     }
 
     /// Returns the next item, or `None` at the end of the walk.
@@ -223,19 +224,18 @@ fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem
 impl Team {
     fn start(
         self: &Arc<Self>,
-        worker: Worker<()>,
+        worker: Handed<Worker<()>>,
         filled: Sender<Output<()>>,
         empty: Receiver<OwnedBatch>,
-    ) -> Result<()> {
+    ) -> io::Result<()> {
         let mut handles = lock(&self.handles);
         let (name, team) = (format!("megadir-walk-{}", handles.len()), Arc::clone(self));
         let run = move || {
             // Other workers would wait for its directories forever.
             let _closes = OnPanic(|| team.queue.close());
-            team.run(worker, &filled, &empty);
+            team.run(worker.take(), &filled, &empty);
         };
-        let thread = std::thread::Builder::new().name(name).spawn(run);
-        handles.push(thread.at("start a thread to walk", &self.root)?);
+        handles.push(std::thread::Builder::new().name(name).spawn(run)?);
         Ok(())
     }
 
@@ -255,7 +255,8 @@ impl Team {
             }
             if let Some(another) = worker.another() {
                 // If the system refuses the thread, the others read on.
-                let _ = self.start(another, filled.clone(), empty.clone());
+                let start = |worker| self.start(worker, filled.clone(), empty.clone());
+                let _ = started(std::iter::once(another), start);
             }
         }
     }

@@ -57,7 +57,7 @@ impl Walk {
 }
 
 impl<C: WalkContext> WalkPart<C> {
-    fn new(worker: Worker<C>) -> Self {
+    pub(super) fn new(worker: Worker<C>) -> Self {
         Self { worker, current: None }
     }
 

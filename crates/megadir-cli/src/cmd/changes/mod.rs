@@ -259,7 +259,7 @@ impl Run<'_> {
         };
         let watch = Watch { stop: Arc::clone(&self.interrupt.stop), entries: AtomicU64::new(0) };
         let roots = if matches!(now, Now::Trees) { self.open() } else { Vec::new() };
-        let progress = Progress::new("entries compared");
+        let progress = Progress::new("entries compared", self.args.quiet);
         if self.args.files0_from.is_none() {
             progress.counter().expect(Some(self.metadata.rows), true);
         }
@@ -277,7 +277,7 @@ impl Run<'_> {
             };
             Ok((found, Vec::new()))
         });
-        let (compared, unknown) = compared??;
+        let (compared, unknown) = compared?;
         for (kind, message) in unknown {
             self.fail_one(kind, || message);
         }

@@ -372,7 +372,7 @@ fn progress(args: &Args) -> Option<Progress> {
             let path = path.clone();
             Progress::with_estimate(what, move || estimate(&Dir::open(path).ok()?))
         }
-        _ => Progress::new(what),
+        _ => Progress::new(what, false),
     })
 }
 

@@ -158,10 +158,15 @@ where
     let middle = keys.len() / 2;
     keys.select_nth_unstable_by(middle, compare);
     let (low, high) = keys.split_at_mut(middle);
-    std::thread::scope(|scope| {
-        scope.spawn(|| sort_keys(low, threads / 2, compare));
+    let is_started = std::thread::scope(|scope| {
+        let started =
+            std::thread::Builder::new().spawn_scoped(scope, || sort_keys(&mut *low, threads / 2, compare));
         sort_keys(high, threads - threads / 2, compare);
+        started.is_ok()
     });
+    if !is_started {
+        low.sort_unstable_by(compare);
+    }
 }
 
 #[cfg(test)]

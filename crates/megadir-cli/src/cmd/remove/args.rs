@@ -137,6 +137,13 @@ impl Args {
         self.conditions.any() || self.keep_newest.is_some()
     }
 
+    /// Conditions as options, for the question.
+    pub(super) fn condition_words(&self) -> String {
+        let newest = self.keep_newest.map(|newest| format!("--keep-newest={newest}"));
+        let words = [self.conditions.words(), newest.unwrap_or_default()];
+        words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     pub(super) fn check(&self) -> Result<(), CliError> {
         refuse_if(&[
             (cfg!(windows) && self.keep_newest.is_some(), "--keep-newest: unavailable on Windows"),

@@ -221,7 +221,8 @@ impl Counted {
         }
     }
 
-    fn what(&self, paths: Paths<'_>, is_selective: bool, only_contents: bool) -> String {
+    /// `conditions` as options, if there are any.
+    fn what(&self, paths: Paths<'_>, conditions: Option<&str>, only_contents: bool) -> String {
         let text = match paths {
             Paths::Named(paths) => {
                 let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
@@ -235,17 +236,23 @@ impl Counted {
         let Total { entries: about, estimates, is_incomplete } = self.total;
         let number = match &self.unknown {
             None if about > UNASKED_MAX && estimates > 0 && !is_incomplete => {
-                format!("about {} entries, more if there are subdirectories", amount(about))
+                format!("about {} entries, more in subdirectories", amount(about))
             }
             Some(why) if self.entries <= UNASKED_MAX => {
                 format!("an unknown number of entries, because counting failed: {why}")
             }
             _ => format!("more than {UNASKED_MAX} entries"),
         };
-        match (is_selective, only_contents) {
-            (true, _) => format!("remove {number} of those at and below {text}"),
-            (false, true) => format!("remove the contents of {text} ({number})"),
-            (false, false) => format!("remove {text} ({number})"),
+        let stays = match paths {
+            Paths::Named([_]) => "the directory itself stays",
+            _ => "the directories themselves stay",
+        };
+        match (conditions, only_contents) {
+            (Some(conditions), _) => {
+                format!("remove {number} at and below {text} that meet {conditions}; {stays}")
+            }
+            (None, true) => format!("remove the contents of {text} ({number}); {stays}"),
+            (None, false) => format!("remove {text} ({number})"),
         }
     }
 
@@ -253,7 +260,8 @@ impl Counted {
         if !self.is_many() {
             return Ok(true);
         }
-        ask(&self.what(paths, args.has_conditions(), args.contents), UNASKED)
+        let conditions = args.has_conditions().then(|| args.condition_words());
+        ask(&self.what(paths, conditions.as_deref(), args.contents), UNASKED)
     }
 }
 
@@ -276,24 +284,24 @@ mod tests {
         };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
-            question(&many(None).what(Paths::ListedIn(paths[0]), false, false)),
+            question(&many(None).what(Paths::ListedIn(paths[0]), None, false)),
             "megadir: remove the paths listed in 'a' (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            question(&many(None).what(Paths::Named(&paths), false, false)),
+            question(&many(None).what(Paths::Named(&paths), None, false)),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more (more than 1000 entries)? [y/N] "
         );
         assert_eq!(
-            question(&many(Some(1_234_567)).what(Paths::Named(&paths[..1]), false, false)),
-            "megadir: remove 'a' (about 1.23 M entries, more if there are subdirectories)? [y/N] "
+            question(&many(Some(1_234_567)).what(Paths::Named(&paths[..1]), None, false)),
+            "megadir: remove 'a' (about 1.23 M entries, more in subdirectories)? [y/N] "
         );
         assert_eq!(
-            question(&many(Some(7)).what(Paths::Named(&paths[..1]), true, false)),
-            "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
+            question(&many(Some(7)).what(Paths::Named(&paths[..1]), Some("--older-than=2592000s"), false)),
+            "megadir: remove more than 1000 entries at and below 'a' that meet\n  --older-than=2592000s; the directory itself stays? [y/N] "
         );
         assert_eq!(
-            question(&many(None).what(Paths::Named(&paths[..1]), false, true)),
-            "megadir: remove the contents of 'a' (more than 1000 entries)? [y/N] "
+            question(&many(None).what(Paths::Named(&paths[..1]), None, true)),
+            "megadir: remove the contents of 'a' (more than 1000 entries); the directory\n  itself stays? [y/N] "
         );
     }
 
@@ -332,9 +340,9 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
-        let question = question(&counted.what(Paths::Named(&[path]), false, false));
+        let question = question(&counted.what(Paths::Named(&[path]), None, false));
         let begins =
-            "megadir: remove 'a\\n' (an unknown number of entries, because counting failed: open 'a\\n': ";
+            "megadir: remove 'a\\n' (an unknown number of entries, because counting failed:\n  open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");
         assert_eq!(question.matches("open").count(), 1, "{question}");
     }

@@ -15,7 +15,7 @@ use super::source::{BadPath, Source};
 use super::summary::Summary;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
-use crate::cmd::mass_change::{Failure, size_kept};
+use crate::cmd::mass_change::{Failure, is_hollow, size_kept};
 use crate::cmd::progress::{Progress, estimate, watched};
 use crate::exit::{CliError, describe};
 use crate::ui::message::quoted;
@@ -66,7 +66,7 @@ pub(super) fn run(
     let started = Instant::now();
     let results = Results {
         summary: Mutex::new(Summary::new(args)),
-        shown: Progress::new("entries removed"),
+        shown: Progress::new("entries removed", args.change.quiet),
         complaints: Mutex::new(ErrorLimiter::new(args.change.all_errors)),
         log: Log::open(args)?,
     };
@@ -84,7 +84,7 @@ pub(super) fn run(
         results.draw(&counts);
     };
     let work = || each(args, &mut source, conditions, &results, &progress);
-    let done = marked(&interrupt.beat, REMOVING, || watched(look, work)).flatten();
+    let done = marked(&interrupt.beat, REMOVING, || watched(look, work));
     drop(results.shown);
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +156,18 @@ impl Removing<'_> {
             return if args.dry_run { self.would_put_aside(target) } else { self.put_aside(target) };
         }
         if !args.contents {
-            return remove_tree(&target.parent, &target.name, options, progress).map(drop);
+            let removed = remove_tree(&target.parent, &target.name, options, progress)?;
+            let may_be_hollow = target.is_directory && args.has_conditions() && !args.dry_run;
+            if may_be_hollow
+                && !args.change.quiet
+                && removed.counts.entries > 0
+                && let Ok(directory) = target.open()
+                && let Some(size) = size_kept(&directory).filter(|_| is_hollow(&directory))
+            {
+                let path = quoted(directory.path());
+                eprintln!("megadir: {path} {size}; 'megadir limits' names what helps");
+            }
+            return Ok(());
         }
         let directory = target.open()?;
         remove_contents(&directory, options, progress)?;

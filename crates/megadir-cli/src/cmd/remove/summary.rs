@@ -1,6 +1,7 @@
 //! Summary as text or JSON, and the exit code.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use megadir::remove::Counts;
@@ -10,6 +11,7 @@ use super::args::Args;
 use crate::cmd::limits::amount::{grouped, plural, seconds};
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
+use crate::ui::message::quoted;
 use crate::ui::object::Object;
 use crate::ui::output::print;
 use crate::ui::sizes;
@@ -30,6 +32,8 @@ pub(super) struct Summary {
     worst: u8,
     elapsed: Duration,
     interrupted: bool,
+    /// Line to type that removes matching directories with all they hold.
+    way_to_filled: Option<String>,
 }
 
 impl Summary {
@@ -40,6 +44,7 @@ impl Summary {
             quiet: args.change.quiet,
             listed: args.list,
             rate: args.rate_max().map(|rate| rate.get().into()),
+            way_to_filled: way_to_filled(args),
             looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
             ..Self::default()
         }
@@ -84,6 +89,15 @@ impl Summary {
             print(&format!("{}\n", self.line()))?;
         } else if self.listed || self.attempted > 0 && !(self.quiet && self.code() == exit::DONE) {
             eprintln!("megadir: {}", self.line());
+        }
+        if let Some(way) = &self.way_to_filled
+            && self.counts.directories_filled > 0
+            && !self.quiet
+            && !self.interrupted
+        {
+            let filled = plural(self.counts.directories_filled, "directory", "directories");
+            eprintln!("megadir: {filled} with a matching name still hold other entries; all of it goes by");
+            eprintln!("  {way}");
         }
         if self.interrupted {
             let more =
@@ -138,11 +152,22 @@ impl Summary {
             object.raw("failures", self.failures);
             object.raw("mounts", counts.mounts);
             object.raw("directories_kept", counts.directories_kept);
+            object.raw("directories_filled", counts.directories_filled);
             object.raw("interrupted", self.interrupted);
             object.raw("elapsed_s", format_args!("{:.6}", self.elapsed.as_secs_f64()));
             list_failures(object, &self.kept, self.failures);
         })
     }
+}
+
+fn way_to_filled(args: &Args) -> Option<String> {
+    if args.paths.is_empty() || args.keep_newest.is_some() {
+        return None;
+    }
+    let globs = args.conditions.only_globs()?;
+    let paths: Vec<_> = args.paths.iter().map(|path| quoted(Path::new(path))).collect();
+    let from = format!("megadir list -r -0 --type d {globs} {}", paths.join(" "));
+    Some(format!("{from} | megadir remove --yes --files0-from -"))
 }
 
 fn stay(directories: u64) -> String {
@@ -169,6 +194,7 @@ mod tests {
             worst: exit::DONE,
             elapsed: Duration::from_secs(4),
             interrupted: false,
+            way_to_filled: None,
         }
     }
 

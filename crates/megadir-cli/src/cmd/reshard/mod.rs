@@ -226,7 +226,7 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
             progress.cancel();
         }
     };
-    let counted: Survey = watched(look, || survey(&work.directory, &options, &progress))??;
+    let counted: Survey = watched(look, || survey(&work.directory, &options, &progress))?;
     let expected = Expected {
         survey: counted,
         room: Room::look(work),

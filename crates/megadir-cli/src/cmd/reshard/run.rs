@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     let started = Instant::now();
     let results = Results::new(args, work);
     let progress = reshard::Progress::new();
-    let shown = Progress::new("files moved");
+    let shown = Progress::new("files moved", args.change.quiet);
     if shown.is_drawn() && work.from.layout == Layout::FLAT {
         shown.counter().expect(estimate(&work.directory), true);
     }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
         true => follow(args, work, &options, &progress, &results),
     });
     drop(shown);
-    let (counts, error) = parts(done?);
+    let (counts, error) = parts(done);
     let mut summary = results.summary.borrow_mut();
     summary.finish(counts, started.elapsed(), interrupt.asked());
     if error.is_none() {

@@ -275,7 +275,7 @@ fn scanned(
     if args.reading.idle {
         megadir::io_priority::make_idle()?;
     }
-    let mut progress = TreeProgress::new(args.all_errors);
+    let mut progress = TreeProgress::new(args.all_errors, args.quiet);
     let mut watch = |event: TreeEvent<'_>| {
         interrupt.beats();
         progress.report(&event);

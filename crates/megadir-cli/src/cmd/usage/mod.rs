@@ -150,7 +150,7 @@ fn options(args: &Args, by: By) -> UsageOptions {
 fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answer<'a>, CliError> {
     let conditions = args.conditions(&args.paths)?;
     raise_descriptor_limit();
-    let mut progress = TreeProgress::new(args.all_errors);
+    let mut progress = TreeProgress::new(args.all_errors, false);
     let mut usage = Usage::new(options(args, by));
     let (mut failures, mut unread, mut mounts_not_entered, mut before) = (0, 0, 0, 0);
     let mut code = exit::NOTHING_RAN;
@@ -251,7 +251,7 @@ fn from_inventory<'a>(
     if let Some(conditions) = &conditions {
         refuse_unrecorded(conditions, &inventory)?;
     }
-    let mut progress = TreeProgress::new(args.all_errors);
+    let mut progress = TreeProgress::new(args.all_errors, false);
     progress.expect(inventory.metadata().rows);
     let mut usage = Usage::new(options(args, by));
     let mut watch = |read| {

@@ -79,6 +79,21 @@ fn a_detached_directory_frees_its_name_at_once_and_is_found_again() {
 }
 
 #[test]
+fn a_directory_that_conditions_left_hollow_is_named() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path().join("here");
+    std::fs::create_dir_all(at.join("t")).unwrap();
+    (0..30_000).for_each(|index| drop(std::fs::File::create(at.join(format!("t/{index:060}"))).unwrap()));
+    let full = run(&at, &["remove", "--yes", "--match", "*99", "t"]);
+    assert!(full.code == Some(0) && !full.err.contains("never shrink"), "{full:?}");
+    let hollow = run(&at, &["remove", "--yes", "--match", "*[1-9]", "t"]);
+    assert!(
+        hollow.err.contains("so listing it stays slow; 'megadir limits' names what helps\n"),
+        "{hollow:?}"
+    );
+}
+
+#[test]
 fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     let mount = require!(Mount::make(&EXT4));
     let at = mount.path().join("here");

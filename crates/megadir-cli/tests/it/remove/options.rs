@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::require;
 
-use crate::support::{Ran, by_std, fill, finish, have, named, program, run, scratch};
+use crate::support::{Ran, by_std, fill, finish, have, named, program, run, scratch, shell};
 
 /// Asserts success; returns the messages.
 #[track_caller]
@@ -103,6 +103,30 @@ fn a_path_in_another_is_no_error_if_the_run_has_emptied_it() {
     let ran = run(at, &["remove", "--yes", "a", "a/x", "x"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("'x'") && ran.err.contains("removed 3 entries"), "{ran:?}");
+}
+
+#[test]
+fn matching_directories_with_other_entries_come_with_the_line_that_removes_them() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["w/", "w/p1/node_modules/a/node_modules/", "w/p1/node_modules/a/i.js", "w/p2/node_modules/"]);
+    fill(at, &["w/p2/keep", "w/p2/node_modules/b"]);
+    let tip = "megadir: 2 directories with a matching name still hold other entries; all of it goes by\n  \
+               megadir list -r -0 --type d --match 'node_modules' 'w' | megadir remove --yes --files0-from -\n";
+    let dry = run(at, &["remove", "--dry-run", "--match", "node_modules", "w"]);
+    let line = String::from_utf8(dry.out.clone()).unwrap();
+    // The one without entries goes.
+    assert!(line.starts_with("would remove 1 entry (1 directory)") && dry.err == tip, "{dry:?}");
+    let ran = run(at, &["remove", "--yes", "--match", "node_modules", "w"]);
+    assert!(ran.code == Some(0) && ran.err.ends_with(tip), "{ran:?}");
+    assert!(done(&run(at, &["remove", "--yes", "--quiet", "--match", "node_modules", "w"])).is_empty());
+    let line = tip.lines().nth(1).unwrap().replace("megadir ", "$M ");
+    let removed = shell(at, &line);
+    assert!(done(&removed).starts_with("megadir: removed 5 entries (3 directories), in "), "{removed:?}");
+    assert_eq!(by_std(&at.join("w/p2")), named(&["keep"]));
+    // Conditions on attributes select entries, not trees.
+    let aged = run(at, &["remove", "--dry-run", "--match", "p*", "--newer-than", "1d", "w"]);
+    assert_eq!(aged.err, "", "{aged:?}");
 }
 
 /// Change times of directories and files below a path.

@@ -6,12 +6,12 @@ use megadir_testkit::require;
 
 use crate::support::{fill, have, run, scratch, shell};
 
-/// Runs the program with a terminal on all streams and `typed` as input; returns the exit code and the screen.
+/// Runs the program with a terminal on all streams and `typed` as input; returns the exit code and the screen, a question as one line.
 #[track_caller]
 fn on_terminal(at: &Path, typed: &str, options: &str) -> (Option<i32>, String) {
     let line = format!("(printf '{typed}'; sleep 1) | script -qec \"$M remove {options}\" /dev/null");
     let ran = shell(at, &line);
-    (ran.code, String::from_utf8(ran.out).unwrap().replace("\r\n", "\n"))
+    (ran.code, String::from_utf8(ran.out).unwrap().replace("\r\n", "\n").replace("\n  ", " "))
 }
 
 fn filled(at: &Path, entries: usize) {
@@ -32,7 +32,7 @@ fn many_entries_go_only_after_a_yes() {
         assert_eq!(code, Some(130), "{no}: {shown}");
         assert!(
             shown.contains("megadir: remove 't' (about ")
-                && shown.contains(" entries, more if there are subdirectories)? [y/N] "),
+                && shown.contains(" entries, more in subdirectories)? [y/N] "),
             "{shown}"
         );
         assert!(shown.contains("megadir: nothing was removed\n"), "{shown}");
@@ -90,7 +90,7 @@ fn few_entries_go_unasked() {
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
     let (code, shown) = on_terminal(at, "n\\n", "--type f t");
     assert_eq!(code, Some(130), "{shown}");
-    assert!(shown.contains("remove more than 1000 entries of those at and below 't'? [y/N]"), "{shown}");
+    assert!(shown.contains("remove more than 1000 entries at and below 't' that meet --type=file; the directory itself stays? [y/N]"), "{shown}");
 }
 
 #[test]
@@ -115,13 +115,14 @@ fn files_that_are_named_are_judged_and_counted() {
     let at = scratch.path();
     filled(at, 1100);
     assert_eq!(shell(at, "find t -type f -print0 > list").code, Some(0));
-    for conditions in ["--type f", "--match '[0-9]*'"] {
+    for (conditions, words) in [("--type f", "--type=file"), ("--match '[0-9]*'", "--match=[0-9]*")] {
         let (code, shown) = on_terminal(at, "n\\n", &format!("{conditions} --files0-from list"));
         assert_eq!(code, Some(130), "{shown}");
         assert!(
-            shown.contains(
-                "remove more than 1000 entries of those at and below the paths listed in 'list'? [y/N]"
-            ),
+            shown.contains(&format!(
+                "remove more than 1000 entries at and below the paths listed in 'list' that meet {words}; \
+                 the directories themselves stay? [y/N]"
+            )),
             "{shown}"
         );
         assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
@@ -178,7 +179,7 @@ fn what_cannot_be_counted_is_asked_about() {
     let mut asked = 0;
     for limit in 4..=9 {
         let read = |what: &str| std::fs::read_to_string(at.join(format!("{what}.{limit}"))).unwrap();
-        let (code, said) = (read("code"), read("said"));
+        let (code, said) = (read("code"), read("said").replace("\r\n  ", " "));
         asked +=
             usize::from(said.contains("remove 't' (an unknown number of entries, because counting failed: "));
         // With very few descriptors the program does not even start.
@@ -205,7 +206,7 @@ fn a_directory_that_cannot_be_read_for_a_moment_is_asked_about() {
             "(printf 'n\\n'; sleep 1) | script -qec \"{strace} -e inject={inject} $M remove {options} t\" /dev/null"
         );
         let ran = shell(at, &line);
-        let said = String::from_utf8_lossy(&ran.out);
+        let said = String::from_utf8_lossy(&ran.out).replace("\r\n  ", " ");
         assert_eq!(ran.code, Some(130), "{inject} {options}: {said}");
         assert!(
             said.contains("an unknown number of entries, because counting failed: "),

@@ -182,11 +182,9 @@ pub(crate) fn compare<S: Source>(
         for index in 1..comparing.options.threads {
             let worker = Worker::new(shared)?;
             let named = std::thread::Builder::new().name(format!("megadir-changes-{index}"));
-            let thread = named.spawn_scoped(scope, move || worker.run());
-            threads.push(thread.map_err(|error| {
-                shared.fail(Error::io("start a thread to compare", "".as_ref(), error));
-                Error::new("compare", "".as_ref(), ErrorKind::Io, "a thread could not be started")
-            })?);
+            // If the system refuses a thread, the others and the caller's compare its part.
+            let Ok(thread) = named.spawn_scoped(scope, move || worker.run()) else { break };
+            threads.push(thread);
         }
         found.append(Worker::new(shared)?.run());
         for thread in threads {

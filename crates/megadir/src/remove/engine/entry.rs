@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::node::{KEPT, Node};
+use super::node::{KEPT, Node, UNMATCHED};
 use super::system::{self, Directory, Errno};
 use super::worker::{Frame, Worker};
 use crate::attributes::{Attributes, StatMask};
@@ -208,7 +208,7 @@ impl Worker<'_, '_, '_> {
                     Err(error) => return self.fail(&parent, name.to_bytes(), "stat", error.into()),
                 }
             }
-            stays = if goes { 0 } else { KEPT };
+            stays = if goes { 0 } else { KEPT | UNMATCHED };
         }
         let node = Arc::new(Node::new(Some(parent), name, stays, bytes));
         if !self.shared.unconditional

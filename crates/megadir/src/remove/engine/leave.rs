@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::node::{FAILED, Node};
+use super::node::{FAILED, KEPT, Node, UNMATCHED};
 use super::system::{self, Directory, Errno};
 use super::window::Names;
 use super::worker::{Frame, Worker};
@@ -67,8 +67,9 @@ impl Worker<'_, '_, '_> {
     fn remove_directory(&mut self, node: &Node, parent: &Node, above: &Directory) -> Left {
         let stays = node.stays();
         if stays != 0 {
-            parent.stay(stays);
+            parent.stay(stays & !UNMATCHED);
             self.counts.directories_kept += u64::from(stays & FAILED != 0);
+            self.counts.directories_filled += u64::from(stays == KEPT && !self.shared.is_repeated);
             return Left::Done;
         }
         if !self.may_remove(parent, node.name.to_bytes(), FileType::Directory) {

@@ -14,6 +14,8 @@ const PATH_BYTES_MAX: usize = 16 << 10;
 
 pub(super) const FAILED: u8 = 1;
 pub(super) const KEPT: u8 = 2;
+/// The directory itself does not meet the conditions, with [`KEPT`].
+pub(super) const UNMATCHED: u8 = 4;
 
 #[derive(Debug)]
 pub(super) struct Node {
