@@ -117,6 +117,7 @@ fn python() -> Result<Command, String> {
 /// Reads all columns and prints rows in Python's notation.
 const QUERY: &str = "
 import duckdb, sys
+duckdb.sql('set enable_progress_bar = false')  # it goes to standard output after two seconds
 relation = duckdb.sql(f\"select * from '{sys.argv[1]}'\")
 print(relation.columns)
 print(relation.types)
@@ -217,6 +218,7 @@ fn duckdb_reads_paths_that_are_stored_by_their_prefixes() {
     assert!(encodings.contains(&parquet::basic::Encoding::DELTA_BYTE_ARRAY), "{encodings:?}");
     let query = "
 import duckdb, sys
+duckdb.sql('set enable_progress_bar = false')
 rows = duckdb.sql(f\"select parent, path from '{sys.argv[1]}' order by root, parent, name\").fetchall()
 name = b'n' * 200
 for depth, (parent, path) in enumerate(rows[1:]):

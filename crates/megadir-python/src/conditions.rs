@@ -45,8 +45,8 @@ pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
                 0 => return Err(bad("max_depth", "must be at least 1: the entries of the directory itself")),
                 depth => conditions.depth_max = Some(depth),
             },
-            "older_than" => conditions.before = Some(ago("older_than", &value)?),
-            "newer_than" => conditions.since = Some(ago("newer_than", &value)?),
+            "older_than" => conditions.before = Some(moment("older_than", &value)?),
+            "newer_than" => conditions.since = Some(moment("newer_than", &value)?),
             "by" => {
                 let text: String = value.extract()?;
                 by = Some(named(TimeKind::ALL, TimeKind::name, "by: unknown time", &text)?);
@@ -90,6 +90,28 @@ pub(crate) fn named<T: Copy, const N: usize>(
         let choices = choices(text, all.map(name));
         PyValueError::new_err(format!("{unknown} '{text}': {choices}"))
     })
+}
+
+/// Of an age, or of a `datetime.datetime` or the text of one. Without a time zone, both are local, as in Python.
+fn moment(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
+    let datetime = value.py().import("datetime")?.getattr("datetime")?;
+    let date = match value.cast::<PyString>() {
+        Ok(text) if looks_like_date(&text.extract::<String>()?) => {
+            Some(datetime.call_method1("fromisoformat", (text,)).map_err(|error| bad(name, &error.to_string()))?)
+        }
+        _ => value.is_instance(&datetime)?.then(|| value.clone()),
+    };
+    let Some(date) = date else { return ago(name, value) };
+    let seconds: f64 = date.call_method0("timestamp")?.extract()?;
+    let microseconds: u32 = date.getattr("microsecond")?.extract()?;
+    // The fraction of a double has fewer digits than a microsecond needs.
+    let seconds = (seconds - f64::from(microseconds) / 1e6).round() as i64;
+    Ok(Time { seconds, nanoseconds: microseconds * 1000 })
+}
+
+fn looks_like_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 4 && bytes[4] == b'-' && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
 fn ago(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {

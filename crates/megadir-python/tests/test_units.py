@@ -61,3 +61,15 @@ def test_ages_are_text_or_a_timedelta(tree):
 
 def test_the_version_is_that_of_the_metadata():
     assert megadir.__version__ == importlib.metadata.version("megadir")
+
+
+def test_dates_are_moments(tree):
+    now = datetime.datetime.now().astimezone()
+    for later in [now + datetime.timedelta(days=1), (now + datetime.timedelta(days=1)).isoformat(), "2999-01-01"]:
+        assert megadir.count(tree, recursive=True, newer_than=later) == 0
+        assert megadir.count(tree, recursive=True, older_than=later) == megadir.count(tree, recursive=True)
+    assert megadir.count(tree, recursive=True, older_than="1999-12-31") == 0
+    # Without a time zone both mean local time.
+    assert megadir.count(tree, recursive=True, older_than=datetime.datetime(1999, 12, 31)) == 0
+    with pytest.raises(ValueError, match="older_than"):
+        megadir.count(tree, recursive=True, older_than="1999-13-31")

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgAction;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use megadir::nearest::choices;
-use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, StatMask, Time, TimeKind};
+use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, StatMask, TimeKind};
 use megadir_inventory::Inventory;
 
+use super::moment::{Moment, moment};
 use super::owners::user_named;
-use super::times::started_s;
 use super::values::file_type;
 use crate::cmd::values;
 use crate::exit::{CliError, refuse_if};
@@ -59,14 +60,17 @@ pub(in crate::cmd) struct Asked {
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
     pub(in crate::cmd) max_depth: Option<u32>,
-    /// Only entries modified longer ago than AGE: 90s, 15m, 12h, 30d, 2w, 1y (365 days)
-    #[arg(long, value_name = "AGE", value_parser = values::age_s, help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    older_than: Option<u64>,
-    /// Only entries modified within the last AGE or in the future: 90s, 15m, 12h, 30d, 2w, 1y
-    #[arg(long, value_name = "AGE", value_parser = values::age_s, help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    newer_than: Option<u64>,
+    /// Only entries modified longer ago than an age (90s, 15m, 12h, 30d, 2w, 1y), or before a date or a file
+    ///
+    /// A date is 2026-11-01, 2026-11-01T12:30 or 2026-11-01T12:30:00, of local time unless Z or an offset such as +01:00 follows the
+    /// seconds. A file stands for its modification time; write ./ before a name that begins with a digit.
+    #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(moment))]
+    #[arg(allow_negative_numbers = true, help_heading = "Selection")]
+    older_than: Option<Moment>,
+    /// Only entries modified within the last AGE or in the future, since a date, or after a file
+    #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(moment))]
+    #[arg(allow_negative_numbers = true, help_heading = "Selection")]
+    newer_than: Option<Moment>,
     /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation) [default: mtime]
     ///
     /// Most mounts record accesses at most once a day (relatime) or never (noatime).
@@ -168,8 +172,8 @@ impl Asked {
         words.extend(globs("--path-match", &self.path_globs));
         let types: Vec<&str> = self.types.iter().map(|kind| kind.name()).collect();
         words.extend((!types.is_empty()).then(|| format!("--type={}", types.join(","))));
-        words.extend(self.older_than.map(|age_s| format!("--older-than={}", age(age_s))));
-        words.extend(self.newer_than.map(|age_s| format!("--newer-than={}", age(age_s))));
+        words.extend(self.older_than.as_ref().map(|older| format!("--older-than={}", older.words)));
+        words.extend(self.newer_than.as_ref().map(|newer| format!("--newer-than={}", newer.words)));
         words.extend(self.time().map(|time| format!("--by={}", time.name())));
         words.extend(self.larger_than.map(|bytes| format!("--larger-than={bytes}")));
         words.extend(self.smaller_than.map(|bytes| format!("--smaller-than={bytes}")));
@@ -193,8 +197,8 @@ impl Asked {
             paths: globs("--path-match", &self.path_globs, |globs| Globs::of_paths(globs))?,
             types: self.types.clone(),
             by: self.by(),
-            before: self.older_than.map(ago),
-            since: self.newer_than.map(ago),
+            before: self.older_than.as_ref().map(|older| older.begins),
+            since: self.newer_than.as_ref().map(|newer| newer.ends),
             larger_than: self.larger_than,
             smaller_than: self.smaller_than,
             user: self.owner.as_deref().map(user_number).transpose()?,
@@ -207,14 +211,6 @@ impl Asked {
         }
         Ok(conditions)
     }
-}
-
-/// In the largest unit that has a whole number.
-fn age(age_s: u64) -> String {
-    let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
-    let (unit_s, unit) =
-        units.into_iter().find(|(unit_s, _)| age_s > 0 && age_s % unit_s == 0).unwrap_or((1, 's'));
-    format!("{}{unit}", age_s / unit_s)
 }
 
 /// A condition on an attribute that is never returned would accept nothing.
@@ -274,10 +270,6 @@ fn globs(
         return Err(refused(OsStr::new(""), "an empty glob matches nothing; is a shell variable unset?"));
     }
     compile(&texts).map_err(|bad| refused(bad.glob.as_ref(), &bad.reason))
-}
-
-fn ago(age_s: u64) -> Time {
-    Time { seconds: started_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
 }
 
 fn depth(text: &str) -> Result<u32, String> {

@@ -31,6 +31,7 @@ mod listed;
 mod make;
 #[cfg(any(target_os = "linux", windows))]
 mod mass_change;
+mod moment;
 mod owners;
 mod progress;
 mod prometheus;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
+use chrono::{DateTime, Local};
 use megadir::{Time, Utc};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -12,6 +13,8 @@ pub(in crate::cmd) enum TimeStyle {
     Iso,
     #[value(skip)]
     IsoSeconds,
+    /// ISO 8601 in the local time zone, with its offset.
+    Local,
     /// Seconds since 1970-01-01 UTC, to the nanosecond.
     Epoch,
     /// Age in one unit.
@@ -51,9 +54,18 @@ impl TimeStyle {
                 iso(text, time);
                 text.push(b'Z');
             }
+            Self::Local => local(text, time),
             Self::Epoch => epoch(text, time),
             Self::Relative => relative(text, i128::from(started_s()) - i128::from(time.seconds)),
         }
+    }
+}
+
+/// In UTC beyond the years that the calendar of the library has.
+fn local(text: &mut Vec<u8>, time: Time) {
+    match DateTime::from_timestamp(time.seconds, time.nanoseconds) {
+        Some(utc) => drop(write!(text, "{}", utc.with_timezone(&Local).format("%Y-%m-%dT%H:%M:%S%.9f%:z"))),
+        None => TimeStyle::Iso.write(text, time),
     }
 }
 
@@ -135,6 +147,14 @@ mod tests {
         assert_eq!(iso(253_402_300_800, 0), "+10000-01-01T00:00:00.000000000Z");
         assert_eq!(iso(-62_167_219_201, 0), "-0001-12-31T23:59:59.000000000Z");
         assert!(iso(i64::MAX / 2, 0).starts_with('+'));
+    }
+
+    #[test]
+    fn local_times_name_the_same_moment() {
+        let text = written(TimeStyle::Local, 1_767_323_045, 7);
+        let parsed = chrono::DateTime::parse_from_rfc3339(&text).unwrap();
+        assert_eq!((parsed.timestamp(), parsed.timestamp_subsec_nanos()), (1_767_323_045, 7), "{text}");
+        assert_eq!(written(TimeStyle::Local, i64::MAX / 2, 0), written(TimeStyle::Iso, i64::MAX / 2, 0));
     }
 
     #[test]

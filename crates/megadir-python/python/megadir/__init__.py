@@ -19,7 +19,8 @@ column for text that is not UTF-8: if a tree has such names, pass its path as ``
 * ``path_match``: glob, or several, of which one must match the path below the directory
 * ``exclude``: glob, or several; what matches is left out with everything below it
 * ``max_depth``: deepest level; the entries of the directory itself have level 1
-* ``older_than``, ``newer_than``: age, as text such as ``"30d"`` or as ``datetime.timedelta``
+* ``older_than``, ``newer_than``: age, as text such as ``"30d"`` or as ``datetime.timedelta``; or date, as text such as
+  ``"2026-11-01"`` or as ``datetime.datetime``
 * ``by``: time that ages are taken from: mtime (default), atime, ctime, btime
 * ``larger_than``, ``smaller_than``: size, as text such as ``"4KiB"``, ``"10MB"`` or ``"1B"``
 * ``owner``: number or name of a user
@@ -50,7 +51,7 @@ from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, __versio
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Sequence
-    from datetime import timedelta
+    from datetime import datetime, timedelta
     from typing import Any, Optional, TypedDict, Union
 
     from typing_extensions import Unpack
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     _Texts = Union[str, Sequence[str]]
     _Words = builtins.list[Union[str, bytes]]
     _Time = Union[str, timedelta]
+    _Moment = Union[str, timedelta, datetime]
 
     class Conditions(TypedDict, total=False):
         """Keyword arguments that select entries."""
@@ -69,8 +71,8 @@ if TYPE_CHECKING:
         path_match: Optional[_Texts]
         exclude: Optional[_Texts]
         max_depth: Optional[int]
-        older_than: Optional[_Time]
-        newer_than: Optional[_Time]
+        older_than: Optional[_Moment]
+        newer_than: Optional[_Moment]
         by: Optional[str]
         larger_than: Optional[str]
         smaller_than: Optional[str]

@@ -88,7 +88,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = super::field::parse)]
     #[arg(conflicts_with_all = ["raw", "count", "estimate"], help_heading = "Output")]
     pub(super) fields: Vec<super::field::Field>,
-    /// Print times as iso (UTC), epoch (seconds since 1970) or relative ("3 days ago") [default: iso]
+    /// Print times as iso (UTC), local (with the offset), epoch (seconds since 1970) or relative ("3 days ago") [default: iso]
     ///
     /// On a terminal, times have seconds; with --time-style iso, nanoseconds. In JSON times are strings with nanoseconds.
     #[arg(long, value_name = "STYLE", value_enum, hide_possible_values = true, help_heading = "Output")]

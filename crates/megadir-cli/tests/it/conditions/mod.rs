@@ -2,7 +2,7 @@
 
 use megadir_testkit::require;
 
-use crate::support::{fill, have, named, program, run, scratch, set};
+use crate::support::{fill, have, named, program, run, scratch, set, shell};
 
 #[test]
 fn every_command_selects_what_an_oracle_selects() {
@@ -16,6 +16,57 @@ fn every_command_selects_what_an_oracle_selects() {
             .unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     }
+}
+
+#[test]
+fn dates_and_files_select_what_find_selects() {
+    require!(have("find"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/d/"]);
+    let files = [
+        ("before", "2026-10-31 23:59:59.999999999 -0400"),
+        ("begins", "2026-11-01 00:00:00.000000001 -0400"),
+        ("d/reference", "2026-11-01 12:30:00.123456789 -0500"),
+        ("d/after", "2026-11-01 12:30:00.12345679 -0500"),
+        ("twin", "2026-11-01 12:30:00.123456789 -0500"),
+        // Clocks were set back at two o'clock: the hour from one to two is there twice.
+        ("winter", "2026-11-01 12:31:00 -0500"),
+    ];
+    for (name, time) in files {
+        let line = format!("touch -d '{time}' t/{name}");
+        assert_eq!(shell(at, &line).code, Some(0), "{line}");
+    }
+    let count = |line: &str| {
+        let ran = shell(at, &format!("TZ=America/New_York {line}"));
+        assert!(ran.code == Some(0) && ran.err.is_empty(), "{line}: {ran:?}");
+        set(ran
+            .out
+            .split(|byte| *byte == b'\n')
+            .filter(|name| !name.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect())
+    };
+    for (ours, of_find) in [
+        ("--newer-than t/d/reference", "-newer t/d/reference"),
+        ("--older-than t/d/reference", "! -newer t/d/reference ! -name reference ! -name twin"),
+        ("--newer-than 2026-11-01", "-newermt 2026-11-01"),
+        ("--older-than 2026-11-01", "! -newermt 2026-11-01"),
+        ("--newer-than 2026-11-01T12:30", "-newermt '2026-11-01 12:30'"),
+        ("--newer-than '2026-11-01 12:30:30'", "-newermt '2026-11-01 12:30:30'"),
+        ("--newer-than 2026-11-01T16:31:00Z", "-newermt '2026-11-01 16:31:00Z'"),
+    ] {
+        let found = count(&format!("find t -type f {of_find}"));
+        assert!((1..6).contains(&found.len()), "{of_find}: {found:?}");
+        assert_eq!(count(&format!("$M list -r --type f {ours} t")), found, "{ours}");
+    }
+    let times =
+        shell(at, "TZ=America/New_York $M list --time-style local --fields mtime,name t/d --sort name");
+    let expected =
+        "2026-11-01T12:30:00.123456790-05:00\tafter\n2026-11-01T12:30:00.123456789-05:00\treference\n";
+    assert_eq!(String::from_utf8(times.out).unwrap().replace("  ", "\t"), expected);
+    run(at, &["remove", "--older-than", "none", "t"]).complains(2, &["no file 'none'", "30d", "2026-11-01"]);
+    run(at, &["remove", "--older-than", "30", "t"]).complains(2, &["'30'", "30d", "2026-11-01"]);
 }
 
 /// The same help in every command, so that the same words have the same meaning.
