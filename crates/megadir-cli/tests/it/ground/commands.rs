@@ -50,10 +50,11 @@ pub(super) fn fill(at: &Path, has_own_clock: bool) {
         std::fs::write(at.join(format!("flat/{:08x}", index * 0x0123_4567)), index.to_string()).unwrap();
     }
     std::fs::write(at.join("tree/a/b/inner"), "inner").unwrap();
-    // encfs truncates this time to whole seconds when the directory is renamed.
+    // encfs truncates this time to whole seconds when the directory is renamed. Servers on libfuse 2 ignore a call that sets one time.
     let whole_second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_001);
+    let times = std::fs::FileTimes::new().set_accessed(whole_second).set_modified(whole_second);
     let inner = std::fs::File::options().write(true).open(at.join("tree/a/b/inner")).unwrap();
-    inner.set_modified(whole_second).unwrap();
+    inner.set_times(times).unwrap();
     // Not every file system has links.
     let _ = std::fs::hard_link(at.join("tree/a/file-001"), at.join("tree/c/second-name"));
     let _ = std::os::unix::fs::symlink("../a", at.join("tree/c/link"));
