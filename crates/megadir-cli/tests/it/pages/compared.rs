@@ -1,5 +1,5 @@
-//! Tables of README.md and docs/speed.md that compare megadir with other programs, and the page of their record:
-//! written from the record by `MEGADIR_BLESS=1`, otherwise compared with it.
+//! Picture of README.md and tables of docs/speed.md that compare megadir with other programs, and the page of their
+//! record: written from the record by `MEGADIR_BLESS=1`, otherwise compared with it.
 
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
 use megadir_report::{Report, Style, View, format_named, text};
 
 use super::figures::{read, root};
+use super::picture::{Bar, bars};
 
 /// Record of the study `peers` that the tables show.
 const CACHED: &str = "records/2026-11-24-peers";
@@ -27,22 +28,22 @@ const BEGIN_UNCACHED: &str = "<!-- Uncached comparisons, written by the command 
 const BEGIN_USAGE: &str = "<!-- Comparisons of `usage`, written by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
-/// Words for the groups of the study, in the order of the tables, and whether the README shows a group.
-const TASKS: [(&str, &str, bool); 14] = [
-    ("names", "list names", true),
-    ("pipe", "list names into a pipe", false),
-    ("sorted", "list names sorted", true),
-    ("count", "count entries", false),
-    ("attributes", "list sizes and times", true),
-    ("long", "print the columns of `ls -l`", true),
-    ("tree", "list a tree", true),
-    ("count-tree", "count the entries of a tree", false),
-    ("attributes-tree", "list sizes and times in a tree", false),
-    ("usage", "sum up the sizes in a tree", true),
-    ("inventory", "record all attributes in a tree", true),
-    ("changes", "find out that nothing changed in a tree", true),
-    ("remove-tree", "remove a tree", true),
-    ("remove-flat", "remove one directory", true),
+/// Words for the groups of the study, in the order of the tables.
+const TASKS: [(&str, &str); 14] = [
+    ("names", "list names"),
+    ("pipe", "list names into a pipe"),
+    ("sorted", "list names sorted"),
+    ("count", "count entries"),
+    ("attributes", "list sizes and times"),
+    ("long", "print the columns of `ls -l`"),
+    ("tree", "list a tree"),
+    ("count-tree", "count the entries of a tree"),
+    ("attributes-tree", "list sizes and times in a tree"),
+    ("usage", "sum up the sizes in a tree"),
+    ("inventory", "record all attributes in a tree"),
+    ("changes", "find out that nothing changed in a tree"),
+    ("remove-tree", "remove a tree"),
+    ("remove-flat", "remove one directory"),
 ];
 
 /// Folders of the records that the tables are written from.
@@ -178,27 +179,68 @@ fn conditions(one: &Published) -> String {
 }
 
 /// Tasks with their comparisons.
-fn tasks(one: &Published) -> impl Iterator<Item = (&'static str, bool, &Comparison)> {
-    TASKS.iter().filter_map(|(group, task, short)| Some((*task, *short, one.comparison(group)?)))
+fn tasks(one: &Published) -> impl Iterator<Item = (&'static str, &Comparison)> {
+    TASKS.iter().filter_map(|(group, task)| Some((*task, one.comparison(group)?)))
 }
 
-/// Table for the README: a row for each task.
-fn short_table(one: &Published) -> String {
-    let mut table = "| task | compared with | time / time of megadir |\n|---|---|---|\n".to_owned();
-    for (task, _, comparison) in tasks(one).filter(|(_, short, _)| *short) {
-        let others = one.others(comparison);
-        let names: Vec<String> = others.iter().map(|other| format!("`{}`", other.name)).collect();
-        let ratios: Vec<&str> = others.iter().map(|other| other.ratio.as_str()).collect();
-        table += &format!("| {task} | {} | {} |\n", names.join(" / "), ratios.join(" / "));
+/// Name of an arm, with the version of its program if the record has two programs of that kind.
+fn versioned(planned: &Arm, name: String) -> String {
+    let version = match &planned.work {
+        Work::Command(work) if name.starts_with("fd") => work.version.as_ref(),
+        _ => None,
+    };
+    match version.and_then(|version| version.split(' ').nth(1)) {
+        Some(number) => format!("{name} ({number})"),
+        None => name,
     }
-    format!("{}\n\n{table}", conditions(one))
+}
+
+/// Picture for the README: the programs that list the names of one directory.
+fn picture(one: &Published) -> String {
+    let comparison = one.comparison("names").expect("the group of the record");
+    let bar = |row: &Contrast| {
+        let name = short_name(one.planned(row));
+        // eza is so slow that the other bars would be too short to compare; the table has it. `(itself)` is the check of
+        // the run.
+        if name.starts_with("eza") || name.ends_with("(itself)") {
+            return None;
+        }
+        let is_own = row.arm == comparison.baseline;
+        let timing = one.report.summary.arms[row.arm.0 as usize].timing.as_ref()?;
+        let interval = timing.time_ns.interval.as_ref()?;
+        let ratio = match &row.outcome {
+            Outcome::Judged { ratio, adjusted, .. } => text::ratio(ratio.value, *adjusted),
+            _ if is_own => String::new(),
+            _ => return None,
+        };
+        Some(Bar {
+            name: versioned(one.planned(row), name),
+            time_ms: timing.time_ns.value / 1e6,
+            interval_ms: (interval.low / 1e6, interval.high / 1e6),
+            time: text::time(timing.time_ns.value),
+            ratio,
+            is_own,
+        })
+    };
+    let mut drawn: Vec<Bar> = comparison.rows.iter().filter_map(bar).collect();
+    drawn.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
+    let most = one.plan().data.iter().map(|data| data.entries).max().unwrap_or(0);
+    let heading = format!("Time to list a directory of {} files", text::count(most));
+    let machine = &one.report.summary.machine;
+    let conditions = format!(
+        "ext4, cached, {} processors, {}; medians of {} rounds of fresh processes in random order; ratio: time / time of megadir list",
+        machine.processors,
+        machine.kernel.split('-').next().unwrap_or_default(),
+        one.report.summary.progress.rounds_used,
+    );
+    bars(&heading, &conditions, &drawn)
 }
 
 /// Table for docs/speed.md: a row for each program.
 fn long_table(one: &Published) -> String {
     let mut table =
         "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
-    for (task, _, comparison) in tasks(one) {
+    for (task, comparison) in tasks(one) {
         let mut first = (task, one.own_time(comparison));
         for Other { name, ratio, .. } in one.others(comparison) {
             table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
@@ -234,7 +276,7 @@ fn replaced(page: &str, begin: &str, part: &str) -> String {
 }
 
 #[test]
-fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these() {
+fn comparisons_on_pages_equal_their_records() {
     let cached = Published::open(CACHED);
     assert_eq!(tasks(&cached).count(), TASKS.len());
     let uncached = Published::open(UNCACHED);
@@ -243,7 +285,7 @@ fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these()
     let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&cached));
     let speed = replaced(&speed, BEGIN_UNCACHED, &long_table(&uncached));
     let mut pages = vec![
-        ("README.md".to_owned(), replaced(&read(&path("README.md")), BEGIN, &short_table(&cached))),
+        ("docs/list-names.svg".to_owned(), picture(&cached)),
         ("docs/speed.md".to_owned(), replaced(&speed, BEGIN_USAGE, &usage_table(&usage))),
     ];
     let records = [&cached, &uncached].into_iter().chain(&usage);
@@ -272,5 +314,5 @@ fn every_group_of_the_study_has_words() {
             .trim_matches('"')
             .to_owned()
     });
-    assert_eq!(named.collect::<Vec<_>>(), TASKS.map(|(group, ..)| group));
+    assert_eq!(named.collect::<Vec<_>>(), TASKS.map(|(group, _)| group));
 }
