@@ -1,5 +1,8 @@
 //! Progress of a command: one line on standard error, if that is a terminal and the command takes longer than
 //! [`DELAY`]. A thread draws it from a counter, so that the work only adds to a number; another one looks at the work.
+//!
+//! `ui::message` holds the line, so that anything else for the terminal clears it first. A run of `bench` draws between
+//! blocks instead, without a thread.
 
 use std::fmt::Write;
 use std::sync::Arc;
