@@ -4,7 +4,7 @@
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use megadir_record::{Arm, ArmId, CacheState, Plan, Work, jsonl};
+use megadir_record::{Arm, CacheState, Plan, Work, jsonl};
 use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
 use megadir_report::{Report, Style, View, format_named, text};
 
@@ -15,17 +15,16 @@ use super::picture::{Bar, bars};
 const CACHED: &str = "records/2026-11-24-peers";
 /// The same, with the file system mounted again before each run.
 const UNCACHED: &str = "records/2026-11-24-peers-uncached";
-/// Records of `usage` on a million files, and their data.
-const USAGE: [(&str, &str); 4] = [
-    ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
-    ("records/2026-11-23-usage-flat", "one directory"),
-    ("records/2026-11-24-usage-tree-uncached", "10 000 directories of 100"),
-    ("records/2026-11-24-usage-flat-uncached", "one directory"),
+/// Records of `usage` on a million files.
+const USAGE: [&str; 4] = [
+    "records/2026-11-23-usage-tree",
+    "records/2026-11-23-usage-flat",
+    "records/2026-11-24-usage-tree-uncached",
+    "records/2026-11-24-usage-flat-uncached",
 ];
 /// Lines around a written part.
 const BEGIN: &str = "<!-- Cached comparisons, written by the command in CONTRIBUTING.md -->\n";
 const BEGIN_UNCACHED: &str = "<!-- Uncached comparisons, written by the command in CONTRIBUTING.md -->\n";
-const BEGIN_USAGE: &str = "<!-- Comparisons of `usage`, written by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
 /// Words for the groups of the study, in the order of the tables.
@@ -48,7 +47,7 @@ const TASKS: [(&str, &str); 14] = [
 
 /// Folders of the records that the tables are written from.
 pub(super) fn folders() -> impl Iterator<Item = &'static str> {
-    [CACHED, UNCACHED].into_iter().chain(USAGE.map(|(folder, _)| folder))
+    [CACHED, UNCACHED].into_iter().chain(USAGE)
 }
 
 /// A published record with its report.
@@ -107,7 +106,7 @@ impl Published {
                 Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
             };
             let (name, ratio) = (short_name(self.planned(row)), shown.replacen('x', "", 1));
-            Some(Other { name, ratio, memory: self.memory(row.arm) })
+            Some(Other { name, ratio })
         };
         comparison.rows.iter().filter_map(row).collect()
     }
@@ -116,12 +115,6 @@ impl Published {
     fn own_time(&self, comparison: &Comparison) -> String {
         let arm = &self.report.summary.arms[comparison.baseline.0 as usize];
         arm.timing.as_ref().map_or_else(String::new, |timing| text::time(timing.time_ns.value))
-    }
-
-    /// Peak memory of an arm's program.
-    fn memory(&self, arm: ArmId) -> String {
-        let timing = self.report.summary.arms[arm.0 as usize].timing.as_ref();
-        timing.and_then(|timing| timing.peak_bytes).map_or_else(String::new, text::bytes)
     }
 
     /// Number of files and rounds.
@@ -145,7 +138,6 @@ struct Other {
     name: String,
     /// Its time divided by megadir's.
     ratio: String,
-    memory: String,
 }
 
 /// Name of a group or an arm without its cache state.
@@ -242,30 +234,12 @@ fn long_table(one: &Published) -> String {
         "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
     for (task, comparison) in tasks(one) {
         let mut first = (task, one.own_time(comparison));
-        for Other { name, ratio, .. } in one.others(comparison) {
+        for Other { name, ratio } in one.others(comparison) {
             table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
             first = ("", String::new());
         }
     }
     format!("{}\n\n{table}", conditions(one))
-}
-
-/// Table of `usage` on a million files: a row for each program, with its memory.
-fn usage_table(all: &[Published]) -> String {
-    let mut table =
-        "| files in | program | time / time of megadir | memory |\n|---|---|---|---|\n".to_owned();
-    for (one, (_, data)) in all.iter().zip(USAGE) {
-        let comparison = one.comparison("usage").expect("the group of the record");
-        let own = format!("1 ({})", one.own_time(comparison));
-        let cache = if one.cached() { "cached" } else { "uncached" };
-        table +=
-            &format!("| {data}, {cache} | `megadir usage` | {own} | {} |\n", one.memory(comparison.baseline));
-        for Other { name, ratio, memory } in one.others(comparison) {
-            table += &format!("|  | `{name}` | {ratio} | {memory} |\n");
-        }
-    }
-    let records: Vec<String> = all.iter().map(|one| format!("{}/ ({})", one.folder, one.size())).collect();
-    format!("On ext4. Records: {}.\n\n{table}", records.join(", "))
 }
 
 /// Replaces the part of a page between two lines.
@@ -280,14 +254,12 @@ fn comparisons_on_pages_equal_their_records() {
     let cached = Published::open(CACHED);
     assert_eq!(tasks(&cached).count(), TASKS.len());
     let uncached = Published::open(UNCACHED);
-    let usage = USAGE.map(|(folder, _)| Published::open(folder));
+    let usage = USAGE.map(Published::open);
     let path = |name: &str| -> PathBuf { root().join(name) };
     let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&cached));
     let speed = replaced(&speed, BEGIN_UNCACHED, &long_table(&uncached));
-    let mut pages = vec![
-        ("docs/list-names.svg".to_owned(), picture(&cached)),
-        ("docs/speed.md".to_owned(), replaced(&speed, BEGIN_USAGE, &usage_table(&usage))),
-    ];
+    let mut pages =
+        vec![("docs/list-names.svg".to_owned(), picture(&cached)), ("docs/speed.md".to_owned(), speed)];
     let records = [&cached, &uncached].into_iter().chain(&usage);
     pages.extend(records.map(|one| (format!("{}/README.md", one.folder), one.page())));
     for (name, expected) in pages {

@@ -23,7 +23,6 @@ const PACKAGES: Held =
 const COMPLETIONS: Held =
     Elsewhere("writes into the home directory; the module generate tries completions in shells");
 const WINDOWS: Held = Elsewhere("for Windows, or builds the program for it");
-const CODE: Held = Elsewhere("a function that the program prints; the goldens of megadir-advise hold it");
 const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
 
 const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `backup` run it");
@@ -247,7 +246,6 @@ const BLOCKS: &[Block] = &[
         "docs/inventory.md",
         &[("SELECT type, count(DISTINCT (root, parent, name)) FROM 'parts/*.parquet' GROUP BY type;", QUERY)],
     ),
-    ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),
     (
