@@ -7,6 +7,13 @@
 //! ```
 //!
 //! The rule is a function of numbers alone; `docs/advice.md` explains its reasons. Nothing here prints.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `advise.rs`, `rule.rs`, `crossover.rs` | question and answer; the table of rules; the numbers of files at which the answer changes |
+//! | `new_dir.rs`, `candidate.rs` | capacity of a new directory; the layouts that compete |
+//! | `measure/`, `measured.rs` | the short measurement, and its verdicts |
+//! | `code/` | a layout as code: Python, Rust, Go, shell |
 
 pub mod advise;
 pub mod candidate;

@@ -1,4 +1,6 @@
 //! The rule: a table in which the first row that applies decides. `docs/advice.md` explains the reasons.
+//!
+//! The crossover applies the same rule to other numbers of files, with the bounds of the limits.
 
 use crate::candidate::{self, Candidate, Question};
 use crate::measured::{Measured, Relation};

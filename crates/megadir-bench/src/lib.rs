@@ -13,6 +13,36 @@
 //! Invariants: `study`, `plan` and `schedule` are pure; nothing below [`plan()`] has a default; the engine
 //! never prints and never reads the environment; everything that it creates is in a directory of its own, is
 //! accessed relative to descriptors, and is removed, if necessary by the next run.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`control`] | cancellation and heartbeat, which every long operation takes, and the reason why a block gave no result |
+//! | [`note`] | kinds of notes in a record |
+//! | `os`, `workspace` | operations on open directories, one file per system; the run's own directory |
+//! | `host` | machine and noise |
+//! | [`lab`] | file systems made and mounted for a run |
+//! | [`dataset`] | the n-th file: name, size, content, path; filling directories |
+//! | [`measure`], [`method`] | cycle counter, stopwatch, cost of the measured loop; ways to read attributes |
+//! | `request`, `facts` | what the user requests and what the machine can do, as plain data |
+//! | `kind` | one folder per kind of work |
+//! | `cache` | states of the cache: established, verified |
+//! | [`study`], [`mod@plan`], [`schedule`] | the declared experiment, the plan made from it, the next step |
+//! | [`event`], [`mod@run`] | carries a plan out, and its observers |
+//!
+//! A parameter travels one way. `bench run --buffer 1MiB` passes six files:
+//!
+//! ```text
+//! cmd/bench/options.rs (program)  parsed, typed
+//! request.rs                      Request::buffers_bytes; the only check of its range in the engine
+//! kind/list/plan.rs               crossed with backends and threads into Work::List
+//! plan/work.rs (record)           recorded verbatim, shown in the report
+//! kind/list/run.rs                ReadOptions, passed to the backend
+//! backend/linux_getdents.rs       the buffer of getdents64
+//! ```
+//!
+//! The engine runs on Linux and Windows. Differences are in siblings that are chosen once (`os/`, `cache/`, `host/`,
+//! `kind/files/transport/`), so that plan and rules hold no conditions, except that the plan refuses programs where
+//! they cannot be measured. The lab and the measuring of programs are Linux's alone.
 
 #[cfg(target_os = "linux")]
 pub use megadir_sys::process::is_ignored as is_signal_ignored;

@@ -1,6 +1,8 @@
 //! The run's own directory, identified by a locked marker, and removal of directories of killed runs. At
 //! every moment the directory has a complete marker or nothing but an unfinished one (`renamed`, `in_place`).
 //! Removal follows no links, crosses no mounts, and needs the lock, which a living run never releases.
+//!
+//! Each system has a protocol for creating the directory atomically: `renamed` (Linux) and `in_place` (Windows).
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};

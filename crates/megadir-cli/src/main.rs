@@ -1,4 +1,11 @@
 //! megadir: measure and work on directories with millions of entries. Only this crate prints and reads arguments or the environment.
+//!
+//! | folder or file | subject |
+//! |---|---|
+//! | `cmd/` | a module or folder per subcommand, and what several share |
+//! | `ui/` | standard output, messages, escaping of names, exit codes |
+//! | `examples.rs` | the one table of examples: help and man pages print it, and a test runs it |
+//! | `tips.rs` | turns an error of the parser into the line to type; a line that parses never gets there |
 
 #[macro_use]
 mod ui;

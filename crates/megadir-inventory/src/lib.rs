@@ -7,6 +7,17 @@
 //! * [`Replacement`] replaces a file atomically; [`Sorter`] sorts more rows than fit in memory.
 //!
 //! Nothing here prints or starts threads beyond the number requested.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `row.rs`, `rows.rs`, `path.rs`, `metadata.rs` | a row and its key; sources and sinks of rows; the description of an inventory |
+//! | `scan/` | threads read a tree into sorted rows |
+//! | `packed.rs`, `packed/`, `sorter.rs` | rows that wait, as columns; the external sort |
+//! | `file/` | the Parquet file: schema, encoding, writer, reader, folders of parts |
+//! | `block/`, `snapshot.rs` | the rows of one directory with random access; an inventory in memory |
+//! | `changes/` | comparison with a tree or with another inventory |
+//! | `usage.rs`, `split.rs`, `volumes.rs` | sums from an inventory; lists for copies; device numbers that survive a remount |
+//! | `replacement.rs`, `recognize.rs`, `open_at_once.rs` | files that are replaced atomically, recognised, or opened without waiting for a pipe |
 
 #![warn(missing_docs)]
 

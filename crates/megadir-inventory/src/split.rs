@@ -2,6 +2,8 @@
 //!
 //! `files-000001` and so on have the paths of everything but directories, in the order of inodes;
 //! `directories` has the directories, parents first. Paths are relative to the tree, as [`list_prefix`] begins them, and end with NUL.
+//!
+//! The lists are written into a directory that is renamed into place when it is complete.
 
 mod new_dir;
 

@@ -2,6 +2,14 @@
 //!
 //! The engine adds a directory that the next run removes after a kill (`megadir_bench::lab`), the tests add
 //! recipes (`megadir_testkit::mount`).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `spec.rs`, `table.rs` | `ext4:block=1k`, and one row per file system |
+//! | `disk.rs`, `device.rs` | an image on a loop device; checks that a user's device may be erased |
+//! | `mount.rs`, `mounted.rs` | mounts in a private namespace; a mounted file system, removed on drop |
+//! | `program.rs`, `keeper.sh` | mkfs and FUSE servers that end with the run |
+//! | `control.rs`, `error.rs` | cancellation and heartbeat; errors of one line |
 
 pub mod control;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,17 @@
 //!
 //! The functions here take all their arguments; `megadir/__init__.py` gives them defaults, types and documentation. Work is
 //! done without the interpreter's lock, which is taken every 50 ms for signals and progress.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `listing.rs`, `scandir.rs`, `stream.rs`, `columns.rs` | listings as Arrow batches, and in the manner of `os.scandir` |
+//! | `usage.rs`, `limits.rs`, `layout.rs`, `remove.rs` | the functions of the same names |
+//! | `inventory.rs`, `records.rs`, `tasks.rs` | scan and changes; samples of a benchmark; jobs on many machines |
+//! | `conditions.rs`, `access.rs`, `units.rs`, `names.rs` | arguments that several functions take |
+//! | `attention.rs`, `failure.rs` | signals and progress; exceptions |
+//!
+//! The package is a workspace of its own, so that no other build needs Python or Arrow. Its `advise` runs the program
+//! of the same wheel, because a measurement starts processes of the program.
 
 mod access;
 mod attention;

@@ -1,4 +1,7 @@
 //! Claims of a study's published source, which reports judge.
+//!
+//! Claims are data in the study's file (`[claims]`), and a plan carries them to the report, which knows no study by
+//! name. Records without claims get those of their study from `earlier_claims.json`.
 
 use serde::{Deserialize, Serialize};
 

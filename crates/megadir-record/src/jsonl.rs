@@ -4,6 +4,9 @@
 //! ([`Chain`]). A resumed run continues in the same file after a [`Resumed`] line. A file without an [`End`]
 //! line, or truncated within a line, is the record of a killed run: complete lines are read, and
 //! [`Record::cut`] reports the rest.
+//!
+//! The reader refuses a record whose lines name arms, data sets or epochs that its plan does not have, so that later
+//! code need not check again.
 
 mod check;
 mod reader;

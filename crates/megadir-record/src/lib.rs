@@ -9,6 +9,8 @@
 //! * [`built`]: setup of the data sets, also for later epochs, and the accuracy of the run's own instruments.
 //! * [`sample`]: result of a block, with evidence of equal work and the times of single operations.
 //! * [`jsonl`]: lines, writer and reader; [`redact`]: redaction of private data.
+//! * [`claims`]: claims of a study's source; [`machine`]: the machine; `contradictions`: inconsistent parts of a
+//!   record; `ranks`: processes of an MPI launcher.
 
 pub mod built;
 pub mod claims;

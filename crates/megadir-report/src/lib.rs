@@ -16,6 +16,22 @@
 //! let text = format.render(&report, &view);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | module | subject, each using only those before it |
+//! |---|---|
+//! | `figure`, [`text`] | numbers with intervals, and as text |
+//! | [`summary`] | a record as data without sentences; times of single operations, decoded once (`summary/rounds.rs`), which doubles the memory of records that have them |
+//! | `warning` | doubts about a run, each with advice; merged for display only (`warning/grouped.rs`) |
+//! | `finding` | sentences that follow from the numbers |
+//! | `report` | the record with its evaluation, which everything that prints takes |
+//! | `render` | tables, Markdown and data; `render/columns.rs` is the one list of the columns of samples, for CSV, Parquet and their documentation |
+//! | [`chart`] | pictures as SVG, wide and narrow |
+//! | `page` | one HTML file without scripts or external resources, which its content security policy also forbids |
+//! | `formats` | the formats by name |
+//! | [`between`] | comparisons of runs and of machines |
+//!
+//! `render::Document` is the JSON form. Its schema (`docs/schema`) follows from the types (feature `schema`), and a
+//! test validates every golden report against it.
 
 pub mod between;
 pub mod chart;

@@ -1,6 +1,15 @@
 //! System calls, clocks and counters without a safe wrapper in a well-kept crate; rustix covers the rest.
 //!
 //! The only crate of the workspace with `unsafe` code, but for one call. Its interface is safe, except for `process::own_descriptors`.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `clock.rs`, `usage.rs`, `processor.rs` | cycle counter; processor time and waiting; hypervisor |
+//! | `process.rs`, `child.rs`, `standard_streams.rs` | this process and its threads; programs that end with it; closed streams |
+//! | `directory_on.rs`, `readdir.rs`, `file_handle.rs`, `kernel_calls.rs` | directories, handles, and calls that a kernel may lack |
+//! | `ext4.rs`, `xfs_bulkstat.rs`, `btrfs_search.rs`, `quota.rs` | ioctls of single file systems; quotas |
+//! | `extents.rs`, `page_cache.rs`, `loop_device.rs` | blocks of a file, cached pages, images as devices |
+//! | `mpi.rs`, `cpp_filesystem.rs`, `windows/` | MPI at run time; C++ for a benchmark; Windows |
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]

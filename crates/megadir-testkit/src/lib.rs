@@ -1,4 +1,12 @@
 //! Trees, a faulty backend and conformance suites for testing megadir; a development dependency only.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `conformance/`, `stat_conformance/` | what every backend and stat backend must do |
+//! | `faulty.rs`, `killed.rs`, `leaks.rs` | failing calls, programs killed at every call, leaked descriptors and threads |
+//! | `mount.rs`, `network.rs`, `namespace.rs`, `slurm.rs` | file systems, servers and clusters for one test |
+//! | `tree.rs`, `rng.rs`, `seen.rs` | directories of any size, random numbers, collected entries |
+//! | `output.rs`, `require.rs`, `unprivileged.rs` | output of a program, tests that cannot run, users without privileges |
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use std::time::{Duration, Instant};

@@ -53,6 +53,18 @@
 //! | user input: counts, sizes, ages, misspelt words | [`quantity`], [`nearest`] |
 //! | sizes as `ls -h` prints them | [`sizes`] |
 //!
+//! | files | subject |
+//! |---|---|
+//! | `dir.rs`, `dir/`, `dir_path.rs`, `tree_path.rs`, `names.rs`, `error.rs` | open directories, their paths, names as bytes, the one error type |
+//! | `batch.rs`, `decode.rs`, `file_type.rs`, `options.rs` | entries borrowed from a buffer, and their record format |
+//! | `backend/`, `policy.rs`, `listing.rs`, `estimate.rs`, `read_ahead.rs` | ways to read a directory, their choice, and one listing; counts without listing |
+//! | `stat/`, `attributes/`, `attribute_listing/`, `ext4_disk.rs`, `directory_information.rs` | ways to read attributes, their choice, and two decoders |
+//! | `walk/`, `conditions/`, `summary/`, `usage/` | trees, conditions on entries, figures |
+//! | `mount_traits/`, `mounts.rs`, `file_system.rs`, `block_device.rs` | what a mount can be trusted with; mount table, devices |
+//! | `limits/`, `layout/` | capacity of a directory; names to paths |
+//! | `remove/`, `reshard/`, `likeness.rs`, `pace.rs`, `io_priority.rs`, `threads.rs` | removal, moves to another layout, and what they share |
+//! | `quantity.rs`, `nearest.rs`, `sizes.rs` | user input and output of numbers and words |
+//!
 //! Names are bytes ([`names`]). A reader's memory is bounded by its buffers. Everything below a [`Dir`] is
 //! reached relative to its descriptor or handle, and symbolic links are not followed. The library does not
 //! print, does not read the environment, and starts no threads unless requested.

@@ -1,4 +1,7 @@
 //! Paths that share their beginnings: memory grows with the depth of a tree, not with its square.
+//!
+//! A path shares its beginning with its parent's in pieces of 1 KiB. It becomes a `Path` only where one is printed: a
+//! copy for each directory would take time quadratic in the depth of a tree.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::DefaultHasher;

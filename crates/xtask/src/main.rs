@@ -1,4 +1,12 @@
 //! Development tasks, run as `cargo xtask TASK`. To add one: a module with `Args` and `run`, a variant of [`Task`], and an arm in [`main`].
+//!
+//! | task | file |
+//! |---|---|
+//! | `ci`, `emulated` | `ci/`: a file for each stage |
+//! | `tidy` | `tidy/`: rules beyond compiler and linter |
+//! | `package`, `wheel`, `book` | files of a release, the Python package, the book |
+//! | `speed`, `ground` | published comparisons; the table of docs/ground.md |
+//! | shared | `files.rs`, `process.rs` |
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 

@@ -1,5 +1,8 @@
 //! Short measurement: layouts against one directory, interleaved, on the target file system, within a time budget. One or two trials give
 //! the number of files and rounds. A clock ends the run early enough to remove its files; a killed run's are removed by the next.
+//!
+//! The measurement is the study of layouts, planned in code and run by the engine. A round of few files and one of more
+//! measure the cost per file here, which determines the files and rounds that the time allows.
 
 mod clock;
 mod design;

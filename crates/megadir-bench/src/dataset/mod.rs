@@ -1,4 +1,8 @@
 //! Data sets: names, paths, sizes and contents computed from a seed and an index ([`Files`]), and directories filled with them.
+//!
+//! Everything about the n-th file of any worker is computed when needed, so that 10^8 files take no memory. The laws
+//! are in the record (`megadir_record::data`) and have one syntax in study files and on the command line (`syntax.rs`).
+//! `needs.rs` computes space and inodes before anything is made.
 
 mod content;
 mod dry_run;

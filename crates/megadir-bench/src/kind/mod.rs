@@ -1,5 +1,14 @@
 //! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), traits, blocks (`run.rs`). A new kind
 //! is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know no rounds, clocks or records.
+//!
+//! A plan and a run must know some properties before a workload exists: duration of a block, operations after a drop of
+//! caches, names. They are the `Traits` that the file of the kind states. `Study` holds exactly one `Kind`; only the
+//! reader of study files (`study/load.rs`) knows that a file could name several. Fill, layout and small_files share the
+//! engine in `files/`.
+//!
+//! `arms.rs` puts the arms of a plan together; axes cross them afterwards (`plan/aged.rs`, `plan/caches.rs`,
+//! `plan/file_systems.rs`, `plan/stopping.rs`). Groups of arms are read by rules: Compare, Pairs, Decompose, Grow,
+//! Fill, Refusal, BreakEven.
 
 pub(crate) mod arms;
 pub(crate) mod command;

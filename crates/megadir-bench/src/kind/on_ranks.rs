@@ -1,5 +1,8 @@
 //! Blocks of any kind on ranks, at the same time and in the same directory: each rank does the whole work, or removes
 //! a tree that another rank created. Workers of files share theirs in another way ([`files`](crate::kind::files)).
+//!
+//! Rank 0 carries out the run and is a worker too. The ranks get the arm with its data and check, and set up, run and
+//! tear down the same `Workload` as rank 0.
 
 use std::io;
 

@@ -12,6 +12,9 @@
 //!
 //! A user's device is written to only after `megadir_lab::device` has accepted it. The mounts are visible only to
 //! the thread that called [`Lab::open`] and its later threads.
+//!
+//! A FUSE server has a keeper process, so that it is never the last one in the namespace, where it would wait for its
+//! own answer forever.
 
 #[cfg(target_os = "linux")]
 mod open;

@@ -5,6 +5,12 @@
 //!
 //! A backend, method or cache state that one file system lacks is omitted only there. Each file system keeps
 //! its own baseline and A/A arm; one group contrasts every arm with its equivalent on the first.
+//!
+//! A study knows nothing of file systems. The run has a volume for each, `Data::on` names a data set's volume, and its
+//! directory is opened again after a remount. A life of files begins with a remount, or with a reformat if the driver
+//! uses what the disk holds about files removed before (`Spec::remembers_removed`); with directories of the user no
+//! life begins with either. Only the volume may hold a descriptor there across a drop of caches: worker processes get
+//! theirs twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 

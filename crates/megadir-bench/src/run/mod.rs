@@ -1,5 +1,18 @@
 //! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event. [`crate::next()`] makes all
 //! decisions. If the run fails or is interrupted, the record still gets its last line and the run's own directory is removed.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `lifecycle.rs` | the frame of a run: setup, rounds, removal |
+//! | `setup.rs`, `volumes.rs`, `data_sets.rs` | capacity, volumes and data sets |
+//! | `expected.rs`, `trial.rs`, `intact.rs` | expected results; programs before the run; their data sets after each round |
+//! | `rounds.rs`, `block.rs` | the loop over blocks, and one block |
+//! | `data_dirs.rs` | when directories begin empty |
+//! | `resume.rs` | checks and replays an interrupted record |
+//!
+//! No file writes into another's structure: what a step finds, it returns. The next step follows from the plan and the
+//! samples, so that a resumed run restores only the state that the next block needs, untimed. The record is synced when
+//! a round of arms ends that work on the results of others.
 
 mod block;
 mod data_dirs;

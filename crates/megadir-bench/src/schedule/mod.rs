@@ -5,6 +5,10 @@
 //! fewer than n rounds if the plan stops at a width and every interval is narrow enough (`enough`)
 //! each round: every arm once, in a seeded order of its own; cold arms together, and none in the warm-up
 //! ```
+//!
+//! If a directory refuses more names, its arm and the arms that depend on it are stopped, and no other
+//! (`Sample::refused`, `Plan::stopped_by`). With several epochs each is carried out as a plan of its own (`epochs.rs`),
+//! on data made again with other names.
 
 pub mod epochs;
 

@@ -1,4 +1,15 @@
 //! Subcommands.
+//!
+//! | subject | modules |
+//! |---|---|
+//! | read a directory or a tree | `list`, `usage`, `scan`, `changes`, `limits`, `layout`, `backends` |
+//! | change one | `make`, `remove`, `reshard`; `mass_change` has the options, the question and the failures that the last two share |
+//! | choose and measure | `advise`, `bench` |
+//! | many processes | `engine`, `ranked`, `task` |
+//! | the program itself | `generate`, `doctor`, `version` |
+//! | shared by several | `conditions`, `values`, `listed`, `owners`, `times`, `progress`, `interrupt`, `error_limiter`, `prometheus` |
+//!
+//! Exit codes are in `ui/exit.rs`. A closed pipe ends a command quietly. JSON lines carry `"v":1`.
 
 use crate::exit::CliError;
 use crate::ui::output;

@@ -1,4 +1,8 @@
 //! Metrics as a text file for Prometheus: the text format (version 0.0.4) that node_exporter's textfile collector reads.
+//!
+//! The one writer of metrics, for `usage`, `limits` and `list --estimate`: gauges by name, with escaped labels, in a
+//! `Replacement`, which replaces only files of its own kind. A label with a path that is not UTF-8 has a second one
+//! with its bytes, so that two paths never share a series, which would make the whole file unreadable.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write as _};

@@ -5,6 +5,20 @@
 //!                                            +-> compared by threads -> seen, path by path -> settle -> changes
 //! tree, by descriptor, names or attributes --+
 //! ```
+//!
+//! Directories are compared in any order. A directory with unchanged times that is not racy is not listed again: the
+//! names of its block are queried by fstatat(2), which costs less than statx(2) and returns everything except the birth
+//! time; an entry with a different or racy value is queried in full. This applies to ext4, XFS, btrfs and tmpfs, where
+//! every change of a name changes the times; elsewhere the listing is needed, or carries the attributes.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `engine/` | threads join each directory with its rows and compare them; memory holds the directories in progress and the changes |
+//! | `proof.rs` | equal times that prove nothing (racy), and numbers that identify a file: on NTFS under Windows only the file ID |
+//! | `settle.rs` | the only module that knows about renames: pairs removed entries with added ones, directories first |
+//! | `two.rs`, `source.rs` | two inventories as one source of pairs of blocks, where names and facts of the newer block replace a listing |
+//! | `gains.rs` | sums per path before renames are detected, so that they are the difference of two `usage` runs |
+//! | `keep.rs` | passes rows to the sorter of a scan for `--update`: a file has the same form whichever command wrote it |
 
 pub(crate) mod compare;
 pub(crate) mod engine;

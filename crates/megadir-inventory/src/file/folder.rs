@@ -1,6 +1,11 @@
 //! Folder of parts: inventories of the same roots, merged by key.
 //!
 //! A part waits as its first key, and is opened again when that key is the next; then it holds one row group.
+//!
+//! Open parts hold one row group and no descriptor, so that only overlapping keys take memory, and no number of parts
+//! takes descriptors. Of several rows of a directory the one of the latest scan with attributes counts, and an error in
+//! any of them passes to it: the task that found a directory may run again after the task that could not read it.
+//! The check that each directory has a row comes after the merge, because the row may be in another part.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

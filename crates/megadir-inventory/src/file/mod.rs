@@ -1,5 +1,22 @@
 //! Inventories as Parquet files that DuckDB, pandas, Polars and Spark read. Times are integers, because Spark
 //! reads no nanosecond timestamps and DuckDB truncates them to microseconds.
+//!
+//! ```text
+//! Writer: packed rows (65 536) -> threads: columns, pages, Zstandard -> Replacement (temporary file, fsync, rename)
+//! ```
+//!
+//! * A failure on an entry is the `error` of its row.
+//! * `parent` is a column, because a table of parents would need a recursive join in every query. With more than 4 MiB
+//!   of paths it is encoded by DELTA_BYTE_ARRAY instead of a dictionary.
+//! * Rows stay in byte order, because old files have it and other programs sort by it.
+//! * The reader checks that each directory has a row. For that it keeps only the subdirectories of the directories
+//!   whose bytes the current path begins with (`contained.rs`).
+//! * A row group ends when the paths of its rows reach 128 MiB, because other readers hold them whole, or its packed
+//!   rows 8 MiB (names of more than 100 bytes), because encoding takes several times as much. Ordinary trees never
+//!   reach these sizes.
+//! * Each row group has a checksum, because the decoders of Parquet trust their input.
+//! * Headers, metadata and schema come from the crate `parquet`, and a test reads every column back with it.
+//!   `schema.rs` is the only list of columns.
 
 mod chunk;
 mod columns;

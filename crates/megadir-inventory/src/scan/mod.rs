@@ -1,4 +1,19 @@
 //! Scans trees into a [`Sink`], sorted.
+//!
+//! ```text
+//! WalkPart, one per thread -> Gather (by directory, sorted by name, columns) -+-> Sorter (by directory; spills) -> packed rows -> Sink: Writer, text
+//! WalkPart, one per thread -> Gather ----------------------------------------+
+//! thread of a comparison -> Keeper (by directory, sorted already, columns) ---+
+//! ```
+//!
+//! The rows of a directory wait as columns: equal values are stored once, and whole columns are copied. A directory
+//! whose rows exceed 4 MiB is sorted row by row. Memory is bounded by `memory_bytes`, not by the tree.
+//!
+//! Writing out the path of each directory would need memory quadratic in the depth (2.5 GB for 5000 directories with
+//! names of 200 bytes), so only one whole path exists at a time. Directories whose relative paths exceed 4096 bytes,
+//! which no system call accepts, wait as a tree of names (`deep.rs`); written depth first, it yields runs in key order.
+//! Runs, and the rows gathered for a row group, store only the part of each path that differs from the previous one. In
+//! byte order these parts together are no longer than the names of the directories.
 
 mod clock;
 mod collector;

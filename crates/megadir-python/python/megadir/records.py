@@ -15,7 +15,7 @@ __all__ = ["read"]
 def read(path: _Path) -> Stream:
     """Read the samples of a record: one row for each measured block.
 
-    Columns: as of ``megadir bench report --format parquet``, with their units in docs/samples.md: integers without a sign, and
+    Columns: as of ``megadir bench report --format parquet``, with their units in docs/reference/samples.md: integers without a sign, and
     text; a value that was not measured is null. Times are in nanoseconds. Rows come in the order of measurement, with warm-up
     rounds (``phase``) and voided rounds (``voided``), which do not count.
 

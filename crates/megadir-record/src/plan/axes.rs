@@ -2,6 +2,9 @@
 //!
 //! An arm's axes are the parameters of [`Work`] that its name mentions. Names are composed here and parsed
 //! only in `from_names`, for older records.
+//!
+//! A pair's conditions have no file system and no kind of time in their text, and a group knows its study's name
+//! (`Group::of`).
 
 mod from_names;
 

@@ -11,7 +11,7 @@ fn every_column_is_documented() {
          `parquet`; values that are empty in CSV are null there, and `hash` is a number.\n\n\
          To judge a run, take the rows whose `phase` is measure and whose `voided` and `refused_entries` are empty. Of rows with the same `epoch`, `round` and `arm`, take the one \
          with the highest `attempt`. The time of one operation is `elapsed_ns / operations`.\n\n\
-         `--format json` writes the summary of a record; its schema is [schema/report.schema.json](schema/report.schema.json). \
+         `--format json` writes the summary of a record; its schema is [schema](../schema/report.schema.json). \
          Regenerate this page with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n\n| column | Parquet | contents |\n|---|---|---|\n"
         .to_owned();
     for column in COLUMNS {
@@ -21,7 +21,7 @@ fn every_column_is_documented() {
         };
         page.push_str(&format!("| `{}` | {kind} | {} |\n", column.name, column.what));
     }
-    golden("../../../../docs/samples.md", &page);
+    golden("../../../../docs/reference/samples.md", &page);
     for (place, column) in COLUMNS.iter().enumerate() {
         assert!(COLUMNS[..place].iter().all(|other| other.name != column.name), "{}", column.name);
     }

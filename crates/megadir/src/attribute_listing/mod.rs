@@ -6,6 +6,9 @@
 //! | shares | each thread, for the share it lists on its own descriptor | what `split` can divide |
 //! | chunks | each thread, for the buffer it took from a common reader | everything else |
 //! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks, `ext4-device` |
+//!
+//! Each thread of the strategy "windows" copies its next batch outside the lock. The kernel's `rotational` flag is 1
+//! for most virtual disks, so `disk.rs` trusts it for real disks only.
 
 mod chunks;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,17 @@
 //! Backends: ways to read a directory's entries. A new backend is a file here and two lines below.
+//!
+//! | backend | file | method |
+//! |---|---|---|
+//! | `std` | `std_fs.rs` | `std::fs::read_dir`: the reference for the others |
+//! | `readdir` | `linux_readdir.rs` | the C library's stream, as most programs use it |
+//! | `getdents` | `linux_getdents.rs` | getdents64 into a buffer of 4 KiB to 16 MiB |
+//! | `split` | `linux_split/` | several threads in one directory, each with a share of its positions |
+//! | `find-first-file` and three variants | `windows/find.rs` | FindFirstFileExW, one entry per call |
+//! | `by-handle`, `nt-query` and variants | `windows/enumerate.rs` | GetFileInformationByHandleEx, NtQueryDirectoryFile: one buffer per call |
+//!
+//! Backends whose source is not getdents64 encode their entries in its format (`decode.rs`), so that there is one
+//! decoder. There is one virtual call per batch and none per entry. A backend refuses an option that it cannot honour,
+//! and a value outside its range, because other callers than the benchmark engine use it too.
 
 use std::sync::Arc;
 

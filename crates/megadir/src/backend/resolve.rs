@@ -1,4 +1,7 @@
 //! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by the types in the inodes.
+//!
+//! There are two places for this, so that the common case costs nothing in either: the backend that owns its buffer
+//! (getdents) replaces types in place, and this reader wraps all others.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -2,6 +2,10 @@
 //!
 //! [`Conditions::exclude`] and [`Conditions::depth_max`] limit what exists for the caller: an excluded directory is not
 //! entered. All other conditions choose among the entries that are seen; a directory that does not meet them is still entered.
+//!
+//! `changes` applies the first kind to both sides, and the others to the changes, so that an entry that starts to meet
+//! a condition is not taken for a new one. The path and depth of a directory are computed only if a condition needs
+//! them, because the path of each directory would take time quadratic in the depth of a tree.
 
 mod globs;
 

@@ -1,4 +1,7 @@
 //! Windows directories, reached by handle. Redirecting reparse points are followed only in the caller's path.
+//!
+//! Directories are opened below each other by NtCreateFile with a root directory. Calls that accept only paths get the
+//! path of the open handle, checked against the identity of the directory.
 
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};

@@ -36,6 +36,10 @@
 //!
 //! Names are bytes, so a directory's name may be a part of a character. Where names must be Unicode, the
 //! layout (on Windows) or the file system refuses such names.
+//!
+//! A [`Layout`] is the rule, a `Placer` the rule at one depth. Names that might share a path with another, or be a
+//! directory of another, are refused at all depths alike. Digests are SHA-256, which any language and any shell can
+//! compute; they will never change.
 
 mod component;
 mod count;

@@ -13,6 +13,15 @@
 //!
 //! A model judges [`Facts`], plain data; [`limits`] reads them (Linux, Windows). Every answer states its
 //! [`Basis`].
+//!
+//! ```text
+//! Dir --detect--> Facts (plain data, each with its Basis) --MODELS[file system]--> Judgement --+ room (inodes, blocks, quotas)--> Limits
+//! ```
+//!
+//! Each file system has one model, which never touches a file system. It is chosen by the type in the mount table where
+//! statfs(2) shows the host's file system (9p) or none (FUSE). `stated.rs` replaces the visible file system by one that
+//! the caller names. `explain` turns the error of a create into the limit that it met, from the same facts; `cure.rs`
+//! holds all remedies.
 
 mod answer;
 mod basis;

@@ -3,6 +3,8 @@
 //! The table is keyed by the type in the mount table (`fuse.sshfs`, `9p`), because statfs(2) is no evidence: 9p passes the number of
 //! the host's file system through, and every FUSE server has the same one. Where a server is not in the table, its inode numbers are
 //! observed (`observe.rs`). Other modules query this table instead of having rules of their own.
+//!
+//! `changes`, `limits`, `reshard`, `remove --dry-run`, `list --json` and `doctor` query it.
 
 #[cfg(target_os = "linux")]
 mod observe;

@@ -21,6 +21,25 @@
 //! With [`ReshardOptions::offline`] files are linked and unlinked instead: a file has both paths for a moment, and after a kill
 //! until the next such run. If a program replaces a file in between, its new file is unlinked. Without this option, a file system that
 //! cannot rename without replacing is refused before anything is made.
+//!
+//! Files wait in a window of 16 MiB and are moved in groups of 256 target directories, by inode in each group. Missing
+//! directories are made before: under a hidden name until owner, mode, ACLs and project are those of the top, or by
+//! `mkdir` alone if the first one shows that nothing differs. Emptied directories of the old layout, unless the new one
+//! has their paths, are removed once the window with their files was moved. A file whose path a directory of the new
+//! layout may have never waits in the window: it is moved when it is read, or earlier when its directory is needed
+//! (`Mover::give_way`), because otherwise the directory would be renamed in its place.
+//!
+//! One thread renames, because the kernel has one lock for renames between the directories of a file system; the
+//! caller's reads, sorts and opens directories meanwhile.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `route.rs`, `judge.rs` | new path of a file from its present path; the reason why a file stays |
+//! | `tree.rs`, `window.rs`, `mover.rs` | reads the old layout into bounded windows |
+//! | `targets.rs`, `carrier.rs`, `relink.rs` | opens and makes directories; moves groups of files |
+//! | `trial.rs`, `survey.rs`, `foresee.rs` | before a run: can files be moved here, how many, and which would be refused; a system call a file where the target directory exists, else one look a directory |
+//! | `detect.rs` | the layout of a tree from a sample, and the files that do not fit it |
+//! | `renew.rs` | replaces a large directory by a small one while every path works |
 
 mod carrier;
 mod detect;

@@ -1,4 +1,11 @@
 //! Stat backends: ways to read attributes. A new one is a file here and two lines below.
+//!
+//! A [`StatBackend`] is to attributes what a `Backend` is to names: one virtual call per batch. `Attributes::have` has
+//! the valid fields; attributes that a method does not return are left out, never invented. On Windows a listing
+//! carries the attributes (`Backend::brings`), and the stat backend `listed` takes them from its batch without a call.
+//!
+//! io_uring is not used: the kernel runs each statx(2) in a thread of its own, and as many threads with small chunks
+//! are as fast where calls wait.
 
 #[cfg(target_os = "linux")]
 mod bulk;

@@ -1,5 +1,8 @@
 //! Totals of each directory of a tree in bounded memory: unfinished directories, a few per thread and level,
 //! and of the finished ones those with the most entries.
+//!
+//! A walk interleaves the batches of directories and, if requested, reports the end of each, so that only unfinished
+//! directories are kept.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -7,6 +7,14 @@
 //! * The figures of a directory cover everything below it, not the directory itself.
 //! * An entry is a name. Inodes and bytes count each hard link once, in the directory whose path and name are
 //!   the first in byte order.
+//!
+//! Each thread counts its entries. A finished subtree adds its figures to its parent's, is offered to the list of the
+//! highest ranks (`top.rs`), and is forgotten. Files with several hard links wait in a table until the end
+//! (`links.rs`); until then a directory ranks between its bytes without and with them.
+//!
+//! The rows of an inventory ascend by path, where a subtree may be interrupted by another (`a`, `a-b`, `a/b`), so a few
+//! subtrees stay open. A tree whose root has no subdirectories is listed by several threads instead of walked; the
+//! root's number of links shows this on file systems that count subdirectories as links.
 
 mod links;
 mod read;

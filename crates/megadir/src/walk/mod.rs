@@ -1,6 +1,24 @@
 //! Walks a tree by threads that share a bounded queue of directories. Each is opened relative to its parent, never through a
 //! symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue and depth, not by the width of
 //! the tree. An unreadable directory is an item of the walk, not its end.
+//!
+//! ```text
+//! Walk::new        starts threads; next_item() returns what any of them read
+//! Walk::parts      a WalkPart for each thread of the caller, which processes its own items while they are in its cache
+//! PartialWalk      enters no further directory once a budget is spent, and returns the waiting ones
+//! ```
+//!
+//! While workers wait for the device, others join (`WalkOptions::threads_max`), and they leave when all is cached: once
+//! a millisecond each worker compares its voluntary context switches and device reads (getrusage(2)) with the figures
+//! before. A finished reader passes its buffer on to the next without clearing it.
+//!
+//! A `WalkContext` is a state that each directory gets from its parent's, e.g. a counter that holds its parent's
+//! counter. The last user of a subtree then knows that the subtree is complete.
+//!
+//! Each directory is read by one thread with getdents64: splitting one directory of a tree gains nothing while other
+//! directories keep the threads busy. A tree that is one huge directory is better listed without recursion. Other
+//! mounts are not entered by default, unlike in find(1), because a tool for huge directories that enters `/proc` or a
+//! network mount by accident does harm; each mount that is not entered is an item.
 
 pub mod collect;
 mod early;

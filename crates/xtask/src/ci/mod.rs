@@ -1,6 +1,15 @@
 //! `cargo xtask ci`: the list of stages. To add one: a file here with a function `fn(&Context) -> Result<Report, String>`, and a line in
 //! [`STAGES`]. A stage ran, failed, or is deferred to the long tier by a row of [`deferred`]. A part that cannot run for want of a tool is
 //! `not run`, which is a failure if `MEGADIR_REQUIRE_ALL=1`.
+//!
+//! ```text
+//! packages, tidy, format --+-- lane Tests:  test -> instructions -> smoke -> browser
+//!                          +-- lane Checks: clippy -> docs -> windows -> book -> python -> package -> emulated -> wine -> cross -> fuzz
+//! ```
+//!
+//! Tests wait for devices and timers and compilers do not, so the two lanes run side by side. All stages of the lane
+//! Tests, and those that need the program, use what `cargo test --workspace --all-features --profile ci` built; Clippy
+//! and the Windows target have builds of their own.
 
 mod browser;
 mod cross;

@@ -1,5 +1,7 @@
 //! Circles of modules: the modules of one folder use each other in one direction only; a module and its children may use each other. A path
 //! through a re-export counts for the defining module; test modules are left out. Macros' arguments count too.
+//!
+//! No order is declared: an import that closes no circle only adds to the order.
 
 use super::source::{Finding, Source};
 use crate::tidy::source::is_word;

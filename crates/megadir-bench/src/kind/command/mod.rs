@@ -1,6 +1,14 @@
 //! Measuring any program: arms are command lines, and each run is a process of its own.
 //!
 //! Programs run on Linux only: elsewhere the plan refuses them.
+//!
+//! A launcher (`bench worker -- PROGRAM`) finds the program, waits for a signal, forks, and reports the result of
+//! wait4(2): the engine itself must not fork, because the kernel counts the memory before exec as the program's. It
+//! forks without the standard library (`megadir_sys::child::ReadyProgram`), which would wait for the program's start.
+//!
+//! `run/trial.rs` runs every program once and writes the result of each task's reference into the plan; `run/intact.rs`
+//! examines the data sets after every round and makes them again if a program changed them. A program that fails ends
+//! its arm as a full directory does (`Sample::refused`).
 
 mod fingerprint;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,6 @@
 //! Rank of a job, as rank 0 sees it: its task, and whether it hangs or is slow.
+//!
+//! A task whose rank hangs goes to a second rank too, and MPI_Abort ends a job whose last ranks hang.
 
 use std::time::{Duration, Instant};
 

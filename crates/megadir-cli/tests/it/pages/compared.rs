@@ -1,53 +1,53 @@
-//! Tables of README.md and docs/speed.md that compare megadir with other programs, and the page of their record:
-//! written from the record by `MEGADIR_BLESS=1`, otherwise compared with it.
+//! Picture of README.md and tables of docs/speed.md that compare megadir with other programs, and the page of their
+//! record: written from the record by `MEGADIR_BLESS=1`, otherwise compared with it.
 
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use megadir_record::{Arm, ArmId, CacheState, Plan, Work, jsonl};
+use megadir_record::{Arm, CacheState, Plan, Work, jsonl};
 use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
 use megadir_report::{Report, Style, View, format_named, text};
 
 use super::figures::{read, root};
+use super::picture::{Bar, bars};
 
 /// Record of the study `peers` that the tables show.
 const CACHED: &str = "records/2026-11-24-peers";
 /// The same, with the file system mounted again before each run.
 const UNCACHED: &str = "records/2026-11-24-peers-uncached";
-/// Records of `usage` on a million files, and their data.
-const USAGE: [(&str, &str); 4] = [
-    ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
-    ("records/2026-11-23-usage-flat", "one directory"),
-    ("records/2026-11-24-usage-tree-uncached", "10 000 directories of 100"),
-    ("records/2026-11-24-usage-flat-uncached", "one directory"),
+/// Records of `usage` on a million files.
+const USAGE: [&str; 4] = [
+    "records/2026-11-23-usage-tree",
+    "records/2026-11-23-usage-flat",
+    "records/2026-11-24-usage-tree-uncached",
+    "records/2026-11-24-usage-flat-uncached",
 ];
 /// Lines around a written part.
 const BEGIN: &str = "<!-- Cached comparisons, written by the command in CONTRIBUTING.md -->\n";
 const BEGIN_UNCACHED: &str = "<!-- Uncached comparisons, written by the command in CONTRIBUTING.md -->\n";
-const BEGIN_USAGE: &str = "<!-- Comparisons of `usage`, written by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
-/// Words for the groups of the study, in the order of the tables, and whether the README shows a group.
-const TASKS: [(&str, &str, bool); 14] = [
-    ("names", "list names", true),
-    ("pipe", "list names into a pipe", false),
-    ("sorted", "list names sorted", true),
-    ("count", "count entries", false),
-    ("attributes", "list sizes and times", true),
-    ("long", "print the columns of `ls -l`", true),
-    ("tree", "list a tree", true),
-    ("count-tree", "count the entries of a tree", false),
-    ("attributes-tree", "list sizes and times in a tree", false),
-    ("usage", "sum up the sizes in a tree", true),
-    ("inventory", "record all attributes in a tree", true),
-    ("changes", "find out that nothing changed in a tree", true),
-    ("remove-tree", "remove a tree", true),
-    ("remove-flat", "remove one directory", true),
+/// Words for the groups of the study, in the order of the tables.
+const TASKS: [(&str, &str); 14] = [
+    ("names", "list names"),
+    ("pipe", "list names into a pipe"),
+    ("sorted", "list names sorted"),
+    ("count", "count entries"),
+    ("attributes", "list sizes and times"),
+    ("long", "print the columns of `ls -l`"),
+    ("tree", "list a tree"),
+    ("count-tree", "count the entries of a tree"),
+    ("attributes-tree", "list sizes and times in a tree"),
+    ("usage", "sum up the sizes in a tree"),
+    ("inventory", "record all attributes in a tree"),
+    ("changes", "find out that nothing changed in a tree"),
+    ("remove-tree", "remove a tree"),
+    ("remove-flat", "remove one directory"),
 ];
 
 /// Folders of the records that the tables are written from.
 pub(super) fn folders() -> impl Iterator<Item = &'static str> {
-    [CACHED, UNCACHED].into_iter().chain(USAGE.map(|(folder, _)| folder))
+    [CACHED, UNCACHED].into_iter().chain(USAGE)
 }
 
 /// A published record with its report.
@@ -106,7 +106,7 @@ impl Published {
                 Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
             };
             let (name, ratio) = (short_name(self.planned(row)), shown.replacen('x', "", 1));
-            Some(Other { name, ratio, memory: self.memory(row.arm) })
+            Some(Other { name, ratio })
         };
         comparison.rows.iter().filter_map(row).collect()
     }
@@ -115,12 +115,6 @@ impl Published {
     fn own_time(&self, comparison: &Comparison) -> String {
         let arm = &self.report.summary.arms[comparison.baseline.0 as usize];
         arm.timing.as_ref().map_or_else(String::new, |timing| text::time(timing.time_ns.value))
-    }
-
-    /// Peak memory of an arm's program.
-    fn memory(&self, arm: ArmId) -> String {
-        let timing = self.report.summary.arms[arm.0 as usize].timing.as_ref();
-        timing.and_then(|timing| timing.peak_bytes).map_or_else(String::new, text::bytes)
     }
 
     /// Number of files and rounds.
@@ -144,7 +138,6 @@ struct Other {
     name: String,
     /// Its time divided by megadir's.
     ratio: String,
-    memory: String,
 }
 
 /// Name of a group or an arm without its cache state.
@@ -178,52 +171,75 @@ fn conditions(one: &Published) -> String {
 }
 
 /// Tasks with their comparisons.
-fn tasks(one: &Published) -> impl Iterator<Item = (&'static str, bool, &Comparison)> {
-    TASKS.iter().filter_map(|(group, task, short)| Some((*task, *short, one.comparison(group)?)))
+fn tasks(one: &Published) -> impl Iterator<Item = (&'static str, &Comparison)> {
+    TASKS.iter().filter_map(|(group, task)| Some((*task, one.comparison(group)?)))
 }
 
-/// Table for the README: a row for each task.
-fn short_table(one: &Published) -> String {
-    let mut table = "| task | compared with | time / time of megadir |\n|---|---|---|\n".to_owned();
-    for (task, _, comparison) in tasks(one).filter(|(_, short, _)| *short) {
-        let others = one.others(comparison);
-        let names: Vec<String> = others.iter().map(|other| format!("`{}`", other.name)).collect();
-        let ratios: Vec<&str> = others.iter().map(|other| other.ratio.as_str()).collect();
-        table += &format!("| {task} | {} | {} |\n", names.join(" / "), ratios.join(" / "));
+/// Name of an arm, with the version of its program if the record has two programs of that kind.
+fn versioned(planned: &Arm, name: String) -> String {
+    let version = match &planned.work {
+        Work::Command(work) if name.starts_with("fd") => work.version.as_ref(),
+        _ => None,
+    };
+    match version.and_then(|version| version.split(' ').nth(1)) {
+        Some(number) => format!("{name} ({number})"),
+        None => name,
     }
-    format!("{}\n\n{table}", conditions(one))
+}
+
+/// Picture for the README: the programs that list the names of one directory.
+fn picture(one: &Published) -> String {
+    let comparison = one.comparison("names").expect("the group of the record");
+    let bar = |row: &Contrast| {
+        let name = short_name(one.planned(row));
+        // eza is so slow that the other bars would be too short to compare; the table has it. `(itself)` is the check of
+        // the run.
+        if name.starts_with("eza") || name.ends_with("(itself)") {
+            return None;
+        }
+        let is_own = row.arm == comparison.baseline;
+        let timing = one.report.summary.arms[row.arm.0 as usize].timing.as_ref()?;
+        let interval = timing.time_ns.interval.as_ref()?;
+        let ratio = match &row.outcome {
+            Outcome::Judged { ratio, adjusted, .. } => text::ratio(ratio.value, *adjusted),
+            _ if is_own => String::new(),
+            _ => return None,
+        };
+        Some(Bar {
+            name: versioned(one.planned(row), name),
+            time_ms: timing.time_ns.value / 1e6,
+            interval_ms: (interval.low / 1e6, interval.high / 1e6),
+            time: text::time(timing.time_ns.value),
+            ratio,
+            is_own,
+        })
+    };
+    let mut drawn: Vec<Bar> = comparison.rows.iter().filter_map(bar).collect();
+    drawn.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
+    let most = one.plan().data.iter().map(|data| data.entries).max().unwrap_or(0);
+    let heading = format!("Time to list a directory of {} files", text::count(most));
+    let machine = &one.report.summary.machine;
+    let conditions = format!(
+        "ext4, cached, {} processors, {}; medians of {} rounds of fresh processes in random order; ratio: time / time of megadir list",
+        machine.processors,
+        machine.kernel.split('-').next().unwrap_or_default(),
+        one.report.summary.progress.rounds_used,
+    );
+    bars(&heading, &conditions, &drawn)
 }
 
 /// Table for docs/speed.md: a row for each program.
 fn long_table(one: &Published) -> String {
     let mut table =
         "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
-    for (task, _, comparison) in tasks(one) {
+    for (task, comparison) in tasks(one) {
         let mut first = (task, one.own_time(comparison));
-        for Other { name, ratio, .. } in one.others(comparison) {
+        for Other { name, ratio } in one.others(comparison) {
             table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
             first = ("", String::new());
         }
     }
     format!("{}\n\n{table}", conditions(one))
-}
-
-/// Table of `usage` on a million files: a row for each program, with its memory.
-fn usage_table(all: &[Published]) -> String {
-    let mut table =
-        "| files in | program | time / time of megadir | memory |\n|---|---|---|---|\n".to_owned();
-    for (one, (_, data)) in all.iter().zip(USAGE) {
-        let comparison = one.comparison("usage").expect("the group of the record");
-        let own = format!("1 ({})", one.own_time(comparison));
-        let cache = if one.cached() { "cached" } else { "uncached" };
-        table +=
-            &format!("| {data}, {cache} | `megadir usage` | {own} | {} |\n", one.memory(comparison.baseline));
-        for Other { name, ratio, memory } in one.others(comparison) {
-            table += &format!("|  | `{name}` | {ratio} | {memory} |\n");
-        }
-    }
-    let records: Vec<String> = all.iter().map(|one| format!("{}/ ({})", one.folder, one.size())).collect();
-    format!("On ext4. Records: {}.\n\n{table}", records.join(", "))
 }
 
 /// Replaces the part of a page between two lines.
@@ -234,18 +250,16 @@ fn replaced(page: &str, begin: &str, part: &str) -> String {
 }
 
 #[test]
-fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these() {
+fn comparisons_on_pages_equal_their_records() {
     let cached = Published::open(CACHED);
     assert_eq!(tasks(&cached).count(), TASKS.len());
     let uncached = Published::open(UNCACHED);
-    let usage = USAGE.map(|(folder, _)| Published::open(folder));
+    let usage = USAGE.map(Published::open);
     let path = |name: &str| -> PathBuf { root().join(name) };
     let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&cached));
     let speed = replaced(&speed, BEGIN_UNCACHED, &long_table(&uncached));
-    let mut pages = vec![
-        ("README.md".to_owned(), replaced(&read(&path("README.md")), BEGIN, &short_table(&cached))),
-        ("docs/speed.md".to_owned(), replaced(&speed, BEGIN_USAGE, &usage_table(&usage))),
-    ];
+    let mut pages =
+        vec![("docs/list-names.svg".to_owned(), picture(&cached)), ("docs/speed.md".to_owned(), speed)];
     let records = [&cached, &uncached].into_iter().chain(&usage);
     pages.extend(records.map(|one| (format!("{}/README.md", one.folder), one.page())));
     for (name, expected) in pages {
@@ -272,5 +286,5 @@ fn every_group_of_the_study_has_words() {
             .trim_matches('"')
             .to_owned()
     });
-    assert_eq!(named.collect::<Vec<_>>(), TASKS.map(|(group, ..)| group));
+    assert_eq!(named.collect::<Vec<_>>(), TASKS.map(|(group, _)| group));
 }

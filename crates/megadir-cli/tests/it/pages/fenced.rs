@@ -23,7 +23,6 @@ const PACKAGES: Held =
 const COMPLETIONS: Held =
     Elsewhere("writes into the home directory; the module generate tries completions in shells");
 const WINDOWS: Held = Elsewhere("for Windows, or builds the program for it");
-const CODE: Held = Elsewhere("a function that the program prints; the goldens of megadir-advise hold it");
 const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
 
 const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `backup` run it");
@@ -48,36 +47,21 @@ const BLOCKS: &[Block] = &[
     (
         "README.md",
         &[
-            ("cargo install --locked --path crates/megadir-cli", PACKAGE),
-            (
-                "megadir bench run listing --quick",
-                Smaller(&[("--quick", "--quick --entries 50 --rounds 7 --warm-up 1")]),
-            ),
+            ("cargo install --locked --path crates/megadir-cli && megadir usage .", PACKAGE),
+            ("cargo xtask ci", Elsewhere("runs this test")),
         ],
     ),
+    // Another test covers a minute of measurement.
     (
         "README.md",
-        &[(
-            "megadir advise /srv/files --files 10M --churn",
-            // Another test covers a minute of measurement.
-            Smaller(&[("/srv/files", "files --time 0s")]),
-        )],
+        &[("megadir advise files --files 10M --churn", Smaller(&[("--churn", "--churn --time 0s")]))],
     ),
-    (
-        "README.md",
-        &[
-            ("megadir list --estimate spool", Runs),
-            ("megadir list --fields size,mtime,name spool", Runs),
-            ("megadir usage spool", Runs),
-            ("megadir limits spool", Runs),
-            ("megadir remove --contents --renew spool", Runs),
-        ],
-    ),
+    ("README.md", &[("megadir limits spool", Runs)]),
     (
         "README.md",
         &[
             ("megadir scan project --output project.parquet", Runs),
-            ("megadir changes project.parquet --update", Runs),
+            ("megadir changes project.parquet project --only added,renamed,modified", Runs),
         ],
     ),
     (
@@ -88,7 +72,14 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     ("docs/README.md", &[("megadir advise . --files 10M --time 1m", Smaller(&[("1m", "0s")]))]),
-    ("docs/README.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
+    ("docs/README.md", &[("megadir usage spool", Runs), ("megadir limits spool", Runs)]),
+    (
+        "docs/README.md",
+        &[(
+            "megadir bench commands 'ls -U {dir}' 'find {dir}'",
+            Smaller(&[("commands ", "commands --entries 50 --rounds 7 --warm-up 1 ")]),
+        )],
+    ),
     (
         "docs/README.md",
         &[("megadir scan project --output project.parquet", Runs), ("megadir changes project.parquet", Runs)],
@@ -255,7 +246,6 @@ const BLOCKS: &[Block] = &[
         "docs/inventory.md",
         &[("SELECT type, count(DISTINCT (root, parent, name)) FROM 'parts/*.parquet' GROUP BY type;", QUERY)],
     ),
-    ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),
     (
@@ -510,8 +500,32 @@ fn every_command_on_a_page_is_held() {
     }
 }
 
+/// Output in the console blocks of README.md: lines that are neither a command nor an ellipsis.
+fn answers(text: &str) -> Vec<&str> {
+    let consoles = text.split("```console\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
+    let lines = consoles.flat_map(str::lines);
+    lines.filter(|line| !line.starts_with("$ ") && line.trim() != "..." && !line.is_empty()).collect()
+}
+
 #[test]
-fn the_commands_on_pages_run() {
+fn answers_on_the_first_page_are_lines_of_compared_output() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("readable");
+    let readme = read("README.md");
+    let answers = answers(&readme);
+    let held = [
+        "crates/megadir-cli/tests/golden/first-screens.txt",
+        "records/2026-11-22-smallfile-file-systems/README.md",
+    ]
+    .map(read);
+    let is_held = |line: &&str| held.iter().any(|text| text.lines().any(|held| held == *line));
+    let unheld: Vec<_> = answers.iter().filter(|line| !is_held(line)).collect();
+    assert!(unheld.is_empty(), "in no golden and no record: {unheld:#?}");
+    assert!(answers.len() >= 12, "{answers:?}: four questions with three lines each");
+}
+
+#[test]
+fn commands_on_pages_run() {
     // Commands on the pages use the installed program's name.
     let program = program();
     let folder = program.parent().expect("in a directory");

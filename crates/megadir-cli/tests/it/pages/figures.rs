@@ -11,8 +11,8 @@ use super::compared;
 use super::links::{links, pages_below, resolved};
 use crate::support::output_of;
 
-/// Pages whose tables of comparisons are held number by number, with the heading where they begin.
-const TABLES: [(&str, &str); 2] = [("README.md", "## Speed"), ("docs/speed.md", "# Speed")];
+/// Page whose tables of comparisons are held number by number.
+const TABLES: &str = "docs/speed.md";
 
 /// Records of programs that were compared, besides those that [`compared`] writes the tables from.
 const RECORDS: [&str; 9] = [
@@ -166,15 +166,9 @@ fn every_decimal_of_the_tables_of_speed_is_in_a_record() {
     let records: Vec<String> =
         RECORDS.map(str::to_owned).into_iter().chain(tables).map(|name| read(&root().join(name))).collect();
     let held: BTreeSet<&str> = records.iter().flat_map(|text| decimals(text)).collect();
-    for (page, heading) in TABLES {
-        let text = read(&root().join(page));
-        let from = text.find(heading).expect("the page has this heading");
-        let section = &text[from..];
-        let end =
-            section[1..].find("\n## ").filter(|_| page == "README.md").map_or(section.len(), |end| end + 1);
-        let unheld: Vec<&str> = decimals(&section[..end]).filter(|number| !held.contains(number)).collect();
-        assert!(unheld.is_empty(), "{page}: in no record: {unheld:?}");
-    }
+    let page = read(&root().join(TABLES));
+    let unheld: Vec<&str> = decimals(&page).filter(|number| !held.contains(number)).collect();
+    assert!(unheld.is_empty(), "{TABLES}: in no record: {unheld:?}");
 }
 
 #[test]

@@ -106,8 +106,14 @@ fn the_summary_has_every_page_of_the_book_once() {
 }
 
 #[test]
-fn the_readme_is_short() {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("readable");
-    let count = readme.lines().count();
-    assert!(count <= 150, "README.md has {count} lines, at most 150: move details to docs/");
+fn first_pages_are_short() {
+    for (name, lines_max, words_max) in [("README.md", 70, 500), ("ARCHITECTURE.md", 120, 1300)] {
+        let page = std::fs::read_to_string(root().join(name)).expect("readable");
+        let (lines, words) = (page.lines().count(), page.split_whitespace().count());
+        assert!(
+            lines <= lines_max && words <= words_max,
+            "{name} has {lines} lines and {words} words, at most {lines_max} and {words_max}: move details to docs/ or \
+             to the header of a module"
+        );
+    }
 }

@@ -10,6 +10,8 @@ mod figures;
 #[cfg(target_os = "linux")]
 mod links;
 #[cfg(target_os = "linux")]
+mod picture;
+#[cfg(target_os = "linux")]
 mod reference;
 #[cfg(target_os = "linux")]
 mod stated;

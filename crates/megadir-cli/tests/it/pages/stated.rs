@@ -24,51 +24,15 @@ const SCAN: &str = "records/2026-11-22-scan.md";
 const ATTRIBUTES: &str = "records/2026-11-21-attributes.md";
 const LAYOUT_1M: &str = "records/2026-11-28-layout-1M-ext4/README.md";
 const DEVICE: &str = "records/2026-11-25-ext4-device.md";
-const REMOVE: &str = "records/2026-11-21-remove.md";
 
 /// Words of a page, wherever its lines break, with what holds their figures.
 const STATED: &[(&str, &str, Holder)] = &[
-    // Figures of the README and docs/speed.md are rounded from the records.
-    (
-        "README.md",
-        "The first name appears after 1.7 to 3.2 ms, with `ls -U` after 1.1 ms",
-        Text(SPEED, "| `megadir list, first byte` |  1.68 [1.63, 1.74]"),
-    ),
-    ("README.md", "(ext4: 0.178 s against 0.166 s)", Text(SPEED, "|    166 [166, 167] |  0.166 |")),
-    ("README.md", "and cost 2 % with `--count`", Text(SPEED, "0.977 [0.969, 0.983]x")),
-    (
-        "docs/speed.md",
-        "| `megadir list` | 1 (93 ms) | 1 (41 ms) | 1 (90 ms) |",
-        Text(SPEED, "| `megadir list`                                    | 93.2 [92.0, 94.4]"),
-    ),
-    (
-        "docs/speed.md",
-        "Peak memory is 5 to 8 MiB (`ls` 258, `fd` 163; `ls -U` and `bfs` only 2)",
-        Text(SCAN, "| `megadir list` | 8.0 |"),
-    ),
-    ("docs/speed.md", "Peak memory is 6 to 11 MiB (`find` 33, `ls` 254)", Text(ATTRIBUTES, "10.8 MiB")),
-    ("docs/speed.md", "Peak memory is 6 to 26 MiB", Text(REMOVE, "peak RSS, MiB")),
-    (
-        "docs/speed.md",
-        "| 654 ms | 1.212 [1.205, 1.217] times its walk",
-        Text(SCAN, "| `megadir scan` | 654 | 1.24 | 1.212 [1.205, 1.217]"),
-    ),
-    (
-        "docs/speed.md",
-        "an earlier `scan`, which took 1.30 times its walk",
-        Text(SCAN, "1.296 [1.289, 1.304]"),
-    ),
-    (
-        "docs/speed.md",
-        "| 481 ms [467, 489] |",
-        Text("records/2026-11-21-inventory.md", "|    481 [467, 489] |"),
-    ),
+    // Figures of docs/speed.md are rounded from the records.
     (
         "docs/speed.md",
         "An inventory takes 34 bytes per entry on disk",
         Text("records/2026-11-21-inventory.md", "33.8 bytes an entry"),
     ),
-    ("docs/speed.md", "peak memory is 98 and 50 MiB", Text(SCAN, "| 94 to 98 |")),
     (
         "docs/speed.md",
         "The first name appears after 1.7 to 3.2 ms, with `ls -U` after 1.1 ms",
@@ -85,6 +49,11 @@ const STATED: &[(&str, &str, Holder)] = &[
         "docs/list.md",
         "at most 8 MiB excluding the program's own code",
         Text("crates/megadir-cli/tests/it/list/memory.rs", "const STREAMING: u64 = 8 << 20;"),
+    ),
+    (
+        "docs/list.md",
+        "when the client's cache expires, on NFS after 3 to 60 seconds",
+        Fact("nfs(5), the defaults of `acregmin` and `acregmax`"),
     ),
     (
         "docs/purge.md",
@@ -288,7 +257,6 @@ const STATED: &[(&str, &str, Holder)] = &[
     ("docs/answers/attributes.md", "how-to-query-file-attributes-50x-faster", Fact("part of an address")),
     ("docs/answers/README.md", "How to Query File Attributes 50x faster", Fact("the title of the article")),
     ("docs/answers/README.md", "how-to-query-file-attributes-50x-faster", Fact("part of an address")),
-    ("docs/answers/removal.md", "0.967x [0.816, 1.04]", Text(REMOVE, "0.967 [0.816, 1.04]")),
     ("docs/answers/attributes.md", "Its heading says 50 times", Fact("the article's own heading")),
     (
         "docs/answers/attributes.md",
@@ -305,16 +273,6 @@ const STATED: &[(&str, &str, Holder)] = &[
         "docs/answers/lookup.md",
         "NTFS: 2.666, 4.702 and 7.130 µs",
         Text("studies/lookup.toml", "value = 7.130"),
-    ),
-    (
-        "docs/answers/README.md",
-        "the widest interval ends at 2.77x",
-        Text("records/2026-11-26-fill-ext4/README.md", "1.35x [0.73, 2.77]"),
-    ),
-    (
-        "docs/answers/README.md",
-        "took 2.2 s in one round and 90 s in another",
-        Text(LAYOUT_1M, "| read as written, flat | 7 | 37.3 µs | [2.2, 90.2] |"),
     ),
     (
         "docs/answers/layout.md",
@@ -340,7 +298,6 @@ const STATED: &[(&str, &str, Holder)] = &[
         Fact("the output of `time` in the page of 2014"),
     ),
     ("docs/answers/layout.md", "65 792 inodes more, 0.7 % of ten million", Arithmetic),
-    ("docs/answers/layout.md", "reading 7.8 times as fast", Text("studies/layout.toml", "value = 7.8")),
     (
         "docs/answers/layout.md",
         "| reading flat is 7.8 times as fast as two levels deep |",
@@ -426,22 +383,12 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     (
         "docs/inventory.md",
-        "(about 20 MiB each)",
-        Text("crates/megadir-cli/tests/it/deep.rs", "const FIXED_BYTES: u64 = 112 << 20;"),
-    ),
-    (
-        "docs/inventory.md",
         "A step is at least 100 ms (ticks take 10 ms or less but may come late)",
         Text("crates/megadir-inventory/src/changes/proof.rs", "const TICKS_NS: i64 = 100_000_000;"),
     ),
     (
         "docs/inventory.md",
         "72 bytes plus the name per entry (10.4 GB for a single directory of a hundred million with names of 32 bytes)",
-        Text("crates/megadir-inventory/tests/changes/snapshot.rs", "entries * 72 + names"),
-    ),
-    (
-        "docs/inventory.md",
-        "72 bytes plus the name each (1 GB for ten million with names of 32 bytes)",
         Text("crates/megadir-inventory/tests/changes/snapshot.rs", "entries * 72 + names"),
     ),
     (
@@ -464,12 +411,6 @@ const STATED: &[(&str, &str, Holder)] = &[
         "docs/list.md",
         "60 MiB for a million names of 32 bytes",
         Text(SCAN, "| `megadir list --sort name` | 60 |"),
-    ),
-    ("docs/samples.md", "16 hexadecimal digits after 0x", Example),
-    (
-        "docs/windows.md",
-        "GetFileInformationByHandleEx with 64 KiB",
-        Text("crates/megadir-bench/src/method.rs", "const BUFFER: Option<u64> = Some(64 << 10);"),
     ),
     ("docs/windows.md", "times to 100 ns", Fact("FILETIME, Microsoft Win32 reference")),
     ("docs/windows.md", "ticks of 10 to 16 ms", Fact("GetSystemTimeAdjustment, Microsoft Win32 reference")),

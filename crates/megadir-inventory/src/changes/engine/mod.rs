@@ -1,4 +1,6 @@
 //! Threads compare directories with their rows. To bound memory, a thread takes the directory found last.
+//!
+//! `table.rs` joins a directory with its rows, whichever comes first; an idle thread reads ahead in the inventory.
 
 mod directory;
 mod table;

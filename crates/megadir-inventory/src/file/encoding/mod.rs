@@ -1,5 +1,11 @@
 //! Encodings of values in Parquet pages (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>):
-//! those of the crate `parquet` are slower (ARCHITECTURE.md, decisions). Decoders return `None` for malformed input.
+//! those of the crate `parquet` are slower. Decoders return `None` for malformed input.
+//!
+//! The column writers of the crate (typed batches, the same encodings, dictionaries for the same columns, row groups in
+//! parallel, Zstandard at the same level) take 1.35 times the walk [1.34, 1.37], the encodings here 1.19 [1.18, 1.22]
+//! (1 000 000 files in 65 792 directories on ext4, cached, 2 virtual processors, 11 rounds; processor time 1.29 and 1.13).
+//! With 122 files a directory the processor time is 1.44 times the walk's [1.39, 1.50] instead of 1.20 [1.18, 1.24]
+//! (500 000 files, 7 rounds, a busy machine: wall time was too noisy). The file is as large.
 
 pub(super) mod delta;
 pub(super) mod runs;

@@ -1,5 +1,8 @@
 //! Detects threads that slow each other down while they read attributes: XFS looks up uncached names under an exclusive lock
 //! (`xfs_da3_node_lookup_int`), where eight threads are slower than one. A thread leaves if locks make it sleep; one always stays.
+//!
+//! btrfs lists a recently changed directory under an exclusive lock: there the other threads leave too, and the
+//! caller's thread continues alone.
 
 use std::time::Duration;
 

@@ -9,6 +9,13 @@
 //! getdents64 takes the directory's lock shared. Only on the file systems of [`space`] is a position a plain
 //! number. The first batch is read alone, so that short directories need no threads and positions that do not
 //! ascend are read serially. [`share`] explains the end of a share.
+//!
+//! The caller's thread reads shares too, and takes batches of other threads first, so that no thread exists only to
+//! pass on data. The rest of a share is estimated, so that little is read beyond its end. If a position descends after
+//! the threads have started, the listing ends with an error of its own kind, and is never silently wrong.
+//!
+//! While the first batch had to wait for the device, more threads than processors are started
+//! (`ReadOptions::threads_max`): the reasons and measurements are in the rows of `policy.rs`.
 
 mod buffer;
 mod contention;

@@ -1,4 +1,22 @@
 //! Workers that empty directories and share the directories of a tree.
+//!
+//! ```text
+//! worker: window of names -> unlinkat each -> subdirectory? push, and descend
+//!         stack holds more than needed, others idle? give away waiting directories closest to the root
+//!         last part of a directory done -> the worker that did it removes the directory -> its parent
+//! ```
+//!
+//! Waiting names are bounded: names that do not fit are read again later, from the position before them. Ancestors are
+//! closed and reopened through `..`, which is trusted only if device, inode and mount match; otherwise they are opened
+//! by their names from the root. A job that one worker gives to another is the node of a directory and names in it,
+//! without a descriptor; its receiver opens it in the same two ways, mostly from the directory that it worked in last.
+//!
+//! All workers share the descriptor table of the process. A table for each gained nothing with two workers (0.636 s
+//! against 0.627 s with one, medians of three, 200 000 files in 1000 directories on ext4;
+//! `records/2026-11-21-remove.md`), and callbacks on such threads could use or close the wrong file.
+//!
+//! The system calls are in `linux.rs` and `windows.rs`. Handles on Windows cannot go up or return to a position:
+//! ancestors stay open there, names that were read are not put back, and receivers open jobs from the root.
 
 mod entry;
 mod leave;

@@ -4,6 +4,11 @@
 //! it long before it is on the disk. What it keeps in memory only are times with the mount option `lazytime`, and
 //! sizes and blocks of data not yet allocated: the sync at the start writes those, and a later write changes the
 //! time of change, which is in the page cache at once. A read may meet half a change; the checksum reveals it.
+//!
+//! Tables are never read past their used part, which the kernel initialises behind the page cache. Uncached inodes of a
+//! batch are read ahead together; in a tree with a growing part of the table behind them, and with the first blocks of
+//! the subdirectories found. The strategy is windows of a million entries: in the order of the listing no two
+//! neighbours share a block, and a call for one inode takes as long as statx(2).
 
 use std::collections::BTreeMap;
 use std::fs::File;
