@@ -92,7 +92,7 @@ pub(crate) fn named<T: Copy, const N: usize>(
     })
 }
 
-/// Of an age, or of a `datetime.datetime` or the text of one. Without a time zone, both are local, as in Python.
+/// Converts an age, a `datetime.datetime` or the text of one. Dates without a time zone are local, as in Python.
 fn moment(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
     let datetime = value.py().import("datetime")?.getattr("datetime")?;
     let date = match value.cast::<PyString>() {

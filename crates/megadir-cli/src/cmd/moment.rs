@@ -50,7 +50,7 @@ fn is_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[4] == b'-' && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
-/// Of local time, unless the text ends in `Z` or an offset such as `+01:00`. A date is its first moment.
+/// Parses a date of local time, unless the text ends in `Z` or an offset such as `+01:00`. A date is its first moment.
 fn date(text: &str) -> Result<Time, String> {
     let time = |time: DateTime<Local>| Time {
         seconds: time.timestamp(),

@@ -1,6 +1,6 @@
 //! Progress of a command: one line on standard error. On a terminal it is drawn once the command takes longer than [`DELAY`], by a
 //! thread that reads a counter, so that the work only adds to a number; another one looks at the work. Elsewhere a command that is
-//! not quiet and takes longer than [`LONG`] has one line at that moment, so that nobody takes it for dead.
+//! not quiet and takes longer than [`LONG`] has one line at that moment, so that it does not seem to hang.
 //!
 //! `ui::message` holds the line, so that anything else for the terminal clears it first. A run of `bench` draws between
 //! blocks instead, without a thread.
