@@ -64,11 +64,11 @@ pub(in crate::cmd) struct Asked {
     ///
     /// A date is 2026-11-01, 2026-11-01T12:30 or 2026-11-01T12:30:00, of local time unless Z or an offset such as +01:00 follows the
     /// seconds. A file stands for its modification time; write ./ before a name that begins with a digit.
-    #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(moment))]
+    #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(|words| moment(&words)))]
     #[arg(allow_negative_numbers = true, help_heading = "Selection")]
     older_than: Option<Moment>,
     /// Only entries modified within the last AGE or in the future, since a date, or after a file
-    #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(moment))]
+    #[arg(long, value_name = "AGE|DATE|FILE", value_parser = OsStringValueParser::new().try_map(|words| moment(&words)))]
     #[arg(allow_negative_numbers = true, help_heading = "Selection")]
     newer_than: Option<Moment>,
     /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation) [default: mtime]

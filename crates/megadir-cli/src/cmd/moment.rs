@@ -1,6 +1,6 @@
 //! Moments of `--older-than` and `--newer-than`: an age, a date, or the modification time of a file.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, TimeZone as _};
@@ -22,7 +22,7 @@ pub(in crate::cmd) struct Moment {
 }
 
 /// A path that begins with a digit needs `./`, so that a mistyped age never names a file.
-pub(in crate::cmd) fn moment(words: OsString) -> Result<Moment, String> {
+pub(in crate::cmd) fn moment(words: &OsStr) -> Result<Moment, String> {
     let text = words.to_string_lossy().into_owned();
     let may_be_path = !text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
         || text.contains('/')
@@ -35,7 +35,7 @@ pub(in crate::cmd) fn moment(words: OsString) -> Result<Moment, String> {
         }
         Err(_) if is_date(&text) => at(date(text.trim())?),
         Err(_) if may_be_path && !text.is_empty() => {
-            let file = Path::new(&words).metadata();
+            let file = Path::new(words).metadata();
             let file = file.map_err(|error| format!("no file '{text}' ({}): {FORMS}", reason(&error)))?;
             let time = modified(&file).map_err(|error| format!("'{text}': {error}"))?;
             Ok(Moment { words: text.clone(), begins: time, ends: after(time) })
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Moment, String> {
-        moment(text.into())
+        moment(text.as_ref())
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_file_is_neither_older_nor_newer_than_itself() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let Moment { begins, ends, .. } = moment(file.path().into()).unwrap();
+        let Moment { begins, ends, .. } = moment(file.path().as_os_str()).unwrap();
         let own = modified(&file.path().metadata().unwrap()).unwrap();
         assert!(own >= begins && own < ends, "{begins:?} {own:?} {ends:?}");
         assert_eq!(after(Time { seconds: 1, nanoseconds: 999_999_999 }), Time { seconds: 2, nanoseconds: 0 });
@@ -127,7 +127,7 @@ mod tests {
             assert!(error.contains("2026-11-01"), "{text}: {error}");
         }
         let missing = folder.path().join("none");
-        let error = moment(missing.into()).unwrap_err();
+        let error = moment(missing.as_os_str()).unwrap_err();
         assert!(error.contains("no file '") && error.contains("30d"), "{error}");
     }
 }
