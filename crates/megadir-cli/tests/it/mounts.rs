@@ -17,12 +17,12 @@ use crate::remove::witness::scratch_in_memory;
 use crate::support::{caches_are_dropped, root, run, shell, text};
 
 /// A file system that shows `below` at `here`, mounted by a shell script and unmounted at the end.
-struct Shown {
+pub(crate) struct Shown {
     folder: TempDir,
     script: &'static str,
 }
 
-const SSHFS: (&str, &str) = (
+pub(crate) const SSHFS: (&str, &str) = (
     "sshfs",
     "printf '#!/bin/sh\\nexec /usr/lib/openssh/sftp-server\\n' >pipe && chmod 755 pipe && \
      sshfs -o ssh_command=\"$PWD/pipe\" host:\"$PWD/below\" here",
@@ -33,13 +33,13 @@ const UNLISTED: (&str, &str) = (
     "printf '#!/bin/sh\\nexec /usr/lib/openssh/sftp-server\\n' >pipe && chmod 755 pipe && \
      sshfs -o subtype=unlisted -o ssh_command=\"$PWD/pipe\" host:\"$PWD/below\" here",
 );
-const MERGERFS: (&str, &str) =
+pub(crate) const MERGERFS: (&str, &str) =
     ("mergerfs", "mkdir -p other && mergerfs -o minfreespace=1M \"$PWD/below:$PWD/other\" here");
-const UNIONFS: (&str, &str) = ("unionfs", "unionfs \"$PWD/below=RW\" here");
-const BINDFS: (&str, &str) = ("bindfs", "bindfs below here");
-const ENCFS: (&str, &str) =
+pub(crate) const UNIONFS: (&str, &str) = ("unionfs", "unionfs \"$PWD/below=RW\" here");
+pub(crate) const BINDFS: (&str, &str) = ("bindfs", "bindfs below here");
+pub(crate) const ENCFS: (&str, &str) =
     ("encfs", "echo secret | encfs --standard -S \"$PWD/below\" \"$PWD/here\" >/dev/null 2>&1");
-const OVERLAY: (&str, &str) = (
+pub(crate) const OVERLAY: (&str, &str) = (
     "mount",
     "mkdir -p upper work && mount -t overlay overlay -o lowerdir=below,upperdir=upper,workdir=work here",
 );
@@ -53,7 +53,7 @@ const EROFS: (&str, &str) = (
 );
 
 impl Shown {
-    fn mount((tool, script): (&'static str, &'static str), fill: impl FnOnce(&Path)) -> Result<Self, String> {
+    pub(crate) fn mount((tool, script): (&'static str, &'static str), fill: impl FnOnce(&Path)) -> Result<Self, String> {
         root()?;
         have(tool)?;
         let folder = scratch_in_memory();
@@ -70,16 +70,16 @@ impl Shown {
         run_tool(Command::new("sh").args(["-c", self.script]).current_dir(self.at()))
     }
 
-    fn remount(&self) {
+    pub(crate) fn remount(&self) {
         unmount(&self.here()).unwrap();
         self.again().unwrap();
     }
 
-    fn at(&self) -> &Path {
+    pub(crate) fn at(&self) -> &Path {
         self.folder.path()
     }
 
-    fn here(&self) -> PathBuf {
+    pub(crate) fn here(&self) -> PathBuf {
         self.at().join("here")
     }
 }
