@@ -53,7 +53,10 @@ const EROFS: (&str, &str) = (
 );
 
 impl Shown {
-    pub(crate) fn mount((tool, script): (&'static str, &'static str), fill: impl FnOnce(&Path)) -> Result<Self, String> {
+    pub(crate) fn mount(
+        (tool, script): (&'static str, &'static str),
+        fill: impl FnOnce(&Path),
+    ) -> Result<Self, String> {
         root()?;
         have(tool)?;
         let folder = scratch_in_memory();
@@ -281,6 +284,37 @@ fn a_directory_that_was_renamed_on_encfs_is_renamed_with_all_it_holds() {
     );
 }
 
+/// Runs `work` while a thread replaces the files of `tree` by rename, one after the other.
+fn beside_a_replacer(at: &Path, files: usize, work: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for file in (0..files).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
+                std::fs::write(at.join("new"), "y").unwrap();
+                std::fs::rename(at.join("new"), at.join(format!("tree/f{file}"))).unwrap();
+            }
+        });
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        stop.store(true, Ordering::Relaxed);
+        worked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+#[test]
+fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
+    const FILES: usize = 20_000;
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    std::fs::create_dir(at.join("tree")).unwrap();
+    (0..FILES).for_each(|file| std::fs::write(at.join(format!("tree/f{file}")), "x").unwrap());
+    beside_a_replacer(at, FILES, || {
+        for _ in 0..5 {
+            run(at, &["scan", "-q", "-o", "now.parquet", "tree"]);
+            assert_eq!(object(at, &["usage", "--json", "now.parquet"])["entries"], FILES);
+        }
+    });
+}
+
 #[test]
 fn nothing_is_called_removed_that_is_replaced_by_rename_during_the_comparison() {
     const FILES: usize = 20_000;
@@ -290,23 +324,12 @@ fn nothing_is_called_removed_that_is_replaced_by_rename_during_the_comparison() 
     std::fs::create_dir(&tree).unwrap();
     (0..FILES).for_each(|file| std::fs::write(tree.join(format!("f{file}")), "x").unwrap());
     run(at, &["scan", "-q", "-o", "i.parquet", "tree"]);
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for file in (0..FILES).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
-                std::fs::write(at.join("new"), "y").unwrap();
-                std::fs::rename(at.join("new"), tree.join(format!("f{file}"))).unwrap();
-            }
-        });
+    beside_a_replacer(at, FILES, || {
         for _ in 0..5 {
             let ran = run(at, &["changes", "--list-all", "--only=removed", "i.parquet"]);
             let text = text(&ran.out);
-            if ran.code != Some(0) || !text.is_empty() {
-                stop.store(true, Ordering::Relaxed);
-                panic!("{} lines: {text}", text.lines().count());
-            }
+            assert!(ran.code == Some(0) && text.is_empty(), "{} lines: {text}", text.lines().count());
         }
-        stop.store(true, Ordering::Relaxed);
     });
     std::fs::rename(tree.join("f7"), tree.join("F7")).unwrap();
     std::fs::remove_file(tree.join("f8")).unwrap();

@@ -212,6 +212,7 @@ impl<'o> Run<'o> {
             examine: Some((stat_backend, want)),
             read_ahead: self.options.read_ahead,
             tell_ends: true,
+            looks_again: true,
             conditions: conditions.map(Arc::clone),
         })
     }

@@ -2,6 +2,7 @@
 //! symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue and depth, not by the width of
 //! the tree. An unreadable directory is an item of the walk, not its end.
 
+mod again;
 pub mod collect;
 mod early;
 mod parts;
@@ -50,6 +51,10 @@ pub struct WalkOptions {
     pub read_ahead: ReadAhead,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
+    /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
+    /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of a directory, and nothing is listed
+    /// again in directories with more than four million.
+    pub looks_again: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
     pub conditions: Option<Arc<Conditions>>,
 }
@@ -70,6 +75,7 @@ impl WalkOptions {
             examine: None,
             read_ahead: ReadAhead::Auto,
             tell_ends: false,
+            looks_again: false,
             conditions: None,
         }
     }
