@@ -95,6 +95,8 @@ mod share;
 #[cfg(target_os = "linux")]
 mod streams;
 #[cfg(target_os = "linux")]
+mod swapped;
+#[cfg(target_os = "linux")]
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;

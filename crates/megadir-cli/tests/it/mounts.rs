@@ -255,6 +255,58 @@ fn made_up_inode_numbers_are_no_change_after_a_remount_and_after_memory_pressure
 }
 
 #[test]
+fn each_mount_in_a_tree_is_compared_by_what_it_can_be_trusted_with() {
+    // Made-up numbers below a root with lasting ones: the directory `here`.
+    let shown = require!(Shown::mount(SSHFS, three_directories));
+    let (at, outside) = (shown.at(), scratch_in_memory());
+    let inventory = outside.path().join("i.parquet");
+    let inventory = inventory.to_str().unwrap();
+    run(at, &["scan", "-q", "--cross-mounts", "-o", inventory, "."]);
+    shown.remount();
+    assert_eq!(shell(at, "ls -lr here/d2/f7 here/d1/f3 >/dev/null").code, Some(0));
+    let only = "--only=added,removed,modified,renamed,type-changed";
+    let changes = |inventory: &str| {
+        let ran = run(at, &["changes", only, inventory]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.err.contains("/here' (fuse.sshfs) are made up and change"), "{ran:?}");
+        // Mounting rewrites the script `pipe`.
+        text(&ran.out)
+            .lines()
+            .filter(|line| !line.contains("/pipe "))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    assert_eq!(changes(inventory), "");
+    let now = outside.path().join("now.parquet");
+    run(at, &["scan", "-q", "--cross-mounts", "-o", now.to_str().unwrap(), "."]);
+    let two = run(at, &["changes", only, inventory, now.to_str().unwrap()]);
+    assert!(two.code == Some(0) && text(&two.out).lines().all(|line| line.contains("/pipe ")), "{two:?}");
+    std::fs::write(shown.here().join("d0/f5"), "longer than before, by far").unwrap();
+    let found = changes(inventory);
+    assert_eq!(found.lines().filter(|line| line.contains("/d0/f5")).count(), 2, "{found}");
+
+    // Lasting numbers below a root with made-up ones.
+    let local = shown.here().join("local");
+    std::fs::create_dir(&local).unwrap();
+    let mounted = run_tool(Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&local));
+    mounted.unwrap();
+    let replaced = std::panic::catch_unwind(|| {
+        three_files(&local);
+        run(at, &["scan", "-q", "--cross-mounts", "-o", inventory, "here"]);
+        assert_eq!(changes_of(at, inventory), "");
+        assert_eq!(shell(&local, "cp -p a copy && mv copy a").code, Some(0));
+        changes_of(at, inventory)
+    });
+    unmount(&local).unwrap();
+    let replaced = replaced.unwrap();
+    assert!(replaced.lines().any(|line| line.contains("/local/a") && line.contains("inode")), "{replaced}");
+}
+
+fn changes_of(at: &Path, inventory: &str) -> String {
+    text(&run(at, &["changes", "--only=added,removed,modified,renamed,type-changed", inventory]).out)
+}
+
+#[test]
 fn inode_numbers_that_last_still_show_that_a_file_was_replaced() {
     let shown = require!(Shown::mount(BINDFS, three_directories));
     let at = shown.at();
