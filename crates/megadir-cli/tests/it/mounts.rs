@@ -163,6 +163,31 @@ fn json_lists_leave_out_inode_numbers_that_stat_does_not_return() {
 }
 
 #[test]
+fn sorting_by_inode_is_by_the_numbers_that_stat_returns() {
+    for server in [SSHFS, MERGERFS, BINDFS] {
+        let shown = require!(Shown::mount(server, |_| {}));
+        let here = shown.here();
+        (0..20).for_each(|file| std::fs::write(here.join(format!("f{}", file * 7 % 20)), "x").unwrap());
+        for more in [&[][..], &["-n", "15"], &["--memory", "1MiB"], &["--json"], &["-r"]] {
+            let listed =
+                text(&run(shown.at(), &[&["list", "--sort", "inode", "here"], more].concat()).quiet());
+            let numbers = listed.lines().map(|line| {
+                let name = line.rsplit('f').next().unwrap();
+                let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+                let name = if line.starts_with('{') {
+                    serde_json::from_str::<Value>(line).unwrap()["name"].as_str().unwrap().to_owned()
+                } else {
+                    format!("f{digits}")
+                };
+                std::os::unix::fs::MetadataExt::ino(&here.join(name).symlink_metadata().unwrap())
+            });
+            let numbers: Vec<u64> = numbers.collect();
+            assert!(numbers.is_sorted() && numbers.len() >= 15, "{} {more:?}: {listed}{numbers:?}", server.0);
+        }
+    }
+}
+
+#[test]
 fn files_that_were_written_long_before_the_scan_are_no_suspects_on_overlayfs() {
     let shown = require!(Shown::mount(OVERLAY, three_files));
     let at = shown.at();
