@@ -43,6 +43,8 @@ pub mod readdir;
 #[cfg(all(target_os = "linux", feature = "standard-streams"))]
 pub mod standard_streams;
 pub mod usage;
+#[cfg(target_os = "linux")]
+pub mod volume;
 #[cfg(windows)]
 pub mod windows;
 #[cfg(target_os = "linux")]

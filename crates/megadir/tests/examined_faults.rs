@@ -92,6 +92,7 @@ fn walk(stat_backend: &'static dyn StatBackend, root: &Path, threads: usize) -> 
         cross_mounts: false,
         examine: Some((stat_backend, StatMask::ALL)),
         tell_ends: false,
+        looks_again: false,
         conditions: None,
     };
     let mut walked = Walked { rows: BTreeMap::new(), errors: Vec::new() };

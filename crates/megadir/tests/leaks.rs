@@ -92,6 +92,7 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
             cross_mounts: false,
             examine: Some((stat_backend, StatMask::ALL)),
             tell_ends: false,
+            looks_again: false,
             conditions: None,
         };
         for items in [0, 1, 3] {

@@ -17,6 +17,7 @@ fn options(threads: usize, tell_ends: bool) -> WalkOptions {
         cross_mounts: false,
         examine: None,
         tell_ends,
+        looks_again: false,
         conditions: None,
     }
 }

@@ -95,7 +95,10 @@ mod share;
 #[cfg(target_os = "linux")]
 mod streams;
 #[cfg(target_os = "linux")]
+mod swapped;
+#[cfg(target_os = "linux")]
 mod threads_refused;
+#[cfg(target_os = "linux")]
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;

@@ -17,12 +17,12 @@ use crate::remove::witness::scratch_in_memory;
 use crate::support::{caches_are_dropped, root, run, shell, text};
 
 /// A file system that shows `below` at `here`, mounted by a shell script and unmounted at the end.
-struct Shown {
+pub(crate) struct Shown {
     folder: TempDir,
     script: &'static str,
 }
 
-const SSHFS: (&str, &str) = (
+pub(crate) const SSHFS: (&str, &str) = (
     "sshfs",
     "printf '#!/bin/sh\\nexec /usr/lib/openssh/sftp-server\\n' >pipe && chmod 755 pipe && \
      sshfs -o ssh_command=\"$PWD/pipe\" host:\"$PWD/below\" here",
@@ -33,13 +33,13 @@ const UNLISTED: (&str, &str) = (
     "printf '#!/bin/sh\\nexec /usr/lib/openssh/sftp-server\\n' >pipe && chmod 755 pipe && \
      sshfs -o subtype=unlisted -o ssh_command=\"$PWD/pipe\" host:\"$PWD/below\" here",
 );
-const MERGERFS: (&str, &str) =
+pub(crate) const MERGERFS: (&str, &str) =
     ("mergerfs", "mkdir -p other && mergerfs -o minfreespace=1M \"$PWD/below:$PWD/other\" here");
-const UNIONFS: (&str, &str) = ("unionfs", "unionfs \"$PWD/below=RW\" here");
-const BINDFS: (&str, &str) = ("bindfs", "bindfs below here");
-const ENCFS: (&str, &str) =
+pub(crate) const UNIONFS: (&str, &str) = ("unionfs", "unionfs \"$PWD/below=RW\" here");
+pub(crate) const BINDFS: (&str, &str) = ("bindfs", "bindfs below here");
+pub(crate) const ENCFS: (&str, &str) =
     ("encfs", "echo secret | encfs --standard -S \"$PWD/below\" \"$PWD/here\" >/dev/null 2>&1");
-const OVERLAY: (&str, &str) = (
+pub(crate) const OVERLAY: (&str, &str) = (
     "mount",
     "mkdir -p upper work && mount -t overlay overlay -o lowerdir=below,upperdir=upper,workdir=work here",
 );
@@ -53,7 +53,10 @@ const EROFS: (&str, &str) = (
 );
 
 impl Shown {
-    fn mount((tool, script): (&'static str, &'static str), fill: impl FnOnce(&Path)) -> Result<Self, String> {
+    pub(crate) fn mount(
+        (tool, script): (&'static str, &'static str),
+        fill: impl FnOnce(&Path),
+    ) -> Result<Self, String> {
         root()?;
         have(tool)?;
         let folder = scratch_in_memory();
@@ -70,16 +73,16 @@ impl Shown {
         run_tool(Command::new("sh").args(["-c", self.script]).current_dir(self.at()))
     }
 
-    fn remount(&self) {
+    pub(crate) fn remount(&self) {
         unmount(&self.here()).unwrap();
         self.again().unwrap();
     }
 
-    fn at(&self) -> &Path {
+    pub(crate) fn at(&self) -> &Path {
         self.folder.path()
     }
 
-    fn here(&self) -> PathBuf {
+    pub(crate) fn here(&self) -> PathBuf {
         self.at().join("here")
     }
 }
@@ -156,6 +159,31 @@ fn json_lists_leave_out_inode_numbers_that_stat_does_not_return() {
         }
         let asked = object(shown.at(), &["list", "--json", "--fields", "inode", "-n", "1", "here"]);
         assert!(asked["inode"].is_u64() && asked["inode"] != u32::MAX, "{asked}");
+    }
+}
+
+#[test]
+fn sorting_by_inode_is_by_the_numbers_that_stat_returns() {
+    for server in [SSHFS, MERGERFS, BINDFS] {
+        let shown = require!(Shown::mount(server, |_| {}));
+        let here = shown.here();
+        (0..20).for_each(|file| std::fs::write(here.join(format!("f{}", file * 7 % 20)), "x").unwrap());
+        for more in [&[][..], &["-n", "15"], &["--memory", "1MiB"], &["--json"], &["-r"]] {
+            let listed =
+                text(&run(shown.at(), &[&["list", "--sort", "inode", "here"], more].concat()).quiet());
+            let numbers = listed.lines().map(|line| {
+                let name = line.rsplit('f').next().unwrap();
+                let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+                let name = if line.starts_with('{') {
+                    serde_json::from_str::<Value>(line).unwrap()["name"].as_str().unwrap().to_owned()
+                } else {
+                    format!("f{digits}")
+                };
+                std::os::unix::fs::MetadataExt::ino(&here.join(name).symlink_metadata().unwrap())
+            });
+            let numbers: Vec<u64> = numbers.collect();
+            assert!(numbers.is_sorted() && numbers.len() >= 15, "{} {more:?}: {listed}{numbers:?}", server.0);
+        }
     }
 }
 
@@ -252,6 +280,58 @@ fn made_up_inode_numbers_are_no_change_after_a_remount_and_after_memory_pressure
 }
 
 #[test]
+fn each_mount_in_a_tree_is_compared_by_what_it_can_be_trusted_with() {
+    // Made-up numbers below a root with lasting ones: the directory `here`.
+    let shown = require!(Shown::mount(SSHFS, three_directories));
+    let (at, outside) = (shown.at(), scratch_in_memory());
+    let inventory = outside.path().join("i.parquet");
+    let inventory = inventory.to_str().unwrap();
+    run(at, &["scan", "-q", "--cross-mounts", "-o", inventory, "."]);
+    shown.remount();
+    assert_eq!(shell(at, "ls -lr here/d2/f7 here/d1/f3 >/dev/null").code, Some(0));
+    let only = "--only=added,removed,modified,renamed,type-changed";
+    let changes = |inventory: &str| {
+        let ran = run(at, &["changes", only, inventory]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.err.contains("/here' (fuse.sshfs) are made up and change"), "{ran:?}");
+        // Mounting rewrites the script `pipe`.
+        text(&ran.out)
+            .lines()
+            .filter(|line| !line.contains("/pipe "))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    assert_eq!(changes(inventory), "");
+    let now = outside.path().join("now.parquet");
+    run(at, &["scan", "-q", "--cross-mounts", "-o", now.to_str().unwrap(), "."]);
+    let two = run(at, &["changes", only, inventory, now.to_str().unwrap()]);
+    assert!(two.code == Some(0) && text(&two.out).lines().all(|line| line.contains("/pipe ")), "{two:?}");
+    std::fs::write(shown.here().join("d0/f5"), "longer than before, by far").unwrap();
+    let found = changes(inventory);
+    assert_eq!(found.lines().filter(|line| line.contains("/d0/f5")).count(), 2, "{found}");
+
+    // Lasting numbers below a root with made-up ones.
+    let local = shown.here().join("local");
+    std::fs::create_dir(&local).unwrap();
+    let mounted = run_tool(Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&local));
+    mounted.unwrap();
+    let replaced = std::panic::catch_unwind(|| {
+        three_files(&local);
+        run(at, &["scan", "-q", "--cross-mounts", "-o", inventory, "here"]);
+        assert_eq!(changes_of(at, inventory), "");
+        assert_eq!(shell(&local, "cp -p a copy && mv copy a").code, Some(0));
+        changes_of(at, inventory)
+    });
+    unmount(&local).unwrap();
+    let replaced = replaced.unwrap();
+    assert!(replaced.lines().any(|line| line.contains("/local/a") && line.contains("inode")), "{replaced}");
+}
+
+fn changes_of(at: &Path, inventory: &str) -> String {
+    text(&run(at, &["changes", "--only=added,removed,modified,renamed,type-changed", inventory]).out)
+}
+
+#[test]
 fn inode_numbers_that_last_still_show_that_a_file_was_replaced() {
     let shown = require!(Shown::mount(BINDFS, three_directories));
     let at = shown.at();
@@ -281,6 +361,37 @@ fn a_directory_that_was_renamed_on_encfs_is_renamed_with_all_it_holds() {
     );
 }
 
+/// Runs `work` while a thread replaces the files of `tree` by rename, one after the other.
+fn beside_a_replacer(at: &Path, files: usize, work: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for file in (0..files).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
+                std::fs::write(at.join("new"), "y").unwrap();
+                std::fs::rename(at.join("new"), at.join(format!("tree/f{file}"))).unwrap();
+            }
+        });
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        stop.store(true, Ordering::Relaxed);
+        worked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+#[test]
+fn a_scan_holds_every_file_that_is_replaced_by_rename_meanwhile() {
+    const FILES: usize = 20_000;
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    std::fs::create_dir(at.join("tree")).unwrap();
+    (0..FILES).for_each(|file| std::fs::write(at.join(format!("tree/f{file}")), "x").unwrap());
+    beside_a_replacer(at, FILES, || {
+        for _ in 0..5 {
+            run(at, &["scan", "-q", "-o", "now.parquet", "tree"]);
+            assert_eq!(object(at, &["usage", "--json", "now.parquet"])["entries"], FILES);
+        }
+    });
+}
+
 #[test]
 fn nothing_is_called_removed_that_is_replaced_by_rename_during_the_comparison() {
     const FILES: usize = 20_000;
@@ -290,23 +401,12 @@ fn nothing_is_called_removed_that_is_replaced_by_rename_during_the_comparison() 
     std::fs::create_dir(&tree).unwrap();
     (0..FILES).for_each(|file| std::fs::write(tree.join(format!("f{file}")), "x").unwrap());
     run(at, &["scan", "-q", "-o", "i.parquet", "tree"]);
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for file in (0..FILES).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
-                std::fs::write(at.join("new"), "y").unwrap();
-                std::fs::rename(at.join("new"), tree.join(format!("f{file}"))).unwrap();
-            }
-        });
+    beside_a_replacer(at, FILES, || {
         for _ in 0..5 {
             let ran = run(at, &["changes", "--list-all", "--only=removed", "i.parquet"]);
             let text = text(&ran.out);
-            if ran.code != Some(0) || !text.is_empty() {
-                stop.store(true, Ordering::Relaxed);
-                panic!("{} lines: {text}", text.lines().count());
-            }
+            assert!(ran.code == Some(0) && text.is_empty(), "{} lines: {text}", text.lines().count());
         }
-        stop.store(true, Ordering::Relaxed);
     });
     std::fs::rename(tree.join("f7"), tree.join("F7")).unwrap();
     std::fs::remove_file(tree.join("f8")).unwrap();

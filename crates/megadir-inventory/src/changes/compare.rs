@@ -8,7 +8,7 @@ use megadir::{Dir, Error, FileType, MountTraits, Result, StatBackend, attribute_
 use super::engine::{self, Comparing, Found, Tree};
 use super::gains::Gains;
 use super::keep::{Keeping, Kept};
-use super::proof::Proof;
+use super::proof::{Proof, Proofs};
 use super::settle::settle;
 use super::source::Source;
 use super::{CompareOptions, Compared, Watch, refuse};
@@ -98,15 +98,16 @@ pub(crate) fn from_source<S: Source>(
     Ok(settled(found, &comparing.proofs, options))
 }
 
-pub(super) fn settled(found: Found, proofs: &[Proof], options: &CompareOptions) -> Compared {
+pub(super) fn settled(found: Found, proofs: &Proofs, options: &CompareOptions) -> Compared {
     let gains = options.gains.as_ref().map(|counted| Gains::of(&found.seen, counted));
     let unnumbered =
-        proofs.iter().zip(0..).filter(|(proof, _)| !proof.numbers).map(|(_, root)| root).collect();
-    Compared { gains, changes: settle(found.seen, proofs), unnumbered, ..found.compared }
+        proofs.roots().iter().zip(0..).filter(|(proof, _)| !proof.numbers).map(|(_, root)| root).collect();
+    let unnumbered_mounts = proofs.unnumbered_mounts();
+    Compared { gains, changes: settle(found.seen, proofs), unnumbered, unnumbered_mounts, ..found.compared }
 }
 
-pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
-    trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect()
+pub(crate) fn proofs(trees: &[Option<Tree>]) -> Proofs {
+    Proofs::new(trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect())
 }
 
 /// Fails if no root could be opened, or if all were removed since.
@@ -183,6 +184,13 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
     }
     let (stat_backend, threads) = (comparing.stat_backend.name().to_owned(), comparing.options.threads);
     let keep_unseen = !found.compared.is_complete();
+    let mut volumes = std::mem::take(&mut found.volumes).record(keep_unseen);
+    // The newest times of other mounts are among those of the roots.
+    let newest_ns = found.newest_ns.values().max().copied();
+    volumes
+        .iter_mut()
+        .filter_map(|volume| volume.mount.as_mut())
+        .for_each(|mount| mount.newest_ns = newest_ns);
     Metadata {
         version: FORMAT_VERSION,
         program: concat!("megadir ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -193,6 +201,6 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         rows: 0,
         failed: found.compared.failed,
         unread_directories: found.unlisted,
-        volumes: Some(std::mem::take(&mut found.volumes).record(keep_unseen)),
+        volumes: Some(volumes),
     }
 }

@@ -47,6 +47,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::{Conditions, Error, ErrorKind, Result};
 
+use crate::metadata::Root;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::scan::Excluded;
@@ -175,6 +176,8 @@ pub struct Compared {
     pub volumes_unknown: bool,
     /// Roots on mounts whose inode numbers identify no files, which were compared by path, type, birth time, size and times.
     pub unnumbered: Vec<u32>,
+    /// Mounts below the roots of which the same is true.
+    pub unnumbered_mounts: Vec<Root>,
     /// Directories covered by a new mount.
     pub other_mounts: Vec<PathBuf>,
     /// Directories that were unreadable at the scan: all their entries count as added.

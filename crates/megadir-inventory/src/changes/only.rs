@@ -8,14 +8,14 @@ use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType
 use super::compare::{open, proofs, settled, stat_backend};
 use super::engine::{Found, Tree};
 use super::hash::open_directory;
-use super::proof::{Proof, Racy};
+use super::proof::{Proof, Proofs, Racy};
 use super::settle::Entry;
 use super::{Change, CompareOptions, Compared, Watch, fields, interrupted, refuse};
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, Root};
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::rows::Rows;
-use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
+use crate::volumes::{Id, Volumes, id, id_below, is_stub, of_stub};
 
 type Old = Option<Facts>;
 
@@ -42,7 +42,9 @@ pub fn compare_only<R: Rows>(
     let examine = stat_backend(&trees, &metadata, options.fresh)?;
     let Some(first) = trees.iter().flatten().next() else { return refuse("no tree to compare") };
     let examine = examine.start(&first.directory, Facts::WANT)?;
-    let mut only = Only { metadata: &metadata, trees: &trees, volumes, examine, found: Found::default() };
+    let proofs = proofs(&trees);
+    let mut only =
+        Only { metadata: &metadata, trees: &trees, volumes, proofs, examine, found: Found::default() };
     for ((root, parent), names) in wanted {
         if watch.stop.load(Ordering::Relaxed) {
             return Err(interrupted("compare"));
@@ -55,7 +57,7 @@ pub fn compare_only<R: Rows>(
     compared.failures.extend(unopened);
     let is_btrfs = trees.iter().flatten().any(|tree| tree.proof.stubs);
     compared.volumes_unknown = metadata.volumes.is_none() && is_btrfs && only.volumes.len() > trees.len();
-    Ok(settled(only.found, &proofs(&trees), options))
+    Ok(settled(only.found, &only.proofs, options))
 }
 
 fn look_up<R: Rows>(
@@ -97,7 +99,7 @@ fn volumes(
             tree.check(old)?;
         }
         if let (Some(now), Some(before)) = (tree.facts.device, old.device) {
-            volumes.learn_root(now, before, fsid(&tree.directory));
+            volumes.learn_root(now, before, id(&tree.directory));
         }
     }
     Ok(volumes)
@@ -107,6 +109,7 @@ struct Only<'a> {
     metadata: &'a Metadata,
     trees: &'a [Option<Tree>],
     volumes: Volumes,
+    proofs: Proofs,
     examine: Box<dyn Examine>,
     found: Found,
 }
@@ -157,14 +160,14 @@ impl Only<'_> {
         Ok(())
     }
 
-    fn racy(&self, root: u32) -> Racy {
-        Racy::of_root(self.metadata, root, self.metadata.started_ns)
+    fn racy(&self, root: u32, facts: &Facts) -> Racy {
+        Racy::of_device(self.metadata, root, facts.device, self.metadata.started_ns)
     }
 
     fn gone(&mut self, tree: &Dir, root: u32, parent: &TreePath, name: &[u8], old: Option<&Facts>) {
         let path = if name.is_empty() { parent.clone() } else { parent.join(name) };
         if let Some(facts) = old {
-            let suspect = self.racy(root).is_suspect(facts);
+            let suspect = self.racy(root, facts).is_suspect(facts);
             self.found.seen.gone.push(Entry { root, path, facts: *facts, suspect });
             return;
         }
@@ -185,14 +188,22 @@ impl Only<'_> {
         let Some(now) = facts.device else { return *facts };
         let before = self.volumes.before(now).unwrap_or_else(|| {
             let id = match facts.kind {
-                FileType::Directory => fsid_below(directory, name, now, self.metadata.scanned.cross_mounts),
+                FileType::Directory => id_below(directory, name, now, self.metadata.scanned.cross_mounts),
                 _ => {
                     let here = directory.attributes(Facts::WANT).ok();
                     let here = here.and_then(|here| Facts::new(FileType::Directory, &here).device);
-                    here.filter(|here| *here == now).and_then(|_| fsid(directory))
+                    let id = here.filter(|here| *here == now).and_then(|_| id(directory));
+                    let mount = || Root::of(directory.path(), directory).ok().map(|(mount, _)| mount);
+                    let cross_mounts = self.metadata.scanned.cross_mounts;
+                    id.map(|id| Id { mount: cross_mounts.then(mount).flatten(), ..id })
                 }
             };
-            self.volumes.learn(now, id)
+            let mount = id.as_ref().and_then(|id| id.mount.clone());
+            let before = self.volumes.learn(now, id);
+            if let Some(mount) = mount {
+                self.proofs.note(before, mount, self.volumes.mount(before));
+            }
+            before
         });
         Facts { device: Some(before), ..*facts }
     }
@@ -208,7 +219,7 @@ impl Only<'_> {
         let tree = self.trees[root as usize].as_ref();
         let proof = tree.map_or(Proof::COMMON, |tree| tree.proof);
         let new = &self.as_before(directory, name, new, proof);
-        let racy = self.racy(root);
+        let (proof, racy) = (self.proofs.of(root, new), self.racy(root, new));
         let Some(old) = old else {
             self.found.seen.came.push(Entry { root, path, facts: *new, suspect: false });
             return;

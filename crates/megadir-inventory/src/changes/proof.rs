@@ -1,9 +1,13 @@
 //! Evidence that inode numbers and times of a file system give.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
+
 use megadir::mount_traits::Clock;
 use megadir::{FileSystem, FileType, MountTraits};
 
-use crate::metadata::{Metadata, Root};
+use crate::metadata::{Metadata, Root, Volume};
 use crate::row::Facts;
 use crate::scan::granule_of;
 
@@ -47,8 +51,60 @@ impl Proof {
         }
     }
 
-    pub(crate) fn of_root(proofs: &[Self], root: u32) -> Self {
-        proofs.get(root as usize).copied().unwrap_or(Self::COMMON)
+    /// Of a mount, now and as it was recorded.
+    pub(crate) fn of_mounts(now: &Root, before: Option<&Root>) -> Self {
+        let numbers = now.has_lasting_inodes() && before.is_none_or(Root::has_lasting_inodes);
+        let file_system = FileSystem::from_name(&now.file_system);
+        Self { numbers, ..Self::of(file_system, &now.mount_traits()) }
+    }
+}
+
+/// Evidence by root, and that of other mounts below the roots by the number of their device in the inventory.
+#[derive(Debug, Default)]
+pub(crate) struct Proofs {
+    roots: Vec<Proof>,
+    mounts: RwLock<HashMap<u64, Proof>>,
+    has_mounts: AtomicBool,
+    /// Mounts below the roots whose inode numbers do not identify files.
+    unnumbered: Mutex<Vec<Root>>,
+}
+
+impl Proofs {
+    pub(crate) fn new(roots: Vec<Proof>) -> Self {
+        Self { roots, ..Self::default() }
+    }
+
+    /// Of a mount below a root, with the number of its device in the inventory.
+    pub(crate) fn note(&self, device: u64, mount: Root, before: Option<&Root>) {
+        let proof = Proof::of_mounts(&mount, before);
+        if !proof.numbers {
+            self.unnumbered.lock().unwrap_or_else(PoisonError::into_inner).push(mount);
+        }
+        self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(device, proof);
+        self.has_mounts.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn of_root(&self, root: u32) -> Proof {
+        self.roots.get(root as usize).copied().unwrap_or(Proof::COMMON)
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, root: u32, facts: &Facts) -> Proof {
+        if self.has_mounts.load(Ordering::Acquire)
+            && let Some(device) = facts.device
+            && let Some(proof) = self.mounts.read().unwrap_or_else(PoisonError::into_inner).get(&device)
+        {
+            return *proof;
+        }
+        self.of_root(root)
+    }
+
+    pub(crate) fn unnumbered_mounts(&self) -> Vec<Root> {
+        self.unnumbered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn roots(&self) -> &[Proof] {
+        &self.roots
     }
 }
 
@@ -87,6 +143,15 @@ impl Racy {
         match metadata.roots.get(root as usize) {
             Some(root) => Self::of(root, examined_ns),
             None => Self::new(examined_ns, None, None),
+        }
+    }
+
+    /// As [`Racy::of_root`], for files on the device with this number.
+    pub(crate) fn of_device(metadata: &Metadata, root: u32, device: Option<u64>, examined_ns: i64) -> Self {
+        let mut volumes = metadata.volumes.iter().flatten();
+        match volumes.find(|volume| volume.mount.is_some() && Some(volume.device) == device) {
+            Some(Volume { mount: Some(mount), .. }) => Self::of(mount, examined_ns),
+            _ => Self::of_root(metadata, root, examined_ns),
         }
     }
 

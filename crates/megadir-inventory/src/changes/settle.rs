@@ -11,7 +11,7 @@ use megadir::FileType;
 
 use self::pairs::{Pairs, Side, Sides, unsteady};
 use super::fields::{self, Fields};
-use super::proof::Proof;
+use super::proof::Proofs;
 use super::{Change, ChangeKind};
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
@@ -45,7 +45,7 @@ impl Seen {
     }
 }
 
-pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
+pub(crate) fn settle(seen: Seen, proofs: &Proofs) -> Vec<Change> {
     let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
     let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], proofs));
     let is_unsteady = |root: u32, path: &TreePath| unsteady.contains(&(root, path.parent()));
@@ -133,11 +133,11 @@ fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Opti
     Some(Change { from: Some(old.place.1.clone()), ..change })
 }
 
-fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change> {
+fn changed_in_place(old: &Entry, new: &Facts, proofs: &Proofs) -> Option<Change> {
     if new.kind == FileType::Directory {
         return None;
     }
-    let fields = fields::of_file(&old.facts, new, Proof::of_root(proofs, old.root));
+    let fields = fields::of_file(&old.facts, new, proofs.of(old.root, new));
     Change::of_same(|| (old.root, old.path.clone()), (&old.facts, new), fields, old.suspect)
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use megadir::{Error, ErrorKind, FileSystem, Result, names};
+use megadir::{Error, ErrorKind, Result, names};
 
 use super::compare::settled;
 use super::engine::{self, Comparing};
-use super::proof::Proof;
+use super::proof::{Proof, Proofs};
 use super::source::{Merged, Source};
 use super::{CompareOptions, Compared, Watch, refuse};
 use crate::metadata::{Metadata, Root, Scanned};
@@ -66,23 +66,19 @@ fn from_source<S: Source>(
     options: &CompareOptions,
     watch: &Watch,
 ) -> Result<Compared> {
-    let proof = |(old, new): (&Root, &Root)| {
-        let numbers = old.has_lasting_inodes() && new.has_lasting_inodes();
-        let file_system = FileSystem::from_name(&new.file_system);
-        Proof { numbers, ..Proof::of(file_system, &new.mount_traits()) }
-    };
+    let proof = |(old, new): (&Root, &Root)| Proof::of_mounts(new, Some(old));
     let comparing = Comparing {
         metadata,
         trees: metadata.roots.iter().map(|_| None).collect(),
         now: Some(now),
-        proofs: metadata.roots.iter().zip(&now.roots).map(proof).collect(),
+        proofs: Proofs::new(metadata.roots.iter().zip(&now.roots).map(proof).collect()),
         started_ns: now.started_ns,
         stat_backend: megadir::stat_backend("std")?,
         options,
         watch,
     };
     let mut found = engine::compare(&comparing, None, source)?;
-    let has_stubs = comparing.proofs.iter().any(|proof| proof.stubs);
+    let has_stubs = comparing.proofs.roots().iter().any(|proof| proof.stubs);
     let is_unknown = metadata.volumes.is_none() || now.volumes.is_none();
     found.compared.volumes_unknown = is_unknown && has_stubs && found.volumes.len() > metadata.roots.len();
     Ok(settled(found, &comparing.proofs, options))

@@ -304,6 +304,16 @@ fn add(all: &mut Metadata, part: &Metadata) {
     if let (Some(volumes), Some(others)) = (&mut all.volumes, &part.volumes) {
         volumes.extend(others.iter().cloned());
         volumes.sort_by_key(|volume| volume.device);
-        volumes.dedup();
+        volumes.dedup_by(|other, first| {
+            let is_same =
+                (other.device, &other.fsid, &other.identity) == (first.device, &first.fsid, &first.identity);
+            if is_same {
+                match (&mut first.mount, other.mount.take()) {
+                    (Some(mount), Some(other)) => mount.newest_ns = mount.newest_ns.max(other.newest_ns),
+                    (mount, other) => *mount = mount.take().or(other),
+                }
+            }
+            is_same
+        });
     }
 }

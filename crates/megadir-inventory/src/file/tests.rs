@@ -40,7 +40,12 @@ pub(crate) fn metadata(roots: Vec<Root>) -> Metadata {
         rows: 0,
         failed: 0,
         unread_directories: 0,
-        volumes: Some(vec![Volume { device: 66, fsid: "90d27687133a8f6d".into() }]),
+        volumes: Some(vec![Volume {
+            device: 66,
+            fsid: "90d27687133a8f6d".into(),
+            identity: None,
+            mount: None,
+        }]),
     }
 }
 

@@ -10,10 +10,10 @@ use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, StatMask}
 
 use super::collector::{Collector, DirRows};
 use super::shared::Shared;
-use super::{Excluded, Run};
+use super::{Excluded, Run, ScanOptions};
 use crate::packed::Numbers;
 use crate::path::{TreePath, split_bytes};
-use crate::row::Facts;
+use crate::row::{Facts, device_number};
 use crate::volumes::Devices;
 
 /// Larger directories go to the sorter row by row.
@@ -39,6 +39,16 @@ pub(super) struct Block {
     pub(super) rows: DirRows,
     large: bool,
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
+}
+
+/// Number of the device. Subvolumes of btrfs are not told apart from mounts, which does no harm.
+#[inline]
+fn on_other_mount(options: &ScanOptions, devices: &Devices, attributes: &Attributes) -> Option<u64> {
+    if !options.cross_mounts || !attributes.have.contains(StatMask::DEVICE) {
+        return None;
+    }
+    let device = device_number(attributes.device.0, attributes.device.1);
+    (devices.root != Some(device)).then_some(device)
 }
 
 /// Rows below a directory need its row.
@@ -130,7 +140,13 @@ impl<'o> Gather<'o> {
             if entry.kind == FileType::Directory && row.kind != FileType::Directory as u8 {
                 rowless.add(path, entry.name);
             }
-            self.newest_ns = self.newest_ns.max(row.newest_ns());
+            match on_other_mount(options, &self.devices, attributes) {
+                None => self.newest_ns = self.newest_ns.max(row.newest_ns()),
+                Some(device) => {
+                    let newest = self.devices.newest_ns.entry(device).or_insert(i64::MIN);
+                    *newest = row.newest_ns().map_or(*newest, |ns| ns.max(*newest));
+                }
+            }
             block.rows.add(&row, entry.name);
             added += 1;
         }

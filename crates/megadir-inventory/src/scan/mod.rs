@@ -170,7 +170,7 @@ struct Run<'o> {
     rowless: Rowless,
     pace: Option<Pace>,
     metadata: Metadata,
-    volumes: BTreeMap<String, u64>,
+    volumes: BTreeMap<u64, Volume>,
     read: u64,
 }
 
@@ -227,6 +227,7 @@ impl<'o> Run<'o> {
             examine: Some((stat_backend, want)),
             read_ahead: self.options.read_ahead,
             tell_ends: true,
+            looks_again: true,
             conditions: conditions.map(Arc::clone),
         })
     }
@@ -234,9 +235,7 @@ impl<'o> Run<'o> {
     fn emit(self, watch: &mut ScanWatch<'_>, sink: &mut dyn Sink) -> Result<Option<Metadata>> {
         let Self { shared, mut metadata, volumes, .. } = self;
         metadata.ended_ns = now_ns();
-        let mut volumes: Vec<_> = volumes.into_iter().map(|(fsid, device)| Volume { device, fsid }).collect();
-        volumes.sort_unstable_by_key(|volume| volume.device);
-        metadata.volumes = Some(volumes);
+        metadata.volumes = Some(volumes.into_values().collect());
         let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         emit(shared.into_sorter()?, watch, sink, metadata)
     }

@@ -1,6 +1,5 @@
 //! Rows of some directories of trees, for a part of an inventory: other parts have the others.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use megadir::{Attributes, Dir, Error, FileType, Result, StatMask, TreePath, WalkItem};
@@ -11,6 +10,7 @@ use super::{Run, ScanOptions, ScanWatch};
 use crate::metadata::{Metadata, Root};
 use crate::row::{Facts, device_number};
 use crate::rows::Sink;
+use crate::volumes::Devices;
 
 /// Scan that the caller drives, directory by directory, for a part of an inventory.
 ///
@@ -35,7 +35,7 @@ pub struct TreeEnd {
     root: u32,
     path: PathBuf,
     newest_ns: Option<i64>,
-    volumes: HashMap<u64, PathBuf>,
+    devices: Devices,
     unread_directories: u64,
     mounts_not_entered: u64,
 }
@@ -72,7 +72,7 @@ impl<'o> PartScan<'o> {
 
     /// Takes the figures of directories that have ended.
     pub fn end(&mut self, ended: &TreeEnd, directory: &Dir) {
-        self.run.note_volumes(directory, &ended.path, &ended.volumes);
+        self.run.note_volumes(directory, &ended.path, &ended.devices);
         let metadata = &mut self.run.metadata;
         metadata.unread_directories += ended.unread_directories;
         metadata.scanned.mounts_not_entered += ended.mounts_not_entered;
@@ -129,7 +129,7 @@ impl PartTree<'_> {
     pub fn end(mut self) -> Result<TreeEnd> {
         self.gather.end_all().map_err(|error| self.spill(error))?;
         let Self { gather, ended, .. } = self;
-        Ok(TreeEnd { newest_ns: gather.newest_ns, volumes: gather.devices.first, ..ended })
+        Ok(TreeEnd { newest_ns: gather.newest_ns, devices: gather.devices, ..ended })
     }
 
     fn spill(&self, error: std::io::Error) -> Error {

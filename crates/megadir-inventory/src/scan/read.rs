@@ -1,9 +1,8 @@
 //! Reads a tree: threads collect rows.
 
-use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::collect::{Collect, Message, Progress, collect};
@@ -12,7 +11,7 @@ use megadir::{Dir, Error, Result, TreeEvent, Walk, WalkItem, WalkOptions, names}
 
 use super::gather::Gather;
 use super::{Run, ScanWatch};
-use crate::volumes::{fsid, fsid_below};
+use crate::volumes::{Devices, Id, id, id_below};
 
 struct Reader<'r> {
     gather: Gather<'r>,
@@ -53,43 +52,47 @@ impl Run<'_> {
         if flow.is_break() {
             return Ok(flow);
         }
-        let (newest_ns, volumes): (Vec<_>, Vec<_>) = collected.into_iter().unzip();
+        let (newest_ns, devices): (Vec<_>, Vec<_>) = collected.into_iter().unzip();
         if let Some(top) = self.metadata.roots.last_mut() {
             top.newest_ns = newest_ns.into_iter().max().flatten();
         }
         if let Ok(root) = root {
-            self.note_volumes(&root, path, &volumes.into_iter().flatten().collect());
+            let all = devices.into_iter().fold(Devices::new(device), Devices::and);
+            self.note_volumes(&root, path, &all);
         }
         Ok(flow)
     }
 
-    pub(super) fn note_volumes(&mut self, root: &Dir, path: &Path, volumes: &HashMap<u64, PathBuf>) {
+    pub(super) fn note_volumes(&mut self, root: &Dir, path: &Path, devices: &Devices) {
         let cross_mounts = self.options.cross_mounts;
-        let below = volumes.iter().filter_map(|(&device, at)| {
-            let fsid = fsid_at(root, at.strip_prefix(path).ok()?, device, cross_mounts)?;
-            Some((fsid, device))
+        let below = devices.first.iter().filter_map(|(&device, at)| {
+            let id = id_at(root, at.strip_prefix(path).ok()?, device, cross_mounts)?;
+            let newest_ns = devices.newest_ns.get(&device).copied();
+            let mount = id.mount.clone().map(|mount| crate::Root { newest_ns, ..mount });
+            Some(Id { mount, ..id }.on(device))
         });
-        self.volumes.extend(below);
+        self.volumes.extend(below.map(|volume| (volume.device, volume)));
     }
 
     pub(super) fn note_volume(&mut self, directory: &Dir, device: Option<u64>) {
-        self.volumes.extend(device.and_then(|device| Some((fsid(directory)?, device))));
+        let volume = device.and_then(|device| Some(id(directory)?.on(device)));
+        self.volumes.extend(volume.map(|volume| (volume.device, volume)));
     }
 }
 
-fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
+fn id_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Id> {
     let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
     let mut directory = root.again().ok()?;
     for component in parent.components() {
         directory = directory.open_below(names::from_os(component.as_os_str())).ok()?;
     }
-    fsid_below(&directory, name, on, cross_mounts)
+    id_below(&directory, name, on, cross_mounts)
 }
 
 impl Collect<()> for Reader<'_> {
     const THREAD: &'static str = "megadir-scan";
 
-    type Collected = (Option<i64>, HashMap<u64, PathBuf>);
+    type Collected = (Option<i64>, Devices);
 
     fn beside(&self) -> Self {
         Self { gather: self.gather.beside(), pace: self.pace }
@@ -129,7 +132,7 @@ impl Collect<()> for Reader<'_> {
 
     fn end(mut self) -> io::Result<Self::Collected> {
         self.gather.end_all()?;
-        Ok((self.gather.newest_ns, self.gather.devices.first))
+        Ok((self.gather.newest_ns, self.gather.devices))
     }
 }
 

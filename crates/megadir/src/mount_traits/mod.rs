@@ -13,7 +13,7 @@ mod table;
 use std::fmt;
 
 #[cfg(target_os = "linux")]
-pub(crate) use self::observe::is_read_only;
+pub(crate) use self::observe::{is_read_only, removed_open};
 pub use self::table::ROWS;
 use crate::dir::Dir;
 use crate::file_system::FileSystem;
@@ -40,8 +40,10 @@ pub struct MountTraits {
     pub renames_without_replacing: Option<bool>,
     /// `renameat2` takes `RENAME_EXCHANGE`; `None` if that has to be tried.
     pub exchanges: Option<bool>,
-    /// An open directory can be read again from its start.
+    /// An open directory can be read again from its start. `remove` opens directories again, whatever the mount.
     pub rewinds: bool,
+    /// What becomes of a file that is removed while a process has it open.
+    pub removed_open: RemovedOpen,
     /// Attributes are also current when they are queried with `AT_STATX_DONT_SYNC`, which permits the cache of a client.
     pub is_current_unsynced: bool,
     /// Attributes that came with a listing contain the number of hard links.
@@ -105,6 +107,19 @@ pub enum InodeCount {
     Nothing,
 }
 
+/// What becomes of a file that is removed while a process has it open, until it is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemovedOpen {
+    /// It has no name.
+    Nameless,
+    /// libfuse gives it a name with this beginning, and another one each time that name is removed.
+    Renamed(&'static str),
+    /// The client gives it a name with this beginning, which cannot be removed (`EBUSY`).
+    Busy(&'static str),
+    /// It is listed, though it can neither be opened nor queried.
+    Listed,
+}
+
 impl MountTraits {
     /// Facts about the mount of a directory. Reads the mount table, and at most one buffer of the directory where a server's inode
     /// numbers have to be observed.
@@ -152,6 +167,7 @@ impl MountTraits {
             ("rename_noreplace", known(self.renames_without_replacing)),
             ("rename_exchange", known(self.exchanges)),
             ("rewind", yes_no(self.rewinds)),
+            ("removed_open", self.removed_open.to_string()),
             ("current_unsynced", yes_no(self.is_current_unsynced)),
             ("link_counts", yes_no(self.has_link_counts)),
             ("rename_keeps_times", yes_no(self.renames_keep_times)),
@@ -169,6 +185,20 @@ pub fn driver_of(directory: &Dir) -> Option<String> {
         let _ = directory;
         None
     }
+}
+
+/// UUID of the file system that a directory is on, 32 hex digits; `None` before Linux 6.9 and on file systems without one. All
+/// subvolumes of a btrfs have the same.
+#[cfg(target_os = "linux")]
+pub fn uuid_of(directory: impl std::os::fd::AsFd) -> Option<String> {
+    let uuid = megadir_sys::volume::uuid(directory.as_fd()).ok()?;
+    Some(uuid.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Type and source of a mount in the mount table, `fuse.sshfs host:/path`: the only lasting names of mounts without an id in statfs(2).
+#[cfg(target_os = "linux")]
+pub fn source_of(directory: impl std::os::fd::AsFd) -> Option<String> {
+    observe::source_of(directory)
 }
 
 impl fmt::Display for InodeNumbers {
@@ -198,6 +228,16 @@ impl fmt::Display for Clock {
             Self::Own { stored_ns } => write!(f, "this machine's, stored in steps of {stored_ns} ns"),
             Self::Servers => f.write_str("a server's, or not known"),
             Self::Stopped => f.write_str("none, nothing changes"),
+        }
+    }
+}
+
+impl fmt::Display for RemovedOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nameless => f.write_str("has no name"),
+            Self::Renamed(prefix) | Self::Busy(prefix) => write!(f, "is renamed to {prefix}..."),
+            Self::Listed => f.write_str("is listed until it is closed"),
         }
     }
 }

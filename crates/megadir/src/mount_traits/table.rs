@@ -1,7 +1,7 @@
 //! The table. Most rows come from runs on the real file system: some fifty of them on Linux 6.12 in an emulator, and FUSE and stacked
 //! ones on Linux 6.18. Rows of cluster and vendor file systems follow from their documentation alone.
 
-use super::{Clock, InodeCount, InodeNumbers, ListedInodes, MountTraits};
+use super::{Clock, InodeCount, InodeNumbers, ListedInodes, MountTraits, RemovedOpen};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -17,6 +17,7 @@ const LOCAL: MountTraits = MountTraits {
     renames_without_replacing: Some(true),
     exchanges: Some(false),
     rewinds: true,
+    removed_open: RemovedOpen::Nameless,
     is_current_unsynced: true,
     has_link_counts: true,
     renames_keep_times: true,
@@ -42,6 +43,7 @@ pub(super) const FUSE: MountTraits = MountTraits {
     listed_inodes: ListedInodes::Unknown,
     birth_times: None,
     inode_count: InodeCount::Invented,
+    removed_open: RemovedOpen::Renamed(".fuse_hidden"),
     ..NETWORK
 };
 
@@ -180,6 +182,7 @@ pub static ROWS: &[MountTraits] = &[
     },
     MountTraits {
         drivers: &["nfs", "nfs4"],
+        removed_open: RemovedOpen::Busy(".nfs"),
         renames_without_replacing: Some(false),
         exchanges: Some(false),
         ..NETWORK
@@ -192,6 +195,7 @@ pub static ROWS: &[MountTraits] = &[
         renames_without_replacing: Some(true),
         exchanges: Some(false),
         has_link_counts: false,
+        removed_open: RemovedOpen::Listed,
         ..NETWORK
     },
     MountTraits {

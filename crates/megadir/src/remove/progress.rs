@@ -34,7 +34,8 @@ pub struct Counts {
 #[cfg(any(target_os = "linux", windows))]
 impl Counts {
     fn add(&mut self, more: &Self) {
-        self.entries += more.entries;
+        // A file that turns out to be kept by its server is subtracted.
+        self.entries = self.entries.wrapping_add(more.entries);
         self.directories += more.directories;
         self.bytes += more.bytes;
         self.linked = self.linked.wrapping_add(more.linked);

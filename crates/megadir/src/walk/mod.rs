@@ -20,6 +20,7 @@
 //! mounts are not entered by default, unlike in find(1), because a tool for huge directories that enters `/proc` or a
 //! network mount by accident does harm; each mount that is not entered is an item.
 
+mod again;
 pub mod collect;
 mod early;
 mod parts;
@@ -69,6 +70,10 @@ pub struct WalkOptions {
     pub read_ahead: ReadAhead,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
+    /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
+    /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of a directory, and nothing is listed
+    /// again in directories with more than four million.
+    pub looks_again: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
     pub conditions: Option<Arc<Conditions>>,
 }
@@ -89,6 +94,7 @@ impl WalkOptions {
             examine: None,
             read_ahead: ReadAhead::Auto,
             tell_ends: false,
+            looks_again: false,
             conditions: None,
         }
     }

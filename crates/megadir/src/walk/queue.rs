@@ -4,6 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
+use crate::attributes::Time;
 use crate::stat::Examine;
 use crate::threads::lock;
 
@@ -20,6 +21,8 @@ pub(super) struct Subdirectory {
     pub(super) order: u64,
     /// Known if its attributes were read.
     pub(super) inode: Option<u64>,
+    /// Time of change, as `inode`.
+    pub(super) changed: Option<Time>,
 }
 
 pub(super) struct Queue<C> {
@@ -271,7 +274,7 @@ mod tests {
         let queue = Queue::<()>::new((1, 2), 8, Vec::new());
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
         let below = |name: &[u8]| {
-            let subdirectory = Subdirectory { name: name.into(), order: 0, inode: None };
+            let subdirectory = Subdirectory { name: name.into(), order: 0, inode: None, changed: None };
             Pending::Below { parent: Arc::clone(&parent), subdirectory }
         };
         assert!(queue.note(true) && queue.start().is_some());

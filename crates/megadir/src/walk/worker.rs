@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use megadir_sys::usage::{Waits, thread_waits};
 
 use super::WalkOptions;
+use super::again::Again;
 use super::early::Early;
 use super::queue::{Pending, Queue, Subdirectory};
 use super::{Opened, WalkContext};
-use crate::attributes::{Attributes, StatMask};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::backend::{self, Backend, Reader};
 use crate::batch::{Batch, OwnedBatch};
 use crate::conditions::{Conditions, Place};
@@ -90,6 +91,7 @@ pub(super) struct Worker<C> {
 struct Frame<C> {
     directory: Arc<Opened<C>>,
     reader: Option<Box<dyn Reader>>,
+    again: Option<Again>,
     below: VecDeque<Subdirectory>,
     is_large: bool,
     has_read: bool,
@@ -165,6 +167,7 @@ impl<C: WalkContext> Worker<C> {
                 }
                 if let Some(reader) = frame.reader.take() {
                     self.spare_buffer = reader.into_buffer();
+                    frame.reader = frame.open_again(&self.options);
                 }
             }
             if let Some(subdirectory) = frame.below.pop_front() {
@@ -199,12 +202,12 @@ impl<C: WalkContext> Worker<C> {
         {
             return None;
         }
-        let inode = match &pending {
-            Pending::Root(_) => None,
-            Pending::Below { subdirectory, .. } => subdirectory.inode,
+        let (inode, changed) = match &pending {
+            Pending::Root(_) => (None, None),
+            Pending::Below { subdirectory, .. } => (subdirectory.inode, subdirectory.changed),
         };
         match self.open(pending) {
-            Ok(Ok(directory)) => self.push(directory, inode).err().map(Output::Error),
+            Ok(Ok(directory)) => self.push(directory, inode, changed).err().map(Output::Error),
             Ok(Err(other_mount)) => Some(Output::OtherMount(other_mount)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             Err(error) => Some(Output::Error(error)),
@@ -227,7 +230,7 @@ impl<C: WalkContext> Worker<C> {
         })
     }
 
-    fn push(&mut self, opened: Opened<C>, inode: Option<u64>) -> Result<()> {
+    fn push(&mut self, opened: Opened<C>, inode: Option<u64>, changed: Option<Time>) -> Result<()> {
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let range = match &mut self.early {
@@ -237,6 +240,7 @@ impl<C: WalkContext> Worker<C> {
             },
             None => None,
         };
+        let is_range = range.is_some();
         let reader = match self.options.examine {
             _ if let Some(range) = range => backend::open_range(&directory.dir, &options, range)?,
             Some((stat_backend, want)) if stat_backend.is_listed() => {
@@ -247,8 +251,13 @@ impl<C: WalkContext> Worker<C> {
         let below = directory.dir.dir_path().below();
         let place = self.options.conditions.as_ref().map(|conditions| conditions.place(below));
         let place = place.unwrap_or_default();
+        // The other entries of a range are in other walks; attributes that come with a listing belong to its batches.
+        let is_listed = self.options.examine.is_none_or(|(stat_backend, _)| stat_backend.is_listed());
+        let looks_again = self.options.looks_again && !is_range && !is_listed;
+        let again = looks_again.then(|| Again::new(&directory.dir, changed));
         let frame = Frame {
             directory,
+            again,
             reader: Some(reader),
             below: VecDeque::new(),
             is_large: false,
@@ -262,6 +271,16 @@ impl<C: WalkContext> Worker<C> {
 }
 
 impl<C> Frame<C> {
+    /// Reader of the whole directory, if it is to be listed again. One that cannot be opened is left as it was read.
+    fn open_again(&mut self, options: &WalkOptions) -> Option<Box<dyn Reader>> {
+        let directory = &self.directory.dir;
+        if !self.again.as_mut().is_some_and(|again| again.is_needed(directory)) {
+            return None;
+        }
+        // Not with the directory's own descriptor, which is at the end.
+        backend().ok()?.open(directory, &read_options(options)).ok()
+    }
+
     fn read(
         &mut self,
         gathered: OwnedBatch,
@@ -283,12 +302,23 @@ impl<C> Frame<C> {
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
     ) -> Option<Output<C>> {
-        let batch = match reader.next_batch() {
-            Ok(Some(batch)) => batch,
-            Ok(None) => return None,
-            // A directory removed while being read is finished. A root that was removed before is no empty tree.
-            Err(error) if error.kind() == ErrorKind::NotFound && !self.is_unread_root() => return None,
-            Err(error) => return Some(Output::Error(error)),
+        let fresh;
+        let batch = loop {
+            let batch = match reader.next_batch() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return None,
+                // A directory removed while being read is finished. A root that was removed before is no empty tree.
+                Err(error) if error.kind() == ErrorKind::NotFound && !self.is_unread_root() => return None,
+                Err(error) => return Some(Output::Error(error)),
+            };
+            match self.again.as_mut().and_then(|again| again.fresh(batch)) {
+                None => break batch,
+                Some(only) if only.is_empty() => {}
+                Some(only) => {
+                    fresh = only;
+                    break fresh.batch();
+                }
+            }
         };
         self.has_read = true;
         self.is_large = batch.len() >= LARGE_ENTRIES;
@@ -328,9 +358,11 @@ impl<C> Frame<C> {
             };
             let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
             if kind == FileType::Directory && conditions.is_none_or(enters) {
-                let row = rows.get(index).filter(|row| row.have.contains(StatMask::INODE));
-                let (name, inode) = (entry.name.into(), row.map(|row| row.inode));
-                self.below.push_back(Subdirectory { name, order: entry.inode, inode });
+                let row = |has| rows.get(index).filter(|row| row.have.contains(has));
+                let inode = row(StatMask::INODE).map(|row| row.inode);
+                let changed = row(StatMask::CHANGED).map(|row| row.changed);
+                let name = entry.name.into();
+                self.below.push_back(Subdirectory { name, order: entry.inode, inode, changed });
             }
         }
         if self.below.len() > before {

@@ -99,6 +99,7 @@ fn walk(
         cross_mounts,
         examine: Some((stat_backend, StatMask::ALL)),
         tell_ends: false,
+        looks_again: false,
         conditions: None,
     };
     let mut walk = Walk::new(Dir::open(root).unwrap(), &options).unwrap();

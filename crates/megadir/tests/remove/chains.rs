@@ -48,6 +48,7 @@ fn walked(tree: &Path) -> u64 {
         cross_mounts: false,
         examine: None,
         tell_ends: false,
+        looks_again: false,
         conditions: None,
     };
     let mut walk = Walk::new(Dir::open(tree).unwrap(), &options).unwrap();

@@ -156,6 +156,7 @@ fn a_walk_tells_what_the_standard_library_tells() {
                 cross_mounts: false,
                 examine: Some((*stat_backend, StatMask::ALL)),
                 tell_ends: false,
+                looks_again: false,
                 conditions: None,
             };
             let mut found = std::collections::BTreeMap::new();

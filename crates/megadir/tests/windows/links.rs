@@ -38,6 +38,7 @@ fn junctions_are_links_and_not_followed() {
         cross_mounts: true,
         examine: None,
         tell_ends: false,
+        looks_again: false,
         conditions: None,
     };
     let mut walk = Walk::new(directory, &options).unwrap();

@@ -70,6 +70,7 @@ fn paths_beyond_260_characters_are_listed_opened_and_walked() {
         cross_mounts: false,
         examine: None,
         tell_ends: false,
+        looks_again: false,
         conditions: None,
     };
     let mut walk = Walk::new(Dir::open(scratch.path()).unwrap(), &options).unwrap();

@@ -34,7 +34,7 @@ use super::ranked::{self, Parts, Work};
 use super::scan::args::spill_directory;
 use super::scan::write_options;
 use crate::exit::{self, CliError, refuse_if};
-use crate::ui::message::{counted, quoted};
+use crate::ui::message::{counted, quoted, quoted_bytes};
 use crate::ui::output::Output;
 
 const UNREAD: [&str; 2] = ["entry or directory", "entries or directories"];
@@ -314,15 +314,19 @@ impl Run<'_> {
 
     /// Once, for the first of such trees.
     fn report_unnumbered(&self, compared: &Compared) {
-        let Some(root) = compared.unnumbered.first().and_then(|root| self.roots.get(*root as usize)) else {
-            return;
+        let root = compared.unnumbered.first().and_then(|root| self.roots.get(*root as usize));
+        let (path, driver) = match (root, compared.unnumbered_mounts.first()) {
+            (Some(root), _) => {
+                let driver = Dir::open(root).ok().and_then(|root| driver_of(&root));
+                (quoted(root), driver)
+            }
+            (None, Some(mount)) => (quoted_bytes(&mount.path), mount.driver.clone()),
+            (None, None) => return,
         };
-        let driver = Dir::open(root).ok().and_then(|root| driver_of(&root));
         let driver = driver.map_or(String::new(), |driver| format!(" ({driver})"));
         eprintln!(
-            "megadir: inode numbers of {}{driver} are made up and change: compared by path, type, size and times, and renames by \
-             unique times",
-            quoted(root)
+            "megadir: inode numbers of {path}{driver} are made up and change: compared by path, type, size and times, and renames by \
+             unique times"
         );
     }
 

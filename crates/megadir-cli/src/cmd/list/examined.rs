@@ -20,6 +20,8 @@ pub(super) struct Examined {
     lines: Lines,
     long: Option<Long>,
     sorting: Option<Sorting>,
+    /// For sorting by inode: listings return other numbers.
+    pub(super) queries_inodes: bool,
 }
 
 struct Sorting {
@@ -74,17 +76,18 @@ pub(super) struct Complaint {
 }
 
 impl Examined {
-    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool) -> Self {
+    pub(super) fn new(args: &Args, lines: Lines, is_terminal: bool, queries_inodes: bool) -> Self {
         let sorting = (args.sort != Sort::None).then(|| {
             let (sort, reverse, store) = (args.sort, args.reverse, Store::new(args));
             Sorting { sort, reverse, store, key: Vec::new(), item: Vec::new() }
         });
-        Self { lines, long: Long::new(args, lines, is_terminal), sorting }
+        Self { lines, long: Long::new(args, lines, is_terminal), sorting, queries_inodes }
     }
 
     pub(super) fn want(&self) -> StatMask {
         let for_sorting = self.sorting.as_ref().map_or(StatMask::NOTHING, |sorting| sorting.sort.want());
-        for_sorting | self.long.as_ref().map_or(StatMask::NOTHING, Long::want)
+        let inodes = if self.queries_inodes { StatMask::INODE } else { StatMask::NOTHING };
+        for_sorting | inodes | self.long.as_ref().map_or(StatMask::NOTHING, Long::want)
     }
 
     /// `true` if a line was appended, `false` if it is held back for sorting.

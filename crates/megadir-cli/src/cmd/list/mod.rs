@@ -154,8 +154,12 @@ impl<'a> Run<'a> {
             // Entries without the attribute would be in no order.
             refuse_unreturned(stat_backend, args.sort.want(), "--sort needs")?;
         }
-        let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
-        let examined = examines.then(|| Examined::new(args, lines, is_terminal));
+        // Numbers that are the same for all entries, or a hash, are no order.
+        let queries_inodes =
+            args.sort == Sort::Inode && !args.raw && !args.directories.iter().all(|path| lists_inodes(path));
+        let examines =
+            args.needs_attributes() || queries_inodes || args.memory.is_some() || args.keeps_best();
+        let examined = examines.then(|| Examined::new(args, lines, is_terminal, queries_inodes));
         let run = Self {
             args,
             conditions,
@@ -282,7 +286,8 @@ impl<'a> Run<'a> {
     /// `None` also for `--fields name`.
     fn want(&self) -> Option<StatMask> {
         let types = if self.needs_types() || self.args.json { StatMask::TYPE } else { StatMask::NOTHING };
-        let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
+        let needs = |examined: &&Examined| self.args.needs_attributes() || examined.queries_inodes;
+        let examined = self.examined.as_ref().filter(needs);
         let summary = self.summary.as_ref().map_or(StatMask::NOTHING, Summarizing::want);
         let want = examined.map(|examined| examined.want() | self.conditions.want() | types | summary);
         want.filter(|want| *want != StatMask::NOTHING)

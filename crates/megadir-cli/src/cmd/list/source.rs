@@ -128,6 +128,7 @@ pub(super) fn walk_options(
         examine,
         read_ahead: args.read_ahead.choice(),
         tell_ends: args.summary == Some(Of::Directories),
+        looks_again: false,
         conditions: conditions.limits_sight().then(|| Arc::clone(conditions)),
     })
 }

@@ -1,7 +1,7 @@
 //! Directories renamed aside first (`--detach`, `--renew`), and leftovers of interrupted runs.
 
 use megadir::names;
-use megadir::remove::aside::{Aside, detach, leftovers, renew};
+use megadir::remove::aside::{Aside, Why, check, detach, leftovers, renew};
 use megadir::remove::target::Target;
 use megadir::remove::{remove_contents, remove_tree};
 use megadir::{Error, ErrorKind};
@@ -47,6 +47,10 @@ impl Removing<'_> {
 
     pub(super) fn would_put_aside(&self, target: &Target) -> Result<(), Error> {
         let left = self.left(target)?;
+        if target.is_directory {
+            let why = if self.args.renew { Why::Renewed } else { Why::Detached };
+            check(&target.parent, &target.name, why)?;
+        }
         let now = (!target.is_missing).then_some(target.name.as_slice());
         for name in now.into_iter().chain(left.iter().map(Aside::name)) {
             remove_tree(&target.parent, name, &self.options, self.progress)?;

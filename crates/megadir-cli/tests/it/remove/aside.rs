@@ -7,7 +7,45 @@ use std::path::Path;
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::require;
 
+use crate::mounts::{BINDFS, MERGERFS, OVERLAY, SSHFS, Shown};
 use crate::support::{by_std, fill, megadir, named, run, scratch};
+
+/// A directory that cannot be put aside is refused by the dry run too, with the option to leave out, and nothing is changed.
+fn is_refused(shown: &Shown, options: &[&str]) {
+    let here = shown.here();
+    let before = by_std(&here);
+    for how in ["--dry-run", "--yes"] {
+        let ran = run(shown.at(), &[&["remove", how], options, &["here/t"]].concat());
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let line = ran.err.lines().next().unwrap();
+        assert!(line.ends_with(&format!("the same command without {} works", options[0])), "{ran:?}");
+        assert_eq!((by_std(&here), by_std(&here.join("t"))), (before.clone(), named(&["a", "g"])), "{how}");
+    }
+    let ran = run(shown.at(), &[&["remove", "--yes"], &options[1..], &["here/t"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(!here.join("t/a").exists());
+}
+
+#[test]
+fn directories_that_cannot_be_put_aside_are_refused_with_the_command_that_works() {
+    for (server, options) in [
+        (OVERLAY, &["--detach"][..]),
+        (OVERLAY, &["--renew", "--contents"]),
+        (BINDFS, &["--renew", "--contents"]),
+        (SSHFS, &["--renew", "--contents"]),
+        (MERGERFS, &["--renew", "--contents"]),
+    ] {
+        let shown = require!(Shown::mount(server, tree));
+        is_refused(&shown, options);
+    }
+    // One of the upper layer can be.
+    let shown = require!(Shown::mount(OVERLAY, |_| {}));
+    for (options, left) in [(&["--detach"][..], &[][..]), (&["--renew", "--contents"], &["t"])] {
+        tree(&shown.here());
+        goes_as_foretold(shown.at(), &[options, &["here/t"]].concat());
+        assert_eq!(by_std(&shown.here()), named(left));
+    }
+}
 
 fn tree(at: &Path) {
     fill(at, &["t/a/b/", "t/a/f", "t/g"]);

@@ -14,4 +14,5 @@ mod purge;
 mod question;
 mod race;
 mod refused;
+mod still_open;
 pub(crate) mod witness;

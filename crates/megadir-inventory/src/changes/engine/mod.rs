@@ -12,14 +12,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use megadir::mount_traits::Clock;
-use megadir::{Dir, Error, ErrorKind, FileSystem, MountTraits, Result, StatBackend, names};
+use megadir::{Dir, Error, ErrorKind, FileSystem, FileType, MountTraits, Result, StatBackend, names};
 
 pub(crate) use self::directory::check_not_removed;
 use self::directory::{At, Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
 use super::keep::Keeping;
-use super::proof::{Proof, Racy};
+use super::proof::{Proof, Proofs, Racy};
 use super::settle::Seen;
 use super::source::{Both, Source};
 use super::{CompareOptions, Compared, Watch, fields, interrupted};
@@ -27,7 +27,7 @@ use crate::block::Block;
 use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
-use crate::volumes::Volumes;
+use crate::volumes::{Id, Volumes};
 
 const READ_ROWS: usize = 4096;
 /// Decoding a row group takes as long as comparing some 10 000 rows.
@@ -70,7 +70,7 @@ pub(crate) struct Comparing<'a> {
     pub(crate) trees: Vec<Option<Tree>>,
     /// The newer of two inventories, instead of the trees.
     pub(crate) now: Option<&'a Metadata>,
-    pub(crate) proofs: Vec<Proof>,
+    pub(crate) proofs: Proofs,
     pub(crate) started_ns: i64,
     pub(crate) stat_backend: &'static dyn StatBackend,
     pub(crate) options: &'a CompareOptions,
@@ -335,8 +335,9 @@ impl<S: Source> Shared<'_, S> {
         self.comparing.trees.get(root as usize)?.as_ref()
     }
 
-    fn proof(&self, root: u32) -> Proof {
-        Proof::of_root(&self.comparing.proofs, root)
+    #[inline]
+    fn proof(&self, root: u32, facts: &Facts) -> Proof {
+        self.comparing.proofs.of(root, facts)
     }
 
     fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
@@ -344,9 +345,9 @@ impl<S: Source> Shared<'_, S> {
         self.root_devices[root as usize].get().copied().unwrap_or((now, now))
     }
 
-    fn recorded_volume(&self, device: u64) -> Option<String> {
+    fn recorded_volume(&self, device: u64) -> Option<Id> {
         let volumes = self.comparing.now?.volumes.as_ref()?;
-        volumes.iter().find(|volume| volume.device == device).map(|volume| volume.fsid.clone())
+        volumes.iter().find(|volume| volume.device == device).map(Id::of)
     }
 
     fn shown(&self, root: u32, path: &TreePath) -> PathBuf {
@@ -360,6 +361,14 @@ impl<S: Source> Shared<'_, S> {
     }
 
     fn racy(&self, block: &Block) -> Racy {
-        Racy::of_root(self.comparing.metadata, block.root, block.examined_ns)
+        let metadata = self.comparing.metadata;
+        if !metadata.scanned.cross_mounts {
+            return Racy::of_root(metadata, block.root, block.examined_ns);
+        }
+        // A mount point among the rows is a directory.
+        let is_directory = |row: &usize| block.kind(*row) == FileType::Directory;
+        let file = (0..block.len()).find(|row| !is_directory(row));
+        let device = file.and_then(|row| block.facts(row).device);
+        Racy::of_device(metadata, block.root, device, block.examined_ns)
     }
 }

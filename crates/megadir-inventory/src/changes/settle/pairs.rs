@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use megadir::FileType;
 
 use super::super::fields::Identity;
-use super::super::proof::Proof;
+use super::super::proof::{Proof, Proofs};
 use super::Entry;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
@@ -60,7 +60,7 @@ impl<'a> Sides<'a> {
         (gone, came): (&'a [Entry], &'a [Entry]),
         replaced: &'a [(Entry, Facts)],
         stayed: &'a [(Entry, Facts)],
-        proofs: &[Proof],
+        proofs: &Proofs,
     ) -> Self {
         let side = |entry: &'a Entry, facts: &'a Facts, shared: Option<usize>| {
             let (directory, name) = entry.path.split();
@@ -72,7 +72,7 @@ impl<'a> Sides<'a> {
                 suspect: entry.suspect,
                 shared,
                 stays: shared.is_some_and(|shared| shared >= replaced.len()),
-                proof: Proof::of_root(proofs, entry.root),
+                proof: proofs.of(entry.root, facts),
             }
         };
         let both = || replaced.iter().chain(stayed).enumerate();

@@ -1,5 +1,6 @@
 //! Rename detection on plain values.
 
+use super::super::proof::Proof;
 use super::*;
 use megadir::FileType;
 
@@ -41,7 +42,7 @@ fn lines_of(seen: Seen) -> Vec<String> {
         links: true,
         kept_times: true,
     };
-    settle(seen, &[proof]).iter().map(line).collect()
+    settle(seen, &Proofs::new(vec![proof])).iter().map(line).collect()
 }
 
 fn line(change: &Change) -> String {

@@ -13,6 +13,7 @@ use crate::dir::Dir;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::likeness::make_alike;
+use crate::mount_traits::MountTraits;
 use crate::remove::engine::component;
 use crate::remove::engine::system::{self, open_below};
 
@@ -34,7 +35,8 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     let aside = entry.fresh_name(Why::Detached);
-    rename(parent, &entry.name, &aside, RenameFlags::NOREPLACE).at("rename", &entry.path)?;
+    let renamed = rename(parent, &entry.name, &aside, RenameFlags::NOREPLACE);
+    renamed.map_err(|error| entry.not_put_aside(Why::Detached, error))?;
     entry.expect(&entry.directory, &aside).inspect_err(|_| {
         let _ = rename(parent, &aside, &entry.name, RenameFlags::NOREPLACE);
     })?;
@@ -46,11 +48,7 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
 /// an error of copying the metadata, or if another process holds the lock.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
-    if !entry.is_locked {
-        let reason = "another process holds a lock on it (flock); it may be renewing it";
-        return Err(Error::new("lock", &entry.path, ErrorKind::Unavailable, reason));
-    }
-    can_be_copied(&entry.directory, &entry.path)?;
+    entry.can_be_renewed()?;
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).at("renew", &entry.path)?;
     let undo = |error| {
@@ -61,14 +59,8 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let made = open_below(parent, &aside, false).at("renew", &entry.path).map_err(undo)?;
     let lock = lock(&made).at("renew", &entry.path);
     lock.and_then(|()| make_alike(&entry.directory, &made, "renew", &entry.path)).map_err(undo)?;
-    match rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE) {
-        Ok(()) => {}
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            let reason = "this file system cannot exchange two directories atomically";
-            return Err(undo(Error::new("renew", &entry.path, ErrorKind::Unavailable, reason)));
-        }
-        Err(error) => return Err(undo(Error::io("renew", &entry.path, error.into()))),
-    }
+    let exchanged = rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE);
+    exchanged.map_err(|error| undo(entry.not_put_aside(Why::Renewed, error)))?;
     let undo = || {
         if rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE).is_ok() {
             let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
@@ -79,6 +71,38 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
         .and_then(|()| entry.expect(&made, &entry.name))
         .inspect_err(|_| undo())?;
     Ok(Aside { parent, name: aside, why: Why::Renewed, _lock: entry.directory })
+}
+
+/// Errors that [`detach`] or [`renew`] would return, found with empty directories of its own names, which [`leftovers`](super::leftovers)
+/// finds if the process is killed. The entry keeps its name.
+pub fn check(parent: &Dir, name: &[u8], why: Why) -> Result<()> {
+    let entry = Entry::open(parent, name)?;
+    if why == Why::Renewed {
+        entry.can_be_renewed()?;
+    }
+    let traits = MountTraits::of(parent);
+    let is_overlay = traits.drivers.contains(&"overlay");
+    let tried = match (why, traits.exchanges) {
+        // A directory of a lower layer is another matter than one of the trial.
+        _ if is_overlay => entry.try_onto_another(why),
+        (Why::Detached, _) | (Why::Renewed, Some(true)) => Ok(()),
+        (Why::Renewed, Some(false)) => Err(Errno::INVAL),
+        (Why::Renewed, None) => try_exchange(parent, &[entry.fresh_name(why), entry.fresh_name(why)]),
+    };
+    tried.map_err(|error| entry.not_put_aside(why, error))
+}
+
+/// What cannot be tried, the run will show.
+fn try_exchange(parent: &Dir, names: &[CString; 2]) -> std::result::Result<(), Errno> {
+    let made = names.iter().all(|name| rustix::fs::mkdirat(parent, name, Mode::RWXU).is_ok());
+    let exchanged = match made {
+        true => rename(parent, &names[0], &names[1], RenameFlags::EXCHANGE),
+        false => Ok(()),
+    };
+    for name in names {
+        let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+    }
+    exchanged
 }
 
 struct Entry<'a> {
@@ -106,6 +130,50 @@ impl<'a> Entry<'a> {
             }
             Err(error) => Err(Error::io("open", &path, error.into())),
         }
+    }
+
+    fn can_be_renewed(&self) -> Result<()> {
+        if !self.is_locked {
+            let reason = "another process holds a lock on it (flock); it may be renewing it";
+            return Err(Error::new("lock", &self.path, ErrorKind::Unavailable, reason));
+        }
+        can_be_copied(&self.directory, &self.path)
+    }
+
+    /// overlayfs refuses to rename a directory of a lower layer before it refuses a target that is not empty, so that nothing is
+    /// renamed either way.
+    fn try_onto_another(&self, why: Why) -> std::result::Result<(), Errno> {
+        let full = self.fresh_name(why);
+        if rustix::fs::mkdirat(self.parent, &full, Mode::RWXU).is_err() {
+            return Ok(());
+        }
+        let filled = open_below(self.parent, &full, false)
+            .and_then(|directory| rustix::fs::mkdirat(&directory, c"full", Mode::RWXU).map(|()| directory));
+        let renamed = match &filled {
+            Ok(_) => rustix::fs::renameat(self.parent, &self.name, self.parent, &full),
+            Err(_) => Ok(()),
+        };
+        if let Ok(directory) = filled {
+            let _ = rustix::fs::unlinkat(directory, c"full", AtFlags::REMOVEDIR);
+        }
+        let _ = rustix::fs::unlinkat(self.parent, &full, AtFlags::REMOVEDIR);
+        if renamed == Err(Errno::XDEV) { renamed } else { Ok(()) }
+    }
+
+    fn not_put_aside(&self, why: Why, error: Errno) -> Error {
+        let (operation, option) = match why {
+            Why::Detached => ("rename", "--detach"),
+            Why::Renewed => ("renew", "--renew"),
+        };
+        let reason = match error {
+            Errno::XDEV => "a directory of a lower layer of overlayfs, which cannot be renamed",
+            Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP if why == Why::Renewed => {
+                "this file system cannot exchange two directories atomically"
+            }
+            error => return Error::io(operation, &self.path, error.into()),
+        };
+        let reason = format!("{reason}: the same command without {option} works");
+        Error::new(operation, &self.path, ErrorKind::Unavailable, reason)
     }
 
     fn fresh_name(&self, why: Why) -> CString {

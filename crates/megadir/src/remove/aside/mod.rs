@@ -27,7 +27,7 @@ use crate::options::ReadOptions;
 use self::linux as system;
 #[cfg(target_os = "linux")]
 pub(crate) use self::linux::{can_be_copied, lock};
-pub use self::system::{detach, renew};
+pub use self::system::{check, detach, renew};
 #[cfg(windows)]
 use self::windows as system;
 

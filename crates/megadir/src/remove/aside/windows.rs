@@ -46,6 +46,14 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name, why: Why::Detached, _lock: lock })
 }
 
+/// As [`renew`]; what [`detach`] would return is not foreseen.
+pub fn check(parent: &Dir, name: &[u8], why: Why) -> Result<()> {
+    match why {
+        Why::Detached => Ok(()),
+        Why::Renewed => renew(parent, name).map(drop),
+    }
+}
+
 /// Always fails with [`ErrorKind::Unavailable`]: Windows cannot exchange two directories atomically.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);

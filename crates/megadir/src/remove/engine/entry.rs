@@ -42,6 +42,9 @@ impl Worker<'_, '_, '_> {
         kind: FileType,
     ) -> Became {
         let options = self.shared.options;
+        if self.is_still_open(node, directory, name) {
+            return Became::Done;
+        }
         let (mut freed, mut refusal) = (Freed::default(), None);
         let examines = options.dry_run || !self.shared.unconditional;
         if examines {
@@ -79,6 +82,7 @@ impl Worker<'_, '_, '_> {
                 if let Some(hash) = self.shared.once(directory, name) {
                     self.shared.call.note(hash);
                 }
+                node.removed_hidden(name);
                 if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
                     self.shared.call.unlink(names, &mut self.counts);
                 }
@@ -94,6 +98,7 @@ impl Worker<'_, '_, '_> {
             {
                 return Became::Directory;
             }
+            Err(error) if self.is_open_and_busy(node, directory, name, error) => {}
             Err(error) => self.fail(node, name.to_bytes(), "remove", error.into()),
         }
         Became::Done

@@ -35,6 +35,8 @@ impl Worker<'_, '_, '_> {
             self.last = descriptor.clone().map(|descriptor| (Arc::clone(&node), descriptor));
         }
         while node.end_part() {
+            self.look_for_open(&node, descriptor.as_deref());
+            self.tell_still_open(&node);
             let Some(parent) = node.parent.clone() else { return };
             let is_on_stack = self.stack.last().is_some_and(|top| Arc::ptr_eq(&top.node, &parent));
             let below = descriptor.as_deref();

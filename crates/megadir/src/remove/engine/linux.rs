@@ -11,6 +11,7 @@ use rustix::io::retry_on_intr;
 use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
+use crate::mount_traits::RemovedOpen;
 use crate::mounts;
 use crate::stat::StatxRequest;
 
@@ -219,6 +220,17 @@ impl Reader {
 
 pub(super) fn is_read_only(directory: &Directory) -> bool {
     crate::mount_traits::is_read_only(directory)
+}
+
+pub(super) fn removed_open(directory: &Directory) -> RemovedOpen {
+    crate::mount_traits::removed_open(directory)
+}
+
+/// By the server, whatever the client's cache.
+pub(super) fn is_gone_at_the_server(directory: &impl Open, name: &CStr) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
+    let found = retry_on_intr(|| rustix::fs::statx(directory, name, flags, StatxFlags::INO));
+    matches!(found, Err(Errno::NOENT | Errno::BUSY))
 }
 
 /// Both share a position.

@@ -26,6 +26,7 @@ mod newest;
 mod node;
 mod pool;
 mod start;
+mod still_open;
 #[cfg(test)]
 mod tests;
 mod window;

@@ -3,11 +3,13 @@
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use super::system::{Directory, Identity, Permit};
+use super::still_open::StillOpen;
+use super::system::{self, Directory, Identity, Permit};
 use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
+use crate::mount_traits::RemovedOpen;
 use crate::names;
 
 const PATH_BYTES_MAX: usize = 16 << 10;
@@ -33,6 +35,8 @@ pub(super) struct Node {
     place: OnceLock<Box<Place>>,
     /// Only in dry runs.
     permit: OnceLock<Permit>,
+    removed_open: OnceLock<RemovedOpen>,
+    pub(super) still_open: Mutex<StillOpen>,
 }
 
 impl Node {
@@ -51,12 +55,19 @@ impl Node {
             newest: OnceLock::new(),
             place: OnceLock::new(),
             permit: OnceLock::new(),
+            removed_open: OnceLock::new(),
+            still_open: Mutex::default(),
         }
     }
 
     /// Returns the permission of this process to remove entries of `directory`, which is this one.
     pub(super) fn permit(&self, directory: &Directory, is_read_only: bool) -> &Permit {
         self.permit.get_or_init(|| Permit::of(directory, is_read_only))
+    }
+
+    /// What becomes of open files that are removed from `directory`, which is this one. Reads the mount table.
+    pub(super) fn removed_open(&self, directory: &Directory) -> RemovedOpen {
+        *self.removed_open.get_or_init(|| system::removed_open(directory))
     }
 
     pub(super) fn add_part(&self) {

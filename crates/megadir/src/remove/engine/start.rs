@@ -21,6 +21,7 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::remove::progress::Call;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
+use crate::threads::lock;
 
 const DESCRIPTORS_SHARE: usize = 2;
 const DESCRIPTORS_MIN: usize = 8;
@@ -126,8 +127,9 @@ impl Root<'_> {
             return empty_all(&self.descriptor, self.path, options, call);
         }
         let fail = |failure| fail(failure, options, call);
+        let mut hidden = 0;
         for pass in 0..=PASSES_MAX {
-            let stays = empty(&self.descriptor, self.path, options, call, pass > 0);
+            let stays = empty(&self.descriptor, self.path, options, call, (pass > 0, &mut hidden));
             if progress.is_cancelled() {
                 return;
             }
@@ -177,9 +179,10 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
         let counts = call.counts();
         counts.entries + counts.directories
     };
+    let mut hidden = 0;
     for pass in 0..=PASSES_MAX {
         let before = gone();
-        let stays = empty(root, path, options, call, pass > 0);
+        let stays = empty(root, path, options, call, (pass > 0, &mut hidden));
         if call.progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
             return;
         }
@@ -199,7 +202,15 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, ca
 }
 
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
-    let (mut reader, mut from) = (Reader::new(), Some(0));
+    let mut reader = Reader::new();
+    // Not every handle can be rewound.
+    let again = system::OPEN_AGAIN.map(|open_again| open_again(root)).transpose();
+    let again = match again {
+        Err(Errno::NOENT) => return Ok(false),
+        again => again?,
+    };
+    let mut from = again.is_none().then_some(0);
+    let root = again.as_ref().unwrap_or(root);
     let mut buffer = vec![0; LOOK_BYTES];
     loop {
         match reader.read(root, from.take(), &mut buffer) {
@@ -226,15 +237,17 @@ fn empty(
     path: &Path,
     options: &RemoveOptions<'_>,
     call: &Call<'_>,
-    is_repeated: bool,
+    (is_repeated, hidden): (bool, &mut u64),
 ) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
+    lock(&node.still_open).hidden = *hidden;
     let shared = Shared { is_repeated, ..shared(Arc::clone(root), path.to_owned(), options, call) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&shared, scope);
         worker.push(Frame::new(Arc::clone(&node), Some(Arc::clone(root)), true));
         worker.run();
     });
+    *hidden = lock(&node.still_open).hidden;
     node.stays()
 }
 
@@ -247,6 +260,7 @@ fn remove_file(directory: Directory, path: &Path, name: &CStr, options: &RemoveO
         if worker.remove_entry(&node, &directory, name, FileType::Unknown).is_directory() {
             worker.fail(&node, name.to_bytes(), "remove", Errno::ISDIR.into());
         }
+        worker.tell_still_open(&node);
         worker.tell();
     });
 }

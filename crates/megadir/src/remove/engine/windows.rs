@@ -20,6 +20,7 @@ use crate::dir::leads_away;
 use crate::directory_information::Found;
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
+use crate::mount_traits::RemovedOpen;
 use crate::names;
 
 pub(in crate::remove) use reader::Errno;
@@ -243,6 +244,15 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
         let _ = change::set_attributes(marked.as_handle(), attributes);
     }
     removed.map(drop).map_err(Errno::from)
+}
+
+/// Another process that has the file open delays the removal, see [`wait_for_others`].
+pub(super) fn removed_open(_directory: &Directory) -> RemovedOpen {
+    RemovedOpen::Nameless
+}
+
+pub(super) fn is_gone_at_the_server(_directory: &impl Open, _name: &CStr) -> bool {
+    false
 }
 
 pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {

@@ -229,6 +229,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         if self.reopen_top().is_err() {
             return;
         }
+        if !self.open_top_again() {
+            return;
+        }
         let Some(mut window) = self.window.take() else { return };
         let read = self.fill(&mut window);
         if read {
@@ -237,6 +240,32 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             self.remove_listed(&window);
         }
         self.window = Some(window);
+    }
+
+    /// In a second pass, opens the directory again: on sshfs a rewound handle lists nothing, and empties the directory for all
+    /// processes for 20 seconds; on mergerfs one of a renamed directory lists another path. `false` if that fails.
+    fn open_top_again(&mut self) -> bool {
+        let Some(open_again) = system::OPEN_AGAIN else { return true };
+        let Some(top) = self.stack.last() else { return false };
+        let (node, Some(old)) = (Arc::clone(&top.node), top.descriptor.clone()) else { return true };
+        if !top.astray || top.position != 0 || !self.is_second_pass(&node) {
+            return true;
+        }
+        let opened = self.with_descriptors(|_| open_again(&old));
+        let Some(top) = self.stack.last_mut() else { return false };
+        match opened {
+            Ok(opened) => {
+                (top.descriptor, top.astray) = (Some(Arc::new(opened)), false);
+                true
+            }
+            Err(error) => {
+                top.ended = true;
+                if error != Errno::NOENT {
+                    self.fail(&node, b"", "open", error.into());
+                }
+                false
+            }
+        }
     }
 
     fn fill(&mut self, window: &mut Window) -> bool {

@@ -173,7 +173,7 @@ impl<S: Source> Worker<'_, '_, S> {
 
     /// With the number and the links that the inventory has, where these tell nothing: then an unchanged entry equals its row.
     fn comparable_number(&self, task: &Task, had: Option<usize>, new: Facts) -> Facts {
-        let proof = self.shared.proof(task.block.root);
+        let proof = self.shared.proof(task.block.root, &new);
         let Some(row) = had.filter(|_| !proof.numbers || !proof.links) else { return new };
         let old = task.block.facts(row);
         let links = if proof.links { new.links } else { old.links };
@@ -200,7 +200,7 @@ impl<S: Source> Worker<'_, '_, S> {
         if same && is_in_place && new.kind != FileType::Directory && !racy.is_suspect(new) {
             return;
         }
-        let (old, proof) = (task.block.facts(row), self.shared.proof(task.block.root));
+        let (old, proof) = (task.block.facts(row), self.shared.proof(task.block.root, new));
         if !fields::is_same_file(&old, new, proof) && old.errno.is_none() {
             task.stirred.store(true, Ordering::Relaxed);
             self.found.seen.replaced.push((task.entry(name, old, racy.is_suspect(&old)), *new));

@@ -19,7 +19,7 @@ use crate::changes::source::{Both, Source};
 use crate::changes::{Change, fields};
 use crate::path::Place;
 use crate::row::Facts;
-use crate::volumes::{fsid, fsid_below, is_stub, of_stub};
+use crate::volumes::{id, id_below, is_stub, of_stub};
 
 const PART_NAMES: usize = 8192;
 const BATCH_NAMES: usize = 512;
@@ -199,7 +199,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
         // A root that could not be opened then may be any directory.
         let known = old.kind != FileType::Unknown;
-        let proof = self.shared.proof(live.root);
+        let proof = self.shared.comparing.proofs.of_root(live.root);
         let checked = if known { is_scanned_root(&path, (&old, &live.new), proof) } else { Ok(()) };
         let same = checked.is_ok();
         if !self.shared.comparing.options.any_root {
@@ -210,7 +210,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if let Some(now) = live.new.device {
             let mut volumes = self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner);
             let id = match &live.at {
-                At::Open(directory) => fsid(directory),
+                At::Open(directory) => id(directory),
                 _ => self.shared.recorded_volume(now),
             };
             match old.device {
@@ -231,7 +231,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             && live.new.device == root
             && old.modified_ns.is_some()
             && old.changed_ns.is_some()
-            && fields::of_directory(old, &live.new, true, self.shared.proof(live.root)).is_empty()
+            && fields::of_directory(old, &live.new, true, self.shared.proof(live.root, &live.new)).is_empty()
             && !self.shared.racy(block).is_racy(old)
     }
 
@@ -260,17 +260,23 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             let is_directory = facts.kind == FileType::Directory;
             let cross_mounts = self.shared.comparing.metadata.scanned.cross_mounts;
             let id = match &task.directory {
-                Some(directory) if is_directory => fsid_below(directory, name, now, cross_mounts),
+                Some(directory) if is_directory => id_below(directory, name, now, cross_mounts),
                 Some(_) => None,
                 None => self.shared.recorded_volume(now),
             };
-            self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner).learn(now, id)
+            let mount = id.as_ref().and_then(|id| id.mount.clone());
+            let mut volumes = self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner);
+            let before = volumes.learn(now, id);
+            if let Some(mount) = mount {
+                self.shared.comparing.proofs.note(before, mount, volumes.mount(before));
+            }
+            before
         });
         Facts { device: Some(before), ..*facts }
     }
 
     fn is_stub(&self, root: u32, facts: &Facts) -> bool {
-        is_stub(facts) && self.shared.proof(root).stubs
+        is_stub(facts) && self.shared.comparing.proofs.of_root(root).stubs
     }
 
     fn comparable(&self, root: u32, facts: &Facts) -> Facts {
@@ -299,8 +305,12 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
 
     fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
-        let changed =
-            fields::of_directory(&old, &live.new, entries_are_the_same, self.shared.proof(live.root));
+        let changed = fields::of_directory(
+            &old,
+            &live.new,
+            entries_are_the_same,
+            self.shared.proof(live.root, &live.new),
+        );
         let place = || (live.root, live.path.clone());
         self.found.seen.settled.extend(Change::of_same(place, (&old, &live.new), changed, false));
     }
