@@ -46,8 +46,7 @@ static PUBLICATIONS: &[Publication] = &[
 ];
 
 const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
-const PAGES_TEST: &str =
-    "pages::compared::tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these";
+const PAGES_TEST: &str = "pages::compared::comparisons_on_pages_equal_their_records";
 
 static PEERS: &[CratesIo] = &[
     CratesIo { package: "fd-find", program: "fd", version: "10.5.0" },

@@ -350,7 +350,6 @@ const BLOCKS: &[Block] = &[
             ]),
         )],
     ),
-    ("docs/regressions.md", &[("- run: |\n", Elsewhere("the block above as steps of a service"))]),
     (
         "docs/remove.md",
         &[
