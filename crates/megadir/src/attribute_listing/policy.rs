@@ -96,8 +96,10 @@ const ON_A_DISK: &str =
 const SMALL_BYTES: u64 = 256 << 10;
 /// 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
-/// Small, because a call of getdents64 asks a FUSE server for no more than a page anyway: several threads have work in a
-/// directory of some thousand entries, and attributes that came with the names (READDIRPLUS) are read before they expire.
+/// Small, so that several threads have work in a directory of some thousand entries, and that attributes that came with the names
+/// (READDIRPLUS) are read before they expire. Before Linux 6.16 a call of getdents64 asked a server for no more than a page. Since then
+/// larger buffers save requests, 5 instead of 31 READDIRs with 72 KiB for 5000 entries, beside one request for each entry's attributes:
+/// on bindfs, sshfs and mergerfs, 32 threads took no less time with 32, 72 or 128 KiB (Linux 6.18).
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use super::parts::WalkPart;
-use super::{TreeEvent, WalkContext, WalkItem};
+use super::{TreeEvent, WalkContext, WalkItem, at_once};
 use crate::error::Error;
 use crate::threads::{Handed, started};
 
@@ -101,7 +101,7 @@ pub fn collect<C: WalkContext, T: Collect<C>>(
 ) -> io::Result<(ControlFlow<()>, Vec<T::Collected>)> {
     let (sender, messages) = unbounded();
     let reader = |part| Reader { part, collect: begin(), progress, messages: sender.clone() };
-    let mut readers: Vec<Reader<'_, C, T>> = parts.into_iter().map(reader).collect();
+    let mut readers: Vec<Reader<'_, C, T>> = at_once(parts).map(reader).collect();
     drop(sender);
     if alone
         && readers.len() == 1

@@ -55,7 +55,8 @@ pub use self::parts::{PartialWalk, WalkPart};
 pub struct WalkOptions {
     /// Buffer of one call, bytes. Each thread has one per directory being read, at least one.
     pub buffer_bytes: usize,
-    /// Threads that read; with 1, and no more in [`threads_max`](Self::threads_max), the caller's thread reads.
+    /// Threads that read; with 1, and no more in [`threads_max`](Self::threads_max), the caller's thread reads. The first four start at
+    /// once, others as directories appear.
     pub threads: usize,
     /// Most threads that read while their calls wait for a device, at least `threads`. Those beyond `threads` start when calls wait, and
     /// sleep while none does; [`WalkPart::another`] returns their parts. Only Linux counts the device reads of a thread.
@@ -187,7 +188,7 @@ impl Walk {
         let team = Team { handles: Mutex::default(), queue, stop: AtomicBool::new(false) };
         let team = Arc::new(team);
         let start = |worker| team.start(worker, filled_in.clone(), empty_out.clone());
-        let source = match started(workers.into_iter(), start) {
+        let source = match started(at_once(workers), start) {
             Ok(_) => Source::Threads { filled, empty, threads: Threads(team) },
             Err(worker) => Source::Inline(Box::new(WalkPart::new(worker))),
         };
@@ -209,6 +210,15 @@ impl Walk {
         };
         item(&mut self.current, next).map(|(item, _)| item)
     }
+}
+
+/// Workers or parts whose threads are started at the beginning; others follow as directories appear ([`WalkPart::another`]). A thread
+/// takes longer to start than a small tree to read where 32 of them may wait for a server.
+const STARTED_AT_ONCE: usize = 4;
+
+/// The rest is dropped, which leaves its seats to others.
+fn at_once<T>(all: Vec<T>) -> impl Iterator<Item = T> {
+    all.into_iter().take(STARTED_AT_ONCE)
 }
 
 fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Vec<Worker<C>>> {

@@ -1,6 +1,7 @@
 //! Queue of directories waiting to be read: last in, first out, bounded. Workers beyond the first few take
 //! directories only while reading waits for the device.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
@@ -29,6 +30,8 @@ pub(super) struct Queue<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
     admitted: Condvar,
+    /// Directories waited, no worker did, and one is left to be started.
+    is_another_wanted: AtomicBool,
     workers_min: usize,
     workers_max: usize,
     length_max: usize,
@@ -80,7 +83,16 @@ impl<C> Queue<C> {
             closed: false,
         };
         let (changed, admitted) = (Condvar::new(), Condvar::new());
-        Self { state: Mutex::new(state), changed, admitted, workers_min, workers_max, length_max }
+        let is_another_wanted = AtomicBool::new(false);
+        Self {
+            state: Mutex::new(state),
+            changed,
+            admitted,
+            is_another_wanted,
+            workers_min,
+            workers_max,
+            length_max,
+        }
     }
 
     /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long.
@@ -105,6 +117,12 @@ impl<C> Queue<C> {
             state.admitted -= 1;
         }
         false
+    }
+
+    /// `true` once each time that another worker is wanted for directories that wait.
+    pub(super) fn wants_another(&self) -> bool {
+        self.is_another_wanted.load(Ordering::Relaxed)
+            && self.is_another_wanted.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn start(&self) -> Option<Seat> {
@@ -164,6 +182,8 @@ impl<C> Queue<C> {
             state.taken = 0;
             drop(state);
             self.changed.notify_one();
+        } else if state.not_started.iter().any(|(number, _)| *number < state.admitted) {
+            self.is_another_wanted.store(true, Ordering::Relaxed);
         }
     }
 
@@ -227,6 +247,26 @@ mod tests {
 
     fn admitted(queue: &Queue<()>) -> usize {
         lock(&queue.state).admitted
+    }
+
+    #[test]
+    fn another_worker_is_wanted_once_directories_wait_and_none_of_those_started_does() {
+        let scratch = tempfile::tempdir().unwrap();
+        let queue = Queue::<()>::new((3, 3), 100, Vec::new());
+        queue.not_started((2, None));
+        let parent = Arc::new(Opened { dir: Arc::new(Dir::open(scratch.path()).unwrap()), context: () });
+        let push = |name: &str| {
+            let name = name.as_bytes().into();
+            let subdirectory = Subdirectory { name, order: 0, inode: None, changed: None };
+            assert!(queue.push(Pending::Below { parent: Arc::clone(&parent), subdirectory }).is_ok());
+        };
+        push("a");
+        assert!(!queue.wants_another(), "the caller takes it");
+        (0..20).for_each(|index| push(&index.to_string()));
+        assert!(queue.wants_another() && !queue.wants_another());
+        assert_eq!(queue.start().map(|(number, _)| number), Some(2));
+        push("b");
+        assert!(!queue.wants_another(), "all have been started");
     }
 
     #[test]

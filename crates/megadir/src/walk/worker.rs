@@ -125,7 +125,7 @@ impl<C: WalkContext> Worker<C> {
     }
 
     pub(super) fn another(&mut self) -> Option<Self> {
-        if !std::mem::take(&mut self.may_grow) {
+        if !std::mem::take(&mut self.may_grow) && !self.queue.wants_another() {
             return None;
         }
         let (number, examine) = self.queue.start()?;

@@ -77,15 +77,34 @@ fn a_small_directory_is_counted_anywhere() {
 #[test]
 fn where_nothing_tells_an_estimate_is_refused_with_the_reason() {
     let mount = require!(Mount::make(&TMPFS));
-    fill(&mount.path(), &["lower/", "upper/", "work/", "merged/"]);
+    fill(&mount.path(), &["lower/", "lower/small/", "lower/small/a", "upper/", "work/", "merged/"]);
     Flat::plain(5000).build(&mount.path().join("lower/d"));
     let overlay = require!(Overlay::make(&mount.path()));
     let ran = run(&overlay.0, &["list", "--estimate", "d"]);
     ran.complains(3, &["estimate 'd': no cheap evidence of the number of entries on overlay: use --count"]);
     assert_eq!(ran.out, b"");
     assert_eq!(run(&overlay.0, &["list", "--count", "d"]).quiet(), b"5000\n");
-    let some = run(&overlay.0, &["list", "--estimate", "d", "."]);
+    let some = run(&overlay.0, &["list", "--estimate", "d", "small"]);
     some.complains(1, &["estimate 'd': no cheap evidence"]);
+    // However few entries it has.
+    let merged = run(&overlay.0, &["list", "--estimate", "."]);
+    merged.complains(3, &["estimate '.': overlayfs reads a merged directory as a whole before it returns an entry: use --count"]);
+}
+
+#[test]
+fn a_btrfs_directory_that_samples_would_read_as_a_whole_is_counted() {
+    let mount = require!(Mount::make(&BTRFS));
+    for (name, entries) in [("few", 3000), ("more", 12_000)] {
+        let directory = mount.path().join(name);
+        std::fs::create_dir(&directory).unwrap();
+        for file in 0..entries {
+            let long = "x".repeat(file as usize * 7919 % 41);
+            std::fs::write(directory.join(format!("f{file:06}-{long}")), "").unwrap();
+        }
+        let told = estimate(&directory);
+        assert_eq!((told.entries, told.low, told.high), (entries, entries, entries), "{}", told.basis);
+        assert!(told.basis.starts_with("counted"), "{}", told.basis);
+    }
 }
 
 /// An overlay of adjacent directories; unmounted when dropped.

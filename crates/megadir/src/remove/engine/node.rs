@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::still_open::StillOpen;
 use super::system::{self, Directory, Identity, Permit};
 use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
@@ -18,6 +17,20 @@ pub(super) const FAILED: u8 = 1;
 pub(super) const KEPT: u8 = 2;
 /// The directory itself does not meet the conditions, with [`KEPT`].
 pub(super) const UNMATCHED: u8 = 4;
+
+/// libfuse's beginning of the names of removed files that are still open.
+pub(super) const HIDDEN: &[u8] = b".fuse_hidden";
+
+/// Files in a directory that a process still has open.
+#[derive(Debug, Default)]
+pub(super) struct StillOpen {
+    pub(super) first: Option<CString>,
+    pub(super) count: u64,
+    /// Names beginning with [`HIDDEN`] that were removed: each was a file that was closed by then, or it has another such name now.
+    pub(super) hidden: u64,
+    /// A directory below holds such files, so that this one stays and gets no second pass.
+    pub(super) is_below: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -65,7 +78,7 @@ impl Node {
         self.permit.get_or_init(|| Permit::of(directory, is_read_only))
     }
 
-    /// What becomes of open files that are removed from `directory`, which is this one. Reads the mount table.
+    /// Returns what becomes of open files that are removed from `directory`, which is this one. Reads the mount table.
     pub(super) fn removed_open(&self, directory: &Directory) -> RemovedOpen {
         *self.removed_open.get_or_init(|| system::removed_open(directory))
     }
