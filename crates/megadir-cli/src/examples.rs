@@ -14,7 +14,7 @@ static EXAMPLES: &[(&str, &str, &str)] = &[
     ("make", "megadir make cache --entries 1k --layout git --size 4KiB", "Spread files as git does"),
     ("make", "megadir make mail --entries 1k --layout digest:2 --dry-run", "Show what would be created"),
     ("remove", "megadir remove --dry-run spool", "Show how many entries and bytes would be removed"),
-    ("remove", "megadir remove --older-than 30d --yes spool", "Remove old entries from a spool"),
+    ("remove", "megadir remove --older-than 30d --type f --yes spool", "Remove old files from a spool"),
     (
         "remove",
         "find project -name '*.tmp' -print0 | megadir remove --yes --files0-from -",

@@ -14,6 +14,7 @@ fn changed(at: &Path) {
         at,
         &["project/", "project/d/", "project/d/kept", "project/gone", "project/grown", "project/d/grown"],
     );
+    fs::write(at.join("project/d/set-back"), "before!").unwrap();
     run(at, &["scan", "--quiet", "-o", "last.parquet", "project"]).quiet();
     let copied = shell(at, "cp -a project uploads");
     assert_eq!(copied.code, Some(0), "{copied:?}");
@@ -27,11 +28,17 @@ fn changed(at: &Path) {
     ] {
         fs::write(at.join(path), "changed").unwrap();
     }
+    // Of the same size, with the same mtime: only its ctime shows it.
+    let set_back = at.join("project/d/set-back");
+    let mtime = set_back.metadata().unwrap().modified().unwrap();
+    fs::write(&set_back, "changed").unwrap();
+    fs::File::options().write(true).open(&set_back).unwrap().set_modified(mtime).unwrap();
     fs::remove_file(at.join("project/gone")).unwrap();
     fill(at, &["project/n/", "project/n/x"]);
 }
 
-const CHANGED: [&str; 8] = ["grown", "d/grown", "new\nline", "d/ new", "./#a", "./;b", "n", "n/x"];
+const CHANGED: [&str; 9] =
+    ["grown", "d/grown", "d/set-back", "new\nline", "d/ new", "./#a", "./;b", "n", "n/x"];
 
 #[test]
 fn only_the_kinds_that_are_asked_for_are_reported() {
@@ -82,7 +89,7 @@ fn on_page(recipe: &str) -> &str {
     recipe
 }
 
-const RSYNC: &str = "megadir changes last.parquet today.parquet --only added,modified,renamed,type-changed,suspect --paths -0 | rsync -a -r --from0 --files-from=- project/ uploads/";
+const RSYNC: &str = "megadir changes last.parquet today.parquet --only added,modified,renamed,type-changed,suspect --paths -0 | rsync -a -I -r --from0 --files-from=- project/ uploads/";
 
 #[test]
 fn rsync_takes_the_paths() {

@@ -84,8 +84,8 @@ fn fill(directory: &Path) {
     age(directory);
     let scanned = shell(
         directory,
-        "$M scan project -o project.parquet --quiet && mv project/d000001 project/moved && rm -r project/d000002 \
-         && touch -d 1990-01-16 project/new && cd project/d000003 && name=$(ls | head -n 1) && truncate -s 20 $name \
+        "$M scan project -o project.parquet --quiet && mv project/d000001 project/moved && cd project/d000002 \
+         && rm $(ls | head -n 1) && cd ../.. && touch -d 1990-01-16 project/new && cd project/d000003 && name=$(ls | head -n 1) && truncate -s 20 $name \
          && touch -d 1990-01-16 $name",
     );
     assert_eq!(scanned.code, Some(0), "{scanned:?}");
@@ -110,7 +110,7 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
         "layout flat",
         "bench list",
         "list --summary --top 1 spool",
-        "changes project.parquet project --only added,renamed,modified",
+        "changes project.parquet project --only added,removed,renamed,modified",
         "remove --dry-run spool",
         "reshard --dry-run --to digest:2 spool",
         "bench report run.jsonl",

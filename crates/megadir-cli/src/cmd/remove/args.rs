@@ -45,7 +45,8 @@ pub(crate) struct Args {
     ///
     /// Renames the old directory aside, creates one with the same owner, mode, ACLs and extended attributes,
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
-    /// slow to list. If the file system is full, the contents are removed before the directory is replaced.
+    /// slow to list. If the file system is full, the contents are removed before the directory is replaced. Programs that
+    /// open files in it by its path go on; one whose current directory it is finds that directory removed.
     #[arg(long, requires = "contents", conflicts_with_all = ["keep_newest", "detach"], conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,

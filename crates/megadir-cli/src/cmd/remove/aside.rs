@@ -23,7 +23,10 @@ impl Removing<'_> {
         for aside in now.iter().chain(&left) {
             if !aside.remove(options, progress)?.complete {
                 let path = parent.path().join(names::to_os(aside.name())?);
-                eprintln!("megadir: the rest of {} is in {}", quoted(&target.path), quoted(&path));
+                let (rest, shown) = (quoted(&path), quoted(&target.path));
+                eprintln!(
+                    "megadir: the rest of {shown} is in {rest} ('megadir remove' of that path removes only the rest)"
+                );
             }
         }
         if !target.is_directory && !target.is_missing {

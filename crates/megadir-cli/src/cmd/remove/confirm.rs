@@ -7,8 +7,8 @@ use std::sync::Arc;
 use megadir::remove::aside::leftovers;
 use megadir::remove::target::{NoTarget, Target};
 use megadir::{
-    Attributes, Batch, BatchBuilder, Conditions, Dir, DirPath, Error, ErrorKind, FileType, Place, StatMask,
-    Walk, WalkItem, WalkOptions,
+    Attributes, Batch, BatchBuilder, Conditions, Dir, DirPath, Error, ErrorKind, FileSystem, FileType, Place,
+    StatMask, Walk, WalkItem, WalkOptions,
 };
 
 use super::args::Args;
@@ -37,17 +37,27 @@ struct Total {
     entries: u64,
     estimates: u32,
     is_incomplete: bool,
+    /// An estimated directory may have subdirectories, whose entries are not in the sum.
+    may_be_more: bool,
 }
 
 impl Total {
     fn estimate(&mut self, directory: &Dir, counted: u64) {
         self.estimates += 1;
+        self.may_be_more |= !has_no_subdirectory(directory);
         match (self.estimates <= ESTIMATES_MAX).then(|| estimate(directory)).flatten() {
             Some(entries) if entries >= counted => self.entries += entries,
             // Most entries are further below.
             _ => self.is_incomplete = true,
         }
     }
+}
+
+/// By its links, which these file systems count for each subdirectory up to 65 000.
+fn has_no_subdirectory(directory: &Dir) -> bool {
+    let counts_links =
+        matches!(directory.file_system(), FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Tmpfs);
+    counts_links && directory.attributes(StatMask::LINKS).is_ok_and(|attributes| attributes.links == 2)
 }
 
 #[derive(Clone, Copy)]
@@ -233,10 +243,11 @@ impl Counted {
             }
             Paths::ListedIn(file) => format!("the paths listed in {}", quoted(file)),
         };
-        let Total { entries: about, estimates, is_incomplete } = self.total;
+        let Total { entries: about, estimates, is_incomplete, may_be_more } = self.total;
         let number = match &self.unknown {
             None if about > UNASKED_MAX && estimates > 0 && !is_incomplete => {
-                format!("about {} entries, more in subdirectories", amount(about))
+                let more = if may_be_more { ", more in subdirectories" } else { "" };
+                format!("about {} entries{more}", amount(about))
             }
             Some(why) if self.entries <= UNASKED_MAX => {
                 format!("an unknown number of entries, because counting failed: {why}")
@@ -278,8 +289,12 @@ mod tests {
     #[test]
     fn the_question_names_the_paths() {
         let many = |estimate: Option<u64>| {
-            let total =
-                Total { entries: estimate.unwrap_or(1001), estimates: 1, is_incomplete: estimate.is_none() };
+            let total = Total {
+                entries: estimate.unwrap_or(1001),
+                estimates: 1,
+                is_incomplete: estimate.is_none(),
+                may_be_more: true,
+            };
             Counted { entries: 1001, total, unknown: None }
         };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();

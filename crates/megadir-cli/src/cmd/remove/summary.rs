@@ -32,6 +32,8 @@ pub(super) struct Summary {
     worst: u8,
     elapsed: Duration,
     interrupted: bool,
+    /// What is removed has another name meanwhile, and the old name may be in use again.
+    aside: bool,
     /// Line to type that removes matching directories with all they hold.
     way_to_filled: Option<String>,
 }
@@ -44,6 +46,7 @@ impl Summary {
             quiet: args.change.quiet,
             listed: args.list,
             rate: args.rate_max().map(|rate| rate.get().into()),
+            aside: args.puts_aside(),
             way_to_filled: way_to_filled(args),
             looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
             ..Self::default()
@@ -100,8 +103,11 @@ impl Summary {
             eprintln!("  {way}");
         }
         if self.interrupted {
-            let more =
-                if self.dry_run { "the count is incomplete" } else { "run the same command to continue" };
+            let more = match (self.dry_run, self.aside) {
+                (true, _) => "the count is incomplete",
+                (false, true) => "the same command continues, and removes what has the name by then too",
+                (false, false) => "run the same command to continue",
+            };
             eprintln!("megadir: interrupted; {more}");
         }
         Ok(())
@@ -194,6 +200,7 @@ mod tests {
             worst: exit::DONE,
             elapsed: Duration::from_secs(4),
             interrupted: false,
+            aside: false,
             way_to_filled: None,
         }
     }

@@ -61,7 +61,7 @@ const BLOCKS: &[Block] = &[
         "README.md",
         &[
             ("megadir scan project --output project.parquet", Runs),
-            ("megadir changes project.parquet project --only added,renamed,modified", Runs),
+            ("megadir changes project.parquet project --only added,removed,renamed,modified", Runs),
         ],
     ),
     (
@@ -96,7 +96,7 @@ const BLOCKS: &[Block] = &[
         &[
             ("megadir scan --quiet project -o today.parquet", Runs),
             (
-                "megadir changes last.parquet today.parquet --only added,modified,renamed,type-changed,suspect --paths -0 | rsync -a -r --from0 --files-from=- project/ uploads/",
+                "megadir changes last.parquet today.parquet --only added,modified,renamed,type-changed,suspect --paths -0 | rsync -a -I -r --from0 --files-from=- project/ uploads/",
                 BACKED_UP,
             ),
             ("mv today.parquet last.parquet", Runs),
@@ -316,14 +316,17 @@ const BLOCKS: &[Block] = &[
     (
         "docs/purge.md",
         &[
-            ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
-            ("megadir remove --dry-run --list --older-than 90d --by atime --exclude keep cache | head", Runs),
+            ("megadir remove --dry-run --type f --older-than 90d --by atime --exclude keep cache", Runs),
+            (
+                "megadir remove --dry-run --list --type f --older-than 90d --by atime --exclude keep cache | head",
+                Runs,
+            ),
         ],
     ),
     (
         "docs/purge.md",
         &[(
-            "megadir remove --yes --older-than 90d --by atime --exclude keep --rate auto --idle --log purged.jsonl cache",
+            "megadir remove --yes --type f --older-than 90d --by atime --exclude keep --rate auto --idle --log purged.jsonl cache",
             Runs,
         )],
     ),
