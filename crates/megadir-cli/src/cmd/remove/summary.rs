@@ -32,7 +32,7 @@ pub(super) struct Summary {
     worst: u8,
     elapsed: Duration,
     interrupted: bool,
-    /// What is removed has another name meanwhile, and the old name may be in use again.
+    /// The removed directory has another name, and the old name may be in use again.
     aside: bool,
     /// Line to type that removes matching directories with all they hold.
     way_to_filled: Option<String>,
