@@ -51,7 +51,7 @@ impl Proof {
         }
     }
 
-    /// Of a mount, now and as it was recorded.
+    /// Evidence of a mount, now and as it was recorded.
     pub(crate) fn of_mounts(now: &Root, before: Option<&Root>) -> Self {
         let numbers = now.has_lasting_inodes() && before.is_none_or(Root::has_lasting_inodes);
         let file_system = FileSystem::from_name(&now.file_system);
@@ -74,7 +74,7 @@ impl Proofs {
         Self { roots, ..Self::default() }
     }
 
-    /// Of a mount below a root, with the number of its device in the inventory.
+    /// Notes a mount below a root, with the number of its device in the inventory.
     pub(crate) fn note(&self, device: u64, mount: Root, before: Option<&Root>) {
         let proof = Proof::of_mounts(&mount, before);
         if !proof.numbers {

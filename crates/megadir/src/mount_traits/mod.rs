@@ -40,7 +40,7 @@ pub struct MountTraits {
     pub exchanges: Option<bool>,
     /// An open directory can be read again from its start. `remove` opens directories again, whatever the mount.
     pub rewinds: bool,
-    /// What becomes of a file that is removed while a process has it open.
+    /// Fate of a file that is removed while a process has it open.
     pub removed_open: RemovedOpen,
     /// Attributes are also current when they are queried with `AT_STATX_DONT_SYNC`, which permits the cache of a client.
     pub is_current_unsynced: bool,
@@ -105,7 +105,7 @@ pub enum InodeCount {
     Nothing,
 }
 
-/// What becomes of a file that is removed while a process has it open, until it is closed.
+/// Fate of a file that is removed while a process has it open, until it is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovedOpen {
     /// It has no name.

@@ -5,17 +5,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::still_open::StillOpen;
 use super::system::{self, Directory, Identity, Permit};
 use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
 use crate::mount_traits::RemovedOpen;
 use crate::names;
+use crate::threads::lock;
 
 const PATH_BYTES_MAX: usize = 16 << 10;
 
 pub(super) const FAILED: u8 = 1;
 pub(super) const KEPT: u8 = 2;
+
+/// libfuse's beginning of their names.
+const HIDDEN: &[u8] = b".fuse_hidden";
+
+/// Files in a directory that a process still has open.
+#[derive(Debug, Default)]
+pub(super) struct StillOpen {
+    pub(super) first: Option<CString>,
+    pub(super) count: u64,
+    /// Names beginning with [`HIDDEN`] that were removed: each was a file that was closed by then, or it has another such name now.
+    pub(super) hidden: u64,
+    /// A directory below holds such files, so that this one stays and gets no second pass.
+    pub(super) is_below: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -63,7 +77,7 @@ impl Node {
         self.permit.get_or_init(|| Permit::of(directory, is_read_only))
     }
 
-    /// What becomes of open files that are removed from `directory`, which is this one. Reads the mount table.
+    /// Returns the fate of open files that are removed from `directory`, which is this one. Reads the mount table.
     pub(super) fn removed_open(&self, directory: &Directory) -> RemovedOpen {
         *self.removed_open.get_or_init(|| system::removed_open(directory))
     }
@@ -103,6 +117,23 @@ impl Node {
             }),
             _ => const { &Place::TOP },
         }
+    }
+
+    pub(super) fn removed_hidden(&self, name: &CStr) {
+        if name.to_bytes().starts_with(HIDDEN) {
+            lock(&self.still_open).hidden += 1;
+        }
+    }
+
+    pub(super) fn holds_open_below(&self) {
+        lock(&self.still_open).is_below = true;
+    }
+
+    pub(super) fn keeps_open(&self, name: &CStr) {
+        let mut still_open = lock(&self.still_open);
+        still_open.first.get_or_insert_with(|| name.to_owned());
+        still_open.count += 1;
+        self.stay(FAILED);
     }
 
     /// Names below a directory, or without one below the root; `None` if it is not above.

@@ -1,10 +1,10 @@
 //! Files that were removed while a process has them open: FUSE servers, NFS clients and SMB servers keep them with a name in the
 //! directory, which is therefore not empty. Without this, passes would remove them again and again under new names.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
-use super::node::{FAILED, Node};
+use super::node::Node;
 use super::system::{self, Directory, Errno, Reader};
 use super::worker::Worker;
 use crate::decode::Records;
@@ -12,40 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::mount_traits::RemovedOpen;
 use crate::threads::lock;
 
-/// libfuse's beginning of their names.
-const HIDDEN: &[u8] = b".fuse_hidden";
-
 const LOOK_BYTES: usize = 32 << 10;
-
-/// Files in a directory that a process still has open.
-#[derive(Debug, Default)]
-pub(super) struct StillOpen {
-    first: Option<CString>,
-    count: u64,
-    /// Names beginning with [`HIDDEN`] that were removed: each was a file that was closed by then, or it has another such name now.
-    pub(super) hidden: u64,
-    /// A directory below holds such files, so that this one stays and gets no second pass.
-    is_below: bool,
-}
-
-impl Node {
-    pub(super) fn removed_hidden(&self, name: &CStr) {
-        if name.to_bytes().starts_with(HIDDEN) {
-            lock(&self.still_open).hidden += 1;
-        }
-    }
-
-    fn holds_open_below(&self) {
-        lock(&self.still_open).is_below = true;
-    }
-
-    fn keeps_open(&self, name: &CStr) {
-        let mut still_open = lock(&self.still_open);
-        still_open.first.get_or_insert_with(|| name.to_owned());
-        still_open.count += 1;
-        self.stay(FAILED);
-    }
-}
 
 impl Worker<'_, '_, '_> {
     /// In a second pass, `true` for a file that the first one removed and that still has a name.
