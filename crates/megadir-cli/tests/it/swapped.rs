@@ -30,7 +30,7 @@ impl Two {
             std::fs::create_dir_all(at.join("t").join(name)).unwrap();
             std::fs::create_dir_all(at.join("contents").join(name)).unwrap();
             (0..5).for_each(|file| {
-                std::fs::write(at.join(format!("contents/{name}/{name}{file}")), name).unwrap()
+                std::fs::write(at.join(format!("contents/{name}/{name}{file}")), name).unwrap();
             });
             let script = format!("N={name}; I=$N.image; {make}");
             run_tool(Command::new("sh").args(["-e", "-c", &script]).current_dir(at))?;

@@ -51,7 +51,7 @@ impl Proof {
         }
     }
 
-    /// Takes the mount as it is now and as it was recorded.
+    /// Evidence of a mount, now and as it was recorded.
     pub(crate) fn of_mounts(now: &Root, before: Option<&Root>) -> Self {
         let numbers = now.has_lasting_inodes() && before.is_none_or(Root::has_lasting_inodes);
         let file_system = FileSystem::from_name(&now.file_system);

@@ -92,7 +92,7 @@ pub fn check(parent: &Dir, name: &[u8], why: Why) -> Result<()> {
     tried.map_err(|error| entry.not_put_aside(why, error))
 }
 
-/// Tries an exchange on own names; a failure to try shows in the run.
+/// Succeeds if it cannot be tried: then the run shows it.
 fn try_exchange(parent: &Dir, names: &[CString; 2]) -> std::result::Result<(), Errno> {
     let made = names.iter().all(|name| rustix::fs::mkdirat(parent, name, Mode::RWXU).is_ok());
     let exchanged = match made {

@@ -10,6 +10,7 @@ use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
 use crate::mount_traits::RemovedOpen;
 use crate::names;
+use crate::threads::lock;
 
 const PATH_BYTES_MAX: usize = 16 << 10;
 
@@ -18,8 +19,8 @@ pub(super) const KEPT: u8 = 2;
 /// The directory itself does not meet the conditions, with [`KEPT`].
 pub(super) const UNMATCHED: u8 = 4;
 
-/// libfuse's beginning of the names of removed files that are still open.
-pub(super) const HIDDEN: &[u8] = b".fuse_hidden";
+/// libfuse's beginning of their names.
+const HIDDEN: &[u8] = b".fuse_hidden";
 
 /// Files in a directory that a process still has open.
 #[derive(Debug, Default)]
@@ -78,7 +79,7 @@ impl Node {
         self.permit.get_or_init(|| Permit::of(directory, is_read_only))
     }
 
-    /// Returns what becomes of open files that are removed from `directory`, which is this one. Reads the mount table.
+    /// Returns the fate of open files that are removed from `directory`, which is this one. Reads the mount table.
     pub(super) fn removed_open(&self, directory: &Directory) -> RemovedOpen {
         *self.removed_open.get_or_init(|| system::removed_open(directory))
     }
@@ -118,6 +119,23 @@ impl Node {
             }),
             _ => const { &Place::TOP },
         }
+    }
+
+    pub(super) fn removed_hidden(&self, name: &CStr) {
+        if name.to_bytes().starts_with(HIDDEN) {
+            lock(&self.still_open).hidden += 1;
+        }
+    }
+
+    pub(super) fn holds_open_below(&self) {
+        lock(&self.still_open).is_below = true;
+    }
+
+    pub(super) fn keeps_open(&self, name: &CStr) {
+        let mut still_open = lock(&self.still_open);
+        still_open.first.get_or_insert_with(|| name.to_owned());
+        still_open.count += 1;
+        self.stay(FAILED);
     }
 
     /// Names below a directory, or without one below the root; `None` if it is not above.

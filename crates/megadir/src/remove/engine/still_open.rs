@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
-use super::node::{FAILED, HIDDEN, Node};
+use super::node::Node;
 use super::system::{self, Directory, Errno, Reader};
 use super::worker::Worker;
 use crate::decode::Records;
@@ -13,25 +13,6 @@ use crate::mount_traits::RemovedOpen;
 use crate::threads::lock;
 
 const LOOK_BYTES: usize = 32 << 10;
-
-impl Node {
-    pub(super) fn removed_hidden(&self, name: &CStr) {
-        if name.to_bytes().starts_with(HIDDEN) {
-            lock(&self.still_open).hidden += 1;
-        }
-    }
-
-    fn holds_open_below(&self) {
-        lock(&self.still_open).is_below = true;
-    }
-
-    fn keeps_open(&self, name: &CStr) {
-        let mut still_open = lock(&self.still_open);
-        still_open.first.get_or_insert_with(|| name.to_owned());
-        still_open.count += 1;
-        self.stay(FAILED);
-    }
-}
 
 impl Worker<'_, '_, '_> {
     /// In a second pass, `true` for a file that the first one removed and that still has a name.
