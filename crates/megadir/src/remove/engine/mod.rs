@@ -1,5 +1,6 @@
 //! Workers that empty directories and share the directories of a tree.
 
+mod ahead;
 mod entry;
 mod leave;
 #[cfg(target_os = "linux")]
@@ -56,8 +57,11 @@ struct Shared<'a> {
     rate: Option<NonZeroU32>,
     pool: Pool,
     order: Order,
+    ahead: system::Ahead,
     /// Window of a worker, bytes.
     window_bytes: usize,
+    /// The same where inodes are read ahead: between two windows the disk moves to the directory and back.
+    window_bytes_max: usize,
     /// Space for names of waiting directories per worker, bytes.
     waiting_bytes: usize,
     /// Most directories that a worker keeps open.
