@@ -2,6 +2,7 @@
 //! symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue and depth, not by the width of
 //! the tree. An unreadable directory is an item of the walk, not its end.
 
+mod ahead;
 pub mod collect;
 mod early;
 mod parts;
@@ -15,6 +16,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use self::ahead::Ahead;
 use self::queue::{Pending, Queue};
 use self::worker::{Output, Worker};
 use crate::attributes::{Attributes, StatMask};
@@ -194,7 +196,8 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
     };
     let examine_later = examine.split_off(options.threads.min(examine.len()));
     let numbers = (options.threads, options.threads_max);
-    let queue = Arc::new(Queue::new(numbers, options.queue_directories_max, examine_later));
+    let ahead = Ahead::new(root.file_system());
+    let queue = Arc::new(Queue::new(numbers, options.queue_directories_max, examine_later, ahead));
     if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
         unreachable!("an empty queue has room for the root");
     }

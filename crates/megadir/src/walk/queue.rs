@@ -4,6 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
+use super::ahead::Ahead;
 use crate::stat::Examine;
 use crate::threads::lock;
 
@@ -29,6 +30,7 @@ pub(super) struct Queue<C> {
     workers_min: usize,
     workers_max: usize,
     length_max: usize,
+    pub(super) ahead: Ahead,
 }
 
 /// Number of a worker, and its stat backend.
@@ -63,6 +65,7 @@ impl<C> Queue<C> {
         (workers_min, workers_max): (usize, usize),
         length_max: usize,
         examine: Vec<Box<dyn Examine>>,
+        ahead: Ahead,
     ) -> Self {
         let state = State {
             pending: Vec::new(),
@@ -77,7 +80,7 @@ impl<C> Queue<C> {
             closed: false,
         };
         let (changed, admitted) = (Condvar::new(), Condvar::new());
-        Self { state: Mutex::new(state), changed, admitted, workers_min, workers_max, length_max }
+        Self { state: Mutex::new(state), changed, admitted, workers_min, workers_max, length_max, ahead }
     }
 
     /// Admits another worker if a worker waited for the device, and lets one go if none has waited for long.
@@ -217,10 +220,11 @@ impl<C> std::fmt::Debug for Queue<C> {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::ahead::Ahead;
     use super::{LOOKS_TO_LEAVE, Pending, Queue, Seat, Subdirectory};
-    use crate::Dir;
     use crate::threads::lock;
     use crate::walk::Opened;
+    use crate::{Dir, FileSystem};
 
     fn admitted(queue: &Queue<()>) -> usize {
         lock(&queue.state).admitted
@@ -228,7 +232,7 @@ mod tests {
 
     #[test]
     fn workers_are_admitted_while_reading_waits_and_leave_when_it_does_not() {
-        let queue = Queue::<()>::new((2, 5), 8, Vec::new());
+        let queue = Queue::<()>::new((2, 5), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         assert!(queue.start().is_none());
         for expected in [3, 4, 5, 5, 5] {
             let before = admitted(&queue);
@@ -248,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_place_of_a_worker_that_was_not_started_is_given_again() {
-        let queue = Queue::<()>::new((1, 3), 8, Vec::new());
+        let queue = Queue::<()>::new((1, 3), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         assert!(queue.note(true) && queue.note(true) && !queue.note(true));
         let number = |seat: Option<Seat>| seat.map(|(number, _)| number);
         assert_eq!([number(queue.start()), number(queue.start())], [Some(1), Some(2)]);
@@ -268,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_let_go_leaves_its_next_directory_to_another() {
-        let queue = Queue::<()>::new((1, 2), 8, Vec::new());
+        let queue = Queue::<()>::new((1, 2), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
         let below = |name: &[u8]| {
             let subdirectory = Subdirectory { name: name.into(), order: 0, inode: None };
