@@ -9,6 +9,7 @@
 //! Nothing here changes a file or the result of an operation: what fails is read later by the operation itself.
 
 mod below;
+mod first;
 mod latency;
 mod names;
 
@@ -16,6 +17,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 pub(crate) use self::below::Below;
+pub(crate) use self::first::is_slow;
 use self::latency::Latency;
 use crate::file_system::FileSystem;
 use crate::threads::lock;
