@@ -1,14 +1,17 @@
 //! The first requests to the device of a directory, before it is chosen how to read it.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, StatxFlags};
 
 use super::InodesAhead;
+use super::latency::Latency;
 use crate::decode::{self, Record, Records};
 use crate::dir::Dir;
 
 const LISTED_BYTES: usize = 8 << 10;
+/// Entries among which they are chosen.
+const LISTED_MAX: usize = 1000;
 /// Inodes that are examined, at most.
 const SAMPLES: usize = 6;
 /// Without a wait among the first calls, the directory is taken for cached.
@@ -28,20 +31,39 @@ pub(crate) fn is_slow(directory: &Dir) -> bool {
     if decode::check(&records).is_err() {
         return false;
     }
-    for (index, record) in samples(&records).enumerate() {
-        if index >= QUIET_SAMPLES && !ahead.has_waited() {
-            return false;
+    examine(&ahead.latency, again.as_fd(), Records::new(&records));
+    ahead.is_of_use()
+}
+
+impl InodesAhead {
+    /// Finds out from some inodes of the entries listed, before all of them are needed, whether the device is slow: listing may have waited
+    /// for blocks that follow each other, which pass below the head. Does nothing where no call has waited.
+    pub(crate) fn look<'a>(&self, directory: BorrowedFd<'_>, listed: impl Iterator<Item = Record<'a>>) {
+        if self.blocks.is_none() || self.is_of_use() || !self.latency.has_waited() {
+            return;
+        }
+        let latency = Latency::new();
+        examine(&latency, directory, listed.take(LISTED_MAX));
+        if latency.is_slow() {
+            self.latency.note_slow();
+        }
+    }
+}
+
+fn examine<'a>(latency: &Latency, directory: BorrowedFd<'_>, listed: impl Iterator<Item = Record<'a>>) {
+    for (index, record) in samples(listed).enumerate() {
+        if index >= QUIET_SAMPLES && !latency.has_waited() {
+            return;
         }
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-        let _ = ahead.observe(|| rustix::fs::statx(&again, record.c_name(), flags, StatxFlags::TYPE));
+        let _ = latency.observe(|| rustix::fs::statx(directory, record.c_name(), flags, StatxFlags::TYPE));
     }
-    ahead.is_of_use()
 }
 
 /// From the last inode to the first: on a rotating disk each is behind the head, which makes it wait for a rotation; ascending, they would pass
 /// below it as fast as on any other device.
-fn samples(records: &[u8]) -> impl Iterator<Item = Record<'_>> {
-    let mut all: Vec<_> = Records::new(records).filter(|record| !record.is_dot()).collect();
+fn samples<'a>(listed: impl Iterator<Item = Record<'a>>) -> impl Iterator<Item = Record<'a>> {
+    let mut all: Vec<_> = listed.filter(|record| !record.is_dot()).collect();
     all.sort_unstable_by_key(|record| std::cmp::Reverse(record.inode));
     let step = all.len().div_ceil(SAMPLES).max(1);
     all.into_iter().step_by(step)
@@ -51,7 +73,7 @@ fn samples(records: &[u8]) -> impl Iterator<Item = Record<'_>> {
 mod tests {
     use super::{SAMPLES, is_slow, samples};
     use crate::Dir;
-    use crate::decode::encode;
+    use crate::decode::{Records, encode};
 
     #[test]
     fn samples_are_spread_and_descend() {
@@ -61,7 +83,7 @@ mod tests {
                 let name = format!("{index}");
                 assert!(encode(&mut records, (index * 7919) % 1009 + 2, 0, 8, name.as_bytes()));
             }
-            let inodes: Vec<u64> = samples(&records).map(|record| record.inode).collect();
+            let inodes: Vec<u64> = samples(Records::new(&records)).map(|record| record.inode).collect();
             assert!(inodes.iter().rev().is_sorted());
             assert_eq!(inodes.len().min(SAMPLES), inodes.len());
             assert!(inodes.len() as u64 >= count.min(3), "{count}: {inodes:?}");

@@ -68,6 +68,12 @@ impl Latency {
         self.is_slow.load(Ordering::Relaxed)
     }
 
+    pub(super) fn note_slow(&self) {
+        // As if as many waits as count had taken as long.
+        *lock(&self.answers) = Answers { waits: WAITS_MAX, waited: SLOW * WAITS_MAX as u32 };
+        self.is_slow.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn has_waited(&self) -> bool {
         lock(&self.answers).waits > 0
     }

@@ -109,11 +109,6 @@ impl InodesAhead {
         }
     }
 
-    /// A call that was measured waited for the device.
-    fn has_waited(&self) -> bool {
-        self.latency.has_waited()
-    }
-
     /// The directories below the one with this inode number were read ahead.
     pub(crate) fn are_done_below(&self, inode: u64) -> bool {
         lock(&self.done).contains(&inode)

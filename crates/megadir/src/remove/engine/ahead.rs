@@ -13,6 +13,8 @@ mod linux {
 
     /// Directories that are read ahead together, at most.
     const DIRECTORIES_MAX: usize = 1024;
+    /// Some hundred entries.
+    const LARGE_BYTES: usize = 32 << 10;
 
     impl Worker<'_, '_, '_> {
         /// The inodes of the entries that are removed next.
@@ -21,6 +23,9 @@ mod linux {
             let Some(descriptor) = self.stack.last().and_then(|frame| frame.descriptor.as_ref()) else {
                 return;
             };
+            if window.bytes() >= LARGE_BYTES {
+                ahead.look(descriptor.as_fd(), window.listed());
+            }
             if ahead.is_of_use() {
                 let entries = window.listed().filter(|record| !record.is_dot());
                 let names = entries.map(|record| (record.inode, record.c_name()));

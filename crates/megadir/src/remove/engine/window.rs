@@ -118,6 +118,11 @@ impl Window {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    pub(super) fn bytes(&self) -> usize {
+        self.filled
+    }
+
     pub(super) fn listed(&self) -> Records<'_> {
         Records::new(&self.buffer[..self.filled])
     }
