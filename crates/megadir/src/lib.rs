@@ -93,6 +93,8 @@ pub mod ext4_disk;
 mod file_system;
 mod file_type;
 #[cfg(any(target_os = "linux", windows))]
+#[cfg(target_os = "linux")]
+mod inodes_ahead;
 pub mod io_priority;
 pub mod layout;
 #[cfg(target_os = "linux")]

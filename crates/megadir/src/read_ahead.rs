@@ -21,8 +21,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadAhead;
 
-/// Sampling the cache takes too large a part of listing a smaller directory.
+/// Sampling the cache takes too large a part of listing a smaller directory that is cached.
 const DIRECTORY_BYTES_MIN: u64 = 4 << 20;
+/// The same of one whose first blocks the device had to read: it is hardly cached, and each block of it takes a request.
+const WAITED_BYTES_MIN: u64 = 128 << 10;
 /// Ranges in which cached pages are counted, and their size.
 const SAMPLES: usize = 32;
 const SAMPLE_BYTES: u64 = 64 << 10;
@@ -48,15 +50,16 @@ pub(crate) fn check(directory: &Dir, read_ahead: ReadAhead) -> Result<()> {
     }
 }
 
-/// For a large directory whose first entries have been read, where possible and useful.
-pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
+/// For a large directory whose first entries have been read, where possible and useful. `has_waited`: for the device.
+pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead, has_waited: bool) {
     if read_ahead == ReadAhead::Never {
         return;
     }
     let Ok(status) = fstat(directory) else { return };
     let bytes = u64::try_from(status.st_size).unwrap_or(0);
     let demanded = read_ahead == ReadAhead::Always;
-    if (bytes < DIRECTORY_BYTES_MIN && !demanded) || FileSystem::of(directory) != FileSystem::Ext4 {
+    let bytes_min = if has_waited { WAITED_BYTES_MIN } else { DIRECTORY_BYTES_MIN };
+    if (bytes < bytes_min && !demanded) || FileSystem::of(directory) != FileSystem::Ext4 {
         return;
     }
     let Ok(blocks) = Blocks::of(directory) else { return };

@@ -115,6 +115,7 @@ fn every_strategy(case: &Case, path: &Path, settled: bool) {
                 strategy: *strategy,
                 stat_backend: *stat_backend,
                 want,
+                slow_device: matches!(strategy, Way::Windows { .. }),
                 reason,
             };
             ground.same(&directory, &choice, &truth);

@@ -201,6 +201,7 @@ pub fn ways(
         strategy,
         stat_backend,
         want,
+        slow_device: matches!(strategy, Strategy::Windows { .. }),
         reason: "the suite tries every way",
     };
     assert_eq!(FIELDS.into_iter().collect::<StatMask>(), StatMask::ALL, "the suite knows every attribute");

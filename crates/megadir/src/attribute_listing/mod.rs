@@ -5,10 +5,10 @@
 //! | at once | the listing thread, in directory order | one thread; network file systems |
 //! | shares | each thread, for the share it lists on its own descriptor | what `split` can divide |
 //! | chunks | each thread, for the buffer it took from a common reader | everything else |
-//! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks, `ext4-device` |
+//! | windows | threads, in chunks of a window of entries sorted by inode | slow devices, rotating disks, `ext4-device` |
 //!
 //! Each thread of the strategy "windows" copies its next batch outside the lock. The kernel's `rotational` flag is 1
-//! for most virtual disks, so `disk.rs` trusts it for real disks only.
+//! for most virtual disks, so `disk.rs` trusts it for real disks only, and `inodes_ahead/` measures the others.
 
 mod chunks;
 #[cfg(target_os = "linux")]
@@ -106,7 +106,7 @@ fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
 }
 
 fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn AttributeReader>> {
-    let AttributeChoice { listing, strategy, stat_backend, want, .. } = *choice;
+    let AttributeChoice { listing, strategy, stat_backend, want, slow_device, .. } = *choice;
     match strategy {
         #[cfg(target_os = "linux")]
         Strategy::Shares => {
@@ -135,6 +135,13 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
         Strategy::Windows { entries, threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
             let windows = InInodeOrder::new(reader, entries, threads);
+            #[cfg(target_os = "linux")]
+            let windows = match slow_device && !stat_backend.reads_neighbours() {
+                true => windows.reading_ahead(Arc::clone(&directory)),
+                false => windows,
+            };
+            #[cfg(not(target_os = "linux"))]
+            let _ = slow_device;
             if threads > 1 {
                 let supply = Supply::Windows(Box::new(windows));
                 return Ok(Box::new(Chunks::start(&directory, supply, threads, stat_backend, want)?));

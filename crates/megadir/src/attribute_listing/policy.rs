@@ -42,6 +42,9 @@ pub struct AttributeChoice {
     pub stat_backend: &'static dyn StatBackend,
     /// Attributes to read.
     pub want: StatMask,
+    /// The device answered the first requests slowly: inodes are read ahead in the order of the disk, many at a time. Only with
+    /// [`Strategy::Windows`].
+    pub slow_device: bool,
     /// Reason, one sentence.
     pub reason: &'static str,
 }
@@ -67,7 +70,7 @@ pub struct Row {
     /// Smaller directories are read by one thread; bytes of the directory itself. 0 if its size does not
     /// depend on the number of entries.
     pub alone_below_bytes: u64,
-    /// On rotating disks, read larger directories in inode order instead.
+    /// On rotating disks, read larger directories in inode order instead, whether they are cached or not.
     pub inode_order_on_disks: bool,
     /// Buffer per chunk, bytes.
     pub chunk_bytes: usize,
@@ -88,6 +91,9 @@ pub const NEIGHBOURS_WINDOW_ENTRIES: usize = 1 << 20;
 
 const NEIGHBOURS: &str =
     "the stat backend reads neighbouring inodes at once, and this order makes neighbours of them";
+
+const ON_A_SLOW_DEVICE: &str = "the first requests to the device took over 2 ms each, as on a rotating disk: \
+                                the inodes are read ahead in their order on it";
 
 const ON_A_DISK: &str =
     "on a rotating disk, inodes in listing order take one seek each; sorted, they take few";
@@ -213,10 +219,17 @@ pub(crate) fn choose_between(
     let stat_backend = stat::preferred(directory)?;
     let row = row(listing.file_system);
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
-    let in_inode_order = row.inode_order_on_disks && is_large && is_rotating(directory);
+    let disk = if listing.directory_bytes >= SMALL_BYTES && is_slow(directory) {
+        Device::Slow
+    } else if row.inode_order_on_disks && is_large && is_rotating(directory) {
+        Device::Rotating
+    } else {
+        Device::Other
+    };
     // Chunks do not notice whether they wait. Where the listing is not in inode order, each uncached inode may be waited for.
-    let threads = if row.inode_order_on_disks { threads_max } else { threads };
-    Ok(decide(row, listing, stat_backend, want, threads, in_inode_order))
+    let waits_for_each = row.inode_order_on_disks && disk != Device::Slow;
+    let threads = if waits_for_each { threads_max } else { threads };
+    Ok(decide(row, listing, stat_backend, want, threads, disk))
 }
 
 /// The stat backend that was asked for, or else the one that [`choose`] chooses for one thread. Errors: it is unavailable for the
@@ -262,18 +275,30 @@ impl AttributeChoice {
     }
 }
 
+/// What is known about the device of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Device {
+    /// The first requests took long.
+    Slow,
+    /// A rotating disk by its kind, whose answers did not take long: perhaps all is cached.
+    Rotating,
+    Other,
+}
+
 fn decide(
     row: &Row,
     mut listing: Choice,
     stat_backend: &'static dyn StatBackend,
     want: StatMask,
     threads: usize,
-    in_inode_order: bool,
+    device: Device,
 ) -> AttributeChoice {
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
     let (strategy, reason) = if stat_backend.is_listed() {
         (Strategy::AtOnce, "the listing returns the attributes")
-    } else if in_inode_order && is_large {
+    } else if device == Device::Slow {
+        (Strategy::Windows { entries: WINDOW_ENTRIES, threads }, ON_A_SLOW_DEVICE)
+    } else if device == Device::Rotating && is_large {
         (Strategy::Windows { entries: WINDOW_ENTRIES, threads }, ON_A_DISK)
     } else if threads.max(listing.options.threads_max) < 2 {
         (Strategy::AtOnce, "only one thread is allowed")
@@ -290,7 +315,8 @@ fn decide(
         let reason = if row.sharing == Sharing::Shares { one_lists } else { row.reason };
         (Strategy::Chunks { threads }, reason)
     };
-    AttributeChoice { listing, strategy, stat_backend, want, reason }
+    let slow_device = device == Device::Slow && matches!(strategy, Strategy::Windows { .. });
+    AttributeChoice { listing, strategy, stat_backend, want, slow_device, reason }
 }
 
 impl std::fmt::Display for AttributeChoice {
@@ -318,9 +344,19 @@ fn is_rotating(directory: &Dir) -> bool {
     }
 }
 
+fn is_slow(directory: &Dir) -> bool {
+    #[cfg(target_os = "linux")]
+    return crate::inodes_ahead::is_slow(directory);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK_BYTES, FUSE_CHUNK_BYTES, ROWS, Sharing, decide, row};
+    use super::{CHUNK_BYTES, Device, FUSE_CHUNK_BYTES, ROWS, Sharing, decide, row};
     use crate::policy::Choice;
     use crate::{FileSystem, ReadOptions, StatMask, Strategy, backend, stat_backend};
 
@@ -351,8 +387,14 @@ mod tests {
             directory_bytes: bytes,
             reason: "picked by the test",
         };
-        let choice =
-            decide(row(file_system), listing, stat_backend("std").unwrap(), StatMask::ALL, threads, false);
+        let choice = decide(
+            row(file_system),
+            listing,
+            stat_backend("std").unwrap(),
+            StatMask::ALL,
+            threads,
+            Device::Other,
+        );
         assert_eq!((choice.want, choice.stat_backend.name()), (StatMask::ALL, "std"));
         assert_eq!(choice.listing.backend.name(), name, "the backend stays");
         (choice.strategy, choice.listing.options.buffer_bytes, choice.reason)
@@ -410,9 +452,15 @@ mod tests {
                 directory_bytes: bytes,
                 reason: "picked by the test",
             };
-            let choice = decide(ext4, listing, stat_backend("std").unwrap(), StatMask::ALL, threads, true);
+            let decide =
+                |device| decide(ext4, listing, stat_backend("std").unwrap(), StatMask::ALL, threads, device);
             let windows = Strategy::Windows { entries: 100_000, threads };
+            let choice = decide(Device::Rotating);
             assert_eq!(choice.strategy == windows, bytes > 4096, "{bytes} bytes, {threads} threads");
+            assert!(!choice.slow_device, "it may be cached");
+            let choice = decide(Device::Slow);
+            assert_eq!((choice.strategy, choice.slow_device), (windows, true));
+            assert!(decide(Device::Other).strategy != windows);
         }
     }
 

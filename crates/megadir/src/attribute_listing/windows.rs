@@ -2,12 +2,18 @@
 //! disks that takes more than ten times as long, and no two neighbours share a block of inodes. A window bounds the memory.
 
 use std::ops::Range;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::backend::Reader;
 use crate::batch::{Batch, OwnedBatch};
 use crate::decode::{Checked, Record, Records, TYPE_AT};
+#[cfg(target_os = "linux")]
+use crate::dir::Dir;
 use crate::error::{Error, Result};
+#[cfg(target_os = "linux")]
+use crate::inodes_ahead::InodesAhead;
 
 /// Entries per batch: several threads have work in a small window, and each of them many neighbours in a large one.
 const BATCHES: usize = 256;
@@ -28,6 +34,8 @@ pub(crate) struct InInodeOrder {
     window: Arc<RwLock<Window>>,
     left: Range<usize>,
     batch: OwnedBatch,
+    #[cfg(target_os = "linux")]
+    ahead: Option<(Arc<Dir>, InodesAhead)>,
 }
 
 #[derive(Default)]
@@ -56,7 +64,16 @@ impl InInodeOrder {
             window: Arc::default(),
             left: 0..0,
             batch: OwnedBatch::default(),
+            #[cfg(target_os = "linux")]
+            ahead: None,
         }
+    }
+
+    /// For a slow device: the inodes of each window are read before it is taken.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn reading_ahead(self, directory: Arc<Dir>) -> Self {
+        let ahead = InodesAhead::with_slow_device(directory.file_system());
+        Self { ahead: Some((directory, ahead)), ..self }
     }
 
     /// Takes the next batch. The window must be locked before the next call.
@@ -103,6 +120,12 @@ impl InInodeOrder {
         }
         sort(order, self.sorters);
         self.left = 0..order.len();
+        #[cfg(target_os = "linux")]
+        if let Some((directory, ahead)) = self.ahead.as_ref().filter(|(_, ahead)| ahead.is_of_use()) {
+            let records = |entry: &EntryRef| Records::new(&records[entry.at as usize..]).next();
+            let names = order.iter().filter_map(records).map(|record| (record.inode, record.c_name()));
+            ahead.read_names(directory.as_fd(), names, &|| false);
+        }
     }
 }
 

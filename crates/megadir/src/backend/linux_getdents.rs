@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use megadir_sys::readdir::getdents64;
+use megadir_sys::usage::thread_waits;
 
 use super::{Backend, Reader, resolve};
 use crate::batch::Batch;
@@ -52,6 +53,7 @@ impl Backend for Getdents {
             read_ahead: options.read_ahead,
             ended: false,
             calls: 0,
+            is_large: false,
         }))
     }
 }
@@ -63,6 +65,8 @@ struct GetdentsReader {
     read_ahead: ReadAhead,
     ended: bool,
     calls: u64,
+    /// The first call filled the buffer.
+    is_large: bool,
 }
 
 impl Reader for GetdentsReader {
@@ -73,13 +77,18 @@ impl Reader for GetdentsReader {
         self.calls += 1;
         self.ended = true;
         let directory = &*self.directory;
+        let before = (self.calls == 2 && self.is_large).then(thread_waits);
         let filled = read(directory.as_fd(), &mut self.buffer, directory.dir_path())?;
+        let has_waited = before.is_some_and(|before| thread_waits().waited_for_device_since(before));
         if filled == 0 {
             return Ok(None);
         }
         // Space for another record nearly always means the end of the directory.
         if self.calls == 1 && filled + RECORD_BYTES_MAX > self.buffer.len() {
-            read_ahead::start(directory.as_fd(), self.read_ahead);
+            self.is_large = true;
+            read_ahead::start(directory.as_fd(), self.read_ahead, false);
+        } else if has_waited {
+            read_ahead::start(directory.as_fd(), self.read_ahead, true);
         }
         let bytes = &mut self.buffer[..filled];
         let mut checked = check(bytes, directory.dir_path())?;

@@ -99,8 +99,8 @@ pub(super) fn workers(row: &Row, dry_run: bool) -> usize {
 }
 
 #[cfg(any(target_os = "linux", windows))]
-pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
-    row.window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)
+pub(super) fn window_bytes(window_bytes: usize, workers: usize) -> usize {
+    window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)
 }
 
 /// Finds the row for a file system.
@@ -133,7 +133,7 @@ mod tests {
         use super::{RECORD_BYTES_MIN, WAITING_BYTES_ALL, window_bytes};
         for workers in 1..=WORKERS_MAX {
             for row in ROWS {
-                let window = window_bytes(row, workers);
+                let window = window_bytes(row.window_bytes.max(super::WINDOW_BYTES), workers);
                 let index = window / RECORD_BYTES_MIN * size_of::<(u64, u32)>();
                 let all = workers * (window + index + WAITING_BYTES_ALL / workers);
                 assert!(all <= 60 << 20, "{workers} workers on {:?}: {all} bytes", row.file_system);

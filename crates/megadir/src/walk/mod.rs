@@ -21,6 +21,7 @@
 //! network mount by accident does harm; each mount that is not entered is an item.
 
 mod again;
+mod ahead;
 pub mod collect;
 mod early;
 mod parts;
@@ -35,6 +36,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use self::ahead::Ahead;
 use self::queue::{Pending, Queue};
 use self::worker::{Output, Worker};
 use crate::attributes::{Attributes, StatMask};
@@ -229,7 +231,8 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
     };
     let examine_later = examine.split_off(options.threads.min(examine.len()));
     let numbers = (options.threads, options.threads_max);
-    let queue = Arc::new(Queue::new(numbers, options.queue_directories_max, examine_later));
+    let ahead = Ahead::new(root.file_system());
+    let queue = Arc::new(Queue::new(numbers, options.queue_directories_max, examine_later, ahead));
     if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
         unreachable!("an empty queue has room for the root");
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
+use super::ahead::Ahead;
 use crate::attributes::Time;
 use crate::stat::Examine;
 use crate::threads::lock;
@@ -35,6 +36,7 @@ pub(super) struct Queue<C> {
     workers_min: usize,
     workers_max: usize,
     length_max: usize,
+    pub(super) ahead: Ahead,
 }
 
 /// Number of a worker, and its stat backend.
@@ -69,6 +71,7 @@ impl<C> Queue<C> {
         (workers_min, workers_max): (usize, usize),
         length_max: usize,
         examine: Vec<Box<dyn Examine>>,
+        ahead: Ahead,
     ) -> Self {
         let state = State {
             pending: Vec::new(),
@@ -92,6 +95,7 @@ impl<C> Queue<C> {
             workers_min,
             workers_max,
             length_max,
+            ahead,
         }
     }
 
@@ -240,10 +244,11 @@ impl<C> std::fmt::Debug for Queue<C> {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::ahead::Ahead;
     use super::{LOOKS_TO_LEAVE, Pending, Queue, Seat, Subdirectory};
-    use crate::Dir;
     use crate::threads::lock;
     use crate::walk::Opened;
+    use crate::{Dir, FileSystem};
 
     fn admitted(queue: &Queue<()>) -> usize {
         lock(&queue.state).admitted
@@ -252,7 +257,7 @@ mod tests {
     #[test]
     fn another_worker_is_wanted_once_directories_wait_and_none_of_those_started_does() {
         let scratch = tempfile::tempdir().unwrap();
-        let queue = Queue::<()>::new((3, 3), 100, Vec::new());
+        let queue = Queue::<()>::new((3, 3), 100, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         queue.not_started((2, None));
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(scratch.path()).unwrap()), context: () });
         let push = |name: &str| {
@@ -271,7 +276,7 @@ mod tests {
 
     #[test]
     fn workers_are_admitted_while_reading_waits_and_leave_when_it_does_not() {
-        let queue = Queue::<()>::new((2, 5), 8, Vec::new());
+        let queue = Queue::<()>::new((2, 5), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         assert!(queue.start().is_none());
         for expected in [3, 4, 5, 5, 5] {
             let before = admitted(&queue);
@@ -291,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_place_of_a_worker_that_was_not_started_is_given_again() {
-        let queue = Queue::<()>::new((1, 3), 8, Vec::new());
+        let queue = Queue::<()>::new((1, 3), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         assert!(queue.note(true) && queue.note(true) && !queue.note(true));
         let number = |seat: Option<Seat>| seat.map(|(number, _)| number);
         assert_eq!([number(queue.start()), number(queue.start())], [Some(1), Some(2)]);
@@ -311,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_let_go_leaves_its_next_directory_to_another() {
-        let queue = Queue::<()>::new((1, 2), 8, Vec::new());
+        let queue = Queue::<()>::new((1, 2), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
         let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
         let below = |name: &[u8]| {
             let subdirectory = Subdirectory { name: name.into(), order: 0, inode: None, changed: None };

@@ -11,6 +11,7 @@ use megadir_sys::usage::{Waits, thread_waits};
 
 use super::WalkOptions;
 use super::again::Again;
+use super::ahead::Ahead;
 use super::early::Early;
 use super::queue::{Pending, Queue, Subdirectory};
 use super::{Opened, WalkContext};
@@ -21,6 +22,8 @@ use crate::conditions::{Conditions, Place};
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
+#[cfg(target_os = "linux")]
+use crate::inodes_ahead::Below;
 use crate::options::ReadOptions;
 use crate::stat::Examine;
 
@@ -95,6 +98,8 @@ struct Frame<C> {
     below: VecDeque<Subdirectory>,
     is_large: bool,
     has_read: bool,
+    /// Directories of `below` that were read ahead.
+    ahead: usize,
     place: Place,
     /// First entry whose type could not be read: it may be a directory.
     unresolved: Option<Error>,
@@ -158,7 +163,7 @@ impl<C: WalkContext> Worker<C> {
                 }
                 let conditions = self.options.conditions.as_deref();
                 let (spare, examine) = (std::mem::take(&mut self.spare), self.examine.as_deref_mut());
-                let read = frame.read(spare, examine, conditions);
+                let read = frame.read(spare, examine, conditions, &self.queue.ahead);
                 if let Some(waited) = self.waits.as_mut().and_then(DeviceWaits::look) {
                     self.may_grow |= self.queue.note(waited);
                 }
@@ -170,7 +175,15 @@ impl<C: WalkContext> Worker<C> {
                     frame.reader = frame.open_again(&self.options);
                 }
             }
+            #[cfg(target_os = "linux")]
+            if frame.ahead == 0 && !frame.below.is_empty() {
+                let limits_sight = self.options.conditions.as_deref().is_some_and(Conditions::limits_sight);
+                let inodes = self.options.examine.is_some();
+                let what = Below { inodes, all_levels: !limits_sight && self.early.is_none() };
+                frame.ahead = self.queue.ahead.read_below(&frame.directory.dir, &frame.below, what);
+            }
             if let Some(subdirectory) = frame.below.pop_front() {
+                frame.ahead = frame.ahead.saturating_sub(1);
                 let pending = Pending::Below { parent: Arc::clone(&frame.directory), subdirectory };
                 if let Err(pending) = self.queue.push(pending)
                     && let Some(output) = self.enter(pending)
@@ -206,7 +219,7 @@ impl<C: WalkContext> Worker<C> {
             Pending::Root(_) => (None, None),
             Pending::Below { subdirectory, .. } => (subdirectory.inode, subdirectory.changed),
         };
-        match self.open(pending) {
+        match self.queue.ahead.observe(|| self.open(pending)) {
             Ok(Ok(directory)) => self.push(directory, inode, changed).err().map(Output::Error),
             Ok(Err(other_mount)) => Some(Output::OtherMount(other_mount)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
@@ -262,6 +275,7 @@ impl<C: WalkContext> Worker<C> {
             below: VecDeque::new(),
             is_large: false,
             has_read: false,
+            ahead: 0,
             place,
             unresolved: None,
         };
@@ -286,9 +300,10 @@ impl<C> Frame<C> {
         gathered: OwnedBatch,
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
+        ahead: &Ahead,
     ) -> Option<Output<C>> {
         let mut reader = self.reader.take()?;
-        let read = self.read_from(&mut *reader, gathered, examine, conditions);
+        let read = self.read_from(&mut *reader, gathered, examine, conditions, ahead);
         if !matches!(read, Some(Output::Error(_))) {
             self.reader = Some(reader);
         }
@@ -301,10 +316,11 @@ impl<C> Frame<C> {
         mut gathered: OwnedBatch,
         examine: Option<&mut (dyn Examine + 'static)>,
         conditions: Option<&Conditions>,
+        ahead: &Ahead,
     ) -> Option<Output<C>> {
         let fresh;
         let batch = loop {
-            let batch = match reader.next_batch() {
+            let batch = match ahead.observe(|| reader.next_batch()) {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return None,
                 // A directory removed while being read is finished. A root that was removed before is no empty tree.
@@ -325,7 +341,11 @@ impl<C> Frame<C> {
         gathered.copy(batch);
         let rows = &mut gathered.rows;
         let examined = match examine {
-            Some(examine) => crate::stat::examine(&mut *examine, &self.directory.dir, batch, rows),
+            Some(examine) => {
+                #[cfg(target_os = "linux")]
+                ahead.read_batch(&self.directory.dir, batch);
+                ahead.observe(|| crate::stat::examine(&mut *examine, &self.directory.dir, batch, rows))
+            }
             None => Ok(()),
         };
         if let Err(error) = examined {

@@ -65,6 +65,7 @@ pub(super) fn choice(
         strategy: Strategy::AtOnce,
         stat_backend: megadir::stat_backend(stat_backend).unwrap(),
         want: StatMask::ALL,
+        slow_device: false,
         reason: "the test tries every way",
     }
 }

@@ -400,6 +400,14 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/reshard.md", &[("megadir reshard --yes --renew --from flat --to digest:2 cache", Runs)]),
     ("docs/reshard.md", &[("megadir reshard --yes --offline --to digest:2 cache", Runs)]),
+    ("docs/rotating.md", &[("megadir list --explain --fields size spool > /dev/null", Runs)]),
+    (
+        "docs/rotating.md",
+        &[(
+            "megadir list --sort inode --null spool | tar -C spool --null --verbatim-files-from --no-recursion -T - -cf spool.tar",
+            Runs,
+        )],
+    ),
     ("docs/usage.md", &[("megadir usage project", Runs)]),
     (
         "docs/usage.md",

@@ -50,7 +50,7 @@ pub(crate) fn open_range(
     let shared = Arc::new(Shared::new(directory, vec![range.from, range.to])?);
     let own = ShareReader::new(Arc::clone(&shared), directory.again()?, None, None);
     if options.read_ahead == ReadAhead::Always {
-        read_ahead::start(directory.as_fd(), options.read_ahead);
+        read_ahead::start(directory.as_fd(), options.read_ahead, false);
     }
     let reader = RangeReader { shared, own, filled: Filled::new(options.buffer_bytes) };
     resolving(reader, directory, options)

@@ -85,7 +85,7 @@ impl SplitReader {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
-        read_ahead::start(serial.as_fd(), options.read_ahead);
+        read_ahead::start(serial.as_fd(), options.read_ahead, !is_cached);
         if threads < options.threads_max && threads == 1 {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());

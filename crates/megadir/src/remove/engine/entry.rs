@@ -171,7 +171,9 @@ impl Worker<'_, '_, '_> {
             return;
         }
         for _ in 0..SWAPS_MAX {
-            let opened = self.with_descriptors(|worker| worker.shared.open_below(&directory, &name));
+            let opened = self.with_descriptors(|worker| {
+                worker.shared.ahead.observe(|| worker.shared.open_below(&directory, &name))
+            });
             match opened {
                 Ok(opened) => return self.go_into(parent, name, opened),
                 Err(Errno::NOENT) => return,

@@ -13,12 +13,14 @@ use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::mount_traits::RemovedOpen;
 use crate::mounts;
+use crate::options::ReadAhead;
 use crate::stat::StatxRequest;
 
 pub(in crate::remove) use rustix::io::Errno;
 pub(in crate::remove) use std::os::fd::AsFd as Open;
 
 pub(in crate::remove) type Directory = OwnedFd;
+pub(super) use crate::inodes_ahead::InodesAhead as Ahead;
 
 /// Reading resumes at a record's position, even after closing the directory.
 pub(super) const SEEKS: bool = true;
@@ -194,6 +196,11 @@ pub(super) fn remove_directory(
         }
     }
     retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
+}
+
+/// Has the device read the blocks of a large directory whose first entries were read.
+pub(super) fn read_ahead(directory: &Directory) {
+    crate::read_ahead::start(directory.as_fd(), ReadAhead::Auto, true);
 }
 
 #[derive(Debug)]

@@ -18,6 +18,7 @@
 //! The system calls are in `linux.rs` and `windows.rs`. Handles on Windows cannot go up or return to a position:
 //! ancestors stay open there, names that were read are not put back, and receivers open jobs from the root.
 
+mod ahead;
 mod entry;
 mod leave;
 #[cfg(target_os = "linux")]
@@ -76,8 +77,11 @@ struct Shared<'a> {
     rate: Option<NonZeroU32>,
     pool: Pool,
     order: Order,
+    ahead: system::Ahead,
     /// Window of a worker, bytes.
     window_bytes: usize,
+    /// The same where inodes are read ahead: between two windows the disk moves to the directory and back.
+    window_bytes_max: usize,
     /// Space for names of waiting directories per worker, bytes.
     waiting_bytes: usize,
     /// Most directories that a worker keeps open.

@@ -271,7 +271,8 @@ fn shared<'a>(
     options: &'a RemoveOptions<'a>,
     call: &'a Call<'a>,
 ) -> Shared<'a> {
-    let row = policy::row(system::file_system(&root));
+    let file_system = system::file_system(&root);
+    let row = policy::row(file_system);
     let room = system::handles_max() / DESCRIPTORS_SHARE;
     let workers = options.workers.unwrap_or_else(|| policy::workers(row, options.dry_run));
     let workers = workers.min(room / DESCRIPTORS_MIN).max(1);
@@ -288,7 +289,9 @@ fn shared<'a>(
         rate: rate(options),
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),
-        window_bytes: policy::window_bytes(row, workers),
+        ahead: system::Ahead::new(file_system),
+        window_bytes: policy::window_bytes(row.window_bytes, workers),
+        window_bytes_max: policy::window_bytes(policy::WINDOW_BYTES, workers),
         waiting_bytes: policy::WAITING_BYTES_ALL / workers,
         open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, system::OPEN_MAX),
         threads: AtomicUsize::new(1),

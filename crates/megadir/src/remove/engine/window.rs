@@ -8,6 +8,7 @@ use super::super::policy::{Order, RECORD_BYTES_MIN};
 use super::system::{self, CALL_BYTES, Directory, Reader};
 use crate::decode::{Record, Records};
 use crate::file_type::FileType;
+use crate::options::RECORD_BYTES_MAX;
 
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
@@ -51,12 +52,13 @@ impl Window {
         Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads from `position`, if given, until the window or the space for names is full, the directory ends, or the removal is cancelled.
+    /// Reads from `position`, if given, until the window holds `bytes_max` bytes or the space for names is full, the directory ends, or the removal is cancelled.
     pub(super) fn fill(
         &mut self,
         directory: &Directory,
         mut from: Option<u64>,
         room: Room,
+        bytes_max: usize,
         progress: &Progress,
     ) -> io::Result<()> {
         self.filled = 0;
@@ -65,12 +67,14 @@ impl Window {
         // Not every system can return to an earlier position.
         let call_bytes =
             if system::SEEKS || room.of_one >= ROOM_BYTES_MIN { CALL_BYTES } else { ROOM_BYTES_MIN };
-        while self.buffer.len() - self.filled >= ROOM_BYTES_MIN
+        let bytes_max = self.buffer.len().min(bytes_max);
+        let mut calls = 0;
+        while bytes_max.saturating_sub(self.filled) >= ROOM_BYTES_MIN
             && names.of_one <= room.of_one
             && names.of_all <= room.of_all
             && !progress.is_cancelled()
         {
-            let end = self.buffer.len().min(self.filled + call_bytes);
+            let end = bytes_max.min(self.filled + call_bytes);
             match self.reader.read(directory, from.take(), &mut self.buffer[self.filled..end]) {
                 Ok(0) => {
                     self.is_last = true;
@@ -79,6 +83,10 @@ impl Window {
                 Ok(filled) => {
                     names.add(&self.buffer[self.filled..self.filled + filled]);
                     self.filled += filled;
+                    calls += 1;
+                    if calls == 1 && self.filled + RECORD_BYTES_MAX > end {
+                        system::read_ahead(directory);
+                    }
                 }
                 // The entries read go first; the next window gets the error again, unless it was temporary.
                 Err(_) if self.filled > 0 => break,
@@ -108,6 +116,11 @@ impl Window {
         if self.order == Order::InodeDescending {
             self.by_inode.reverse();
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn bytes(&self) -> usize {
+        self.filled
     }
 
     pub(super) fn listed(&self) -> Records<'_> {
@@ -141,6 +154,17 @@ impl Names {
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Those not taken yet.
+    #[cfg(target_os = "linux")]
+    pub(super) fn listed(&self) -> impl Iterator<Item = &CStr> {
+        let mut rest = &self.bytes[self.taken..];
+        std::iter::from_fn(move || {
+            let name = CStr::from_bytes_until_nul(rest).ok()?;
+            rest = &rest[name.count_bytes() + 1..];
+            Some(name)
+        })
     }
 
     pub(super) fn take(&mut self) -> Option<CString> {
@@ -179,7 +203,7 @@ mod tests {
         }
         let directory = crate::Dir::open(scratch.path()).unwrap().reopen_for_reader().unwrap();
         let mut window = Window::new(CALL_BYTES, order);
-        window.fill(&directory, None, Room { of_one: 100, of_all: 100 }, progress).unwrap();
+        window.fill(&directory, None, Room { of_one: 100, of_all: 100 }, CALL_BYTES, progress).unwrap();
         window.sort();
         let mut names: Vec<Vec<u8>> = window.listed().map(|record| record.name.to_vec()).collect();
         names.sort_unstable();

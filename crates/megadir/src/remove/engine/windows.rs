@@ -30,6 +30,27 @@ pub(in crate::remove) use std::os::windows::io::AsHandle as Open;
 
 pub(in crate::remove) type Directory = OwnedHandle;
 
+pub(super) const fn read_ahead(_directory: &Directory) {}
+
+/// Nothing is read ahead.
+#[derive(Debug)]
+pub(super) struct Ahead;
+
+#[expect(clippy::unused_self, reason = "the other system's functions need it")]
+impl Ahead {
+    pub(super) const fn new(_file_system: FileSystem) -> Self {
+        Self
+    }
+
+    pub(super) const fn is_of_use(&self) -> bool {
+        false
+    }
+
+    pub(super) fn observe<T>(&self, call: impl FnOnce() -> T) -> T {
+        call()
+    }
+}
+
 /// Only the handle has a position.
 pub(super) const SEEKS: bool = false;
 /// Without POSIX semantics a directory goes with its last handle. Only the expected one is removed.

@@ -33,13 +33,15 @@ pub(super) struct Frame {
     pub(super) position: u64,
     pub(super) astray: bool,
     pub(super) is_part: bool,
+    /// Names of `below` whose directories were read ahead.
+    pub(super) ahead: usize,
 }
 
 impl Frame {
     /// Entries are read from the present position of the descriptor, or if it is `astray` from the start.
     pub(super) fn new(node: Arc<Node>, descriptor: Option<Arc<Directory>>, astray: bool) -> Self {
         let below = Names::default();
-        Self { node, descriptor, below, ended: false, position: 0, astray, is_part: false }
+        Self { node, descriptor, below, ended: false, position: 0, astray, is_part: false, ahead: 0 }
     }
 }
 
@@ -67,7 +69,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
 
 impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     pub(super) fn new(shared: &'env Shared<'a>, scope: &'scope Scope<'scope, 'env>) -> Self {
-        let window = Some(Window::new(shared.window_bytes, shared.order));
+        let window = Some(Window::new(shared.window_bytes_max, shared.order));
         Self {
             shared,
             scope,
@@ -120,6 +122,10 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.push_job(job, descriptor);
                 continue;
             }
+            if !top.below.is_empty() {
+                self.read_below_ahead();
+            }
+            let Some(top) = self.stack.last_mut() else { break };
             let before = top.below.bytes();
             if let Some(name) = top.below.take() {
                 self.waiting_bytes -= before - top.below.bytes();
@@ -180,6 +186,10 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             self.unoffered = 0;
             (0..self.shared.pool.offer()).for_each(|_| self.start_another());
         }
+        // Several threads would have the disk move between their places.
+        if self.shared.options.workers.is_none() && self.shared.ahead.is_of_use() {
+            return;
+        }
         while self.shared.pool.is_hungry() {
             let Some(frame) = self.stack.get(self.shareable) else { return };
             if !frame.below.is_empty() {
@@ -237,6 +247,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         if read {
             self.note_directories(&mut window);
             window.sort();
+            self.read_window_ahead(&window);
             self.remove_listed(&window);
         }
         self.window = Some(window);
@@ -276,7 +287,10 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             return false;
         };
         let from = std::mem::take(astray).then_some(*position);
-        match window.fill(descriptor, from, room, self.shared.progress) {
+        let shared = self.shared;
+        let bytes_max = if shared.ahead.is_of_use() { usize::MAX } else { shared.window_bytes };
+        let filled = shared.ahead.observe(|| window.fill(descriptor, from, room, bytes_max, shared.progress));
+        match filled {
             Ok(()) => true,
             Err(error) => {
                 *ended = true;

@@ -178,6 +178,7 @@ impl FileAttributes {
             strategy,
             stat_backend: megadir::stat_backend(stat_backend)?,
             want: WANT,
+            slow_device: false,
             reason,
         })
     }

@@ -1,0 +1,134 @@
+//! Reads directories and inodes ahead of a walk where the device is slow.
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::Ahead;
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::Ahead;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::VecDeque;
+    use std::ffi::CString;
+    use std::os::fd::AsFd;
+
+    use super::super::queue::Subdirectory;
+    use crate::batch::Batch;
+    use crate::decode::Records;
+    use crate::dir::Dir;
+    use crate::file_system::FileSystem;
+    use crate::inodes_ahead::{Below, InodesAhead};
+
+    /// Directories that are read ahead together, at most.
+    const DIRECTORIES_MAX: usize = 1024;
+
+    #[derive(Debug)]
+    pub(in super::super) struct Ahead(InodesAhead);
+
+    impl Ahead {
+        pub(in super::super) fn new(file_system: FileSystem) -> Self {
+            Self(InodesAhead::new(file_system))
+        }
+
+        pub(in super::super) fn observe<T>(&self, call: impl FnOnce() -> T) -> T {
+            self.0.observe(call)
+        }
+
+        /// The inodes of a batch that is examined next.
+        pub(in super::super) fn read_batch(&self, directory: &Dir, batch: Batch<'_>) {
+            if self.0.is_of_use() {
+                let entries = Records::new(batch.bytes()).filter(|record| !record.is_dot());
+                let names = entries.map(|record| (record.inode, record.c_name()));
+                self.0.read_names(directory.as_fd(), names, &|| false);
+            }
+        }
+
+        /// What is in the directories that are entered next. Returns their number.
+        pub(in super::super) fn read_below(
+            &self,
+            directory: &Dir,
+            below: &VecDeque<Subdirectory>,
+            what: Below,
+        ) -> usize {
+            if !self.0.is_of_use() {
+                return 0;
+            }
+            let status = rustix::fs::fstat(directory);
+            if status.is_ok_and(|status| self.0.are_done_below(status.st_ino)) {
+                return below.len();
+            }
+            let few = below.iter().take(DIRECTORIES_MAX);
+            let names = few.filter_map(|one| Some((one.order, CString::new(&*one.name).ok()?))).collect();
+            self.0.read_below(directory.as_fd(), names, what, &|| false)
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use crate::file_system::FileSystem;
+
+    /// Nothing is read ahead.
+    #[derive(Debug)]
+    pub(in super::super) struct Ahead;
+
+    #[expect(clippy::unused_self, reason = "the other system's functions need it")]
+    impl Ahead {
+        pub(in super::super) const fn new(_file_system: FileSystem) -> Self {
+            Self
+        }
+
+        pub(in super::super) fn observe<T>(&self, call: impl FnOnce() -> T) -> T {
+            call()
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use crate::inodes_ahead::tests::with_slow_device;
+    use crate::{Dir, StatMask, Walk, WalkItem, WalkOptions, stat_backend};
+
+    fn walked(root: &std::path::Path, options: &WalkOptions) -> Vec<String> {
+        let root = Dir::open(root).unwrap();
+        let mut walk = Walk::new(root, options).unwrap();
+        let mut found = Vec::new();
+        while let Some(item) = walk.next_item() {
+            let WalkItem::Batch { directory, batch, attributes } = item else { panic!("{item:?}") };
+            assert!(attributes.iter().all(|row| row.error == 0));
+            assert!(attributes.is_empty() || attributes.len() == batch.len());
+            let directory: &std::path::Path = directory.as_ref();
+            found.extend(
+                batch
+                    .entries()
+                    .map(|entry| format!("{}/{}", directory.display(), String::from_utf8_lossy(entry.name))),
+            );
+        }
+        found
+    }
+
+    #[test]
+    fn on_a_slow_device_a_walk_returns_each_entry_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        for (top, below) in (0..300).flat_map(|top| [(top, "a"), (top, "b/c")]) {
+            let directory = scratch.path().join(format!("{top}")).join(below);
+            fs::create_dir_all(&directory).unwrap();
+            (0..3).for_each(|index| fs::write(directory.join(index.to_string()), "").unwrap());
+        }
+        let plain = WalkOptions::new(1);
+        let expected: BTreeSet<String> = walked(scratch.path(), &plain).into_iter().collect();
+        assert_eq!(expected.len(), 300 * (1 + 3 + 6));
+        let examine = Some((stat_backend("statx").unwrap(), StatMask::SIZE));
+        for options in [
+            plain.clone(),
+            WalkOptions { examine, ..WalkOptions::new(1) },
+            WalkOptions { examine, threads_max: 4, queue_directories_max: 5, ..WalkOptions::new(2) },
+        ] {
+            let found = with_slow_device(|| walked(scratch.path(), &options));
+            assert_eq!(found.len(), expected.len());
+            assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+        }
+    }
+}
