@@ -44,7 +44,7 @@ fn what_came_while_a_directory_was_read_is_returned_once_with_all_below_it() {
     let seen = walked(root, true, || {
         (0..20).for_each(|index| std::fs::create_dir_all(root.join(format!("new{index}/inner"))).unwrap());
         (0..100).for_each(|index| {
-            std::fs::rename(root.join(format!("f{index}")), root.join(format!("g{index}"))).unwrap()
+            std::fs::rename(root.join(format!("f{index}")), root.join(format!("g{index}"))).unwrap();
         });
     });
     for (prefix, count) in [("f", 100), ("g", 100), ("new", 40), ("d", 2)] {

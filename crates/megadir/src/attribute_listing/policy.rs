@@ -275,7 +275,7 @@ impl AttributeChoice {
     }
 }
 
-/// What is known about the device of a directory.
+/// Knowledge about the device of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Device {
     /// The first requests took long.
