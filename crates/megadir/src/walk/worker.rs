@@ -176,13 +176,7 @@ impl<C: WalkContext> Worker<C> {
                 }
             }
             #[cfg(target_os = "linux")]
-            if frame.ahead == 0 && !frame.below.is_empty() {
-                let limits_sight = self.options.conditions.as_deref().is_some_and(Conditions::limits_sight);
-                let inodes = self.options.examine.is_some();
-                let what = Below { inodes, all_levels: !limits_sight && self.early.is_none() };
-                let below = frame.below.iter().map(|one| (one.order, &*one.name));
-                frame.ahead = self.queue.ahead.read_below(&frame.directory.dir, below, what);
-            }
+            frame.read_ahead(&self.queue.ahead, &self.options, self.early.is_some());
             if let Some(subdirectory) = frame.below.pop_front() {
                 frame.ahead = frame.ahead.saturating_sub(1);
                 let pending = Pending::Below { parent: Arc::clone(&frame.directory), subdirectory };
@@ -286,6 +280,18 @@ impl<C: WalkContext> Worker<C> {
 }
 
 impl<C> Frame<C> {
+    /// Where the device is slow, reads what the next subdirectories hold, unless that was read already.
+    #[cfg(target_os = "linux")]
+    fn read_ahead(&mut self, ahead: &Ahead, options: &WalkOptions, may_end_early: bool) {
+        if self.ahead > 0 || self.below.is_empty() {
+            return;
+        }
+        let limits_sight = options.conditions.as_deref().is_some_and(Conditions::limits_sight);
+        let what = Below { inodes: options.examine.is_some(), all_levels: !limits_sight && !may_end_early };
+        let below = self.below.iter().map(|one| (one.order, &*one.name));
+        self.ahead = ahead.read_below(&self.directory.dir, below, what);
+    }
+
     /// Reader of the whole directory, if it is to be listed again. One that cannot be opened is left as it was read.
     fn open_again(&mut self, options: &WalkOptions) -> Option<Box<dyn Reader>> {
         let directory = &self.directory.dir;

@@ -95,6 +95,7 @@ impl Errno {
     pub(in crate::remove) const MFILE: Self = Self(4); // ERROR_TOO_MANY_OPEN_FILES
     pub(in crate::remove) const PERM: Self = Self(5); // ERROR_ACCESS_DENIED
     pub(in crate::remove) const XDEV: Self = Self(17); // ERROR_NOT_SAME_DEVICE
+    pub(in crate::remove) const BUSY: Self = Self(170); // ERROR_BUSY
     pub(super) const INVALID_NAME: Self = Self(123); // ERROR_INVALID_NAME
     pub(in crate::remove) const NOTEMPTY: Self = Self(145); // ERROR_DIR_NOT_EMPTY
     pub(in crate::remove) const EXIST: Self = Self(183); // ERROR_ALREADY_EXISTS
