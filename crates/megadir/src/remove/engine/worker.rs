@@ -34,6 +34,7 @@ pub(super) struct Frame {
     pub(super) astray: bool,
     pub(super) is_part: bool,
     /// Names of `below` whose directories were read ahead.
+    #[cfg_attr(windows, expect(dead_code, reason = "nothing is read ahead there"))]
     pub(super) ahead: usize,
 }
 
