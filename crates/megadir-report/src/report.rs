@@ -5,7 +5,7 @@ use megadir_record::{Record, Work};
 use crate::finding::{self, Finding};
 use crate::summary::{GroupSummary, Index, Rounds, Summary, SummaryError, Times, summarize};
 use crate::text;
-use crate::warning::{self, ARM_LEFT_OUT, Advisory};
+use crate::warning::{self, ARM_LEFT_OUT, Advisory, Warning};
 
 /// Size of the published sources, in questions.
 const PUBLISHED: &str = "a million files";
@@ -27,9 +27,13 @@ impl Report {
     pub fn of(record: Record) -> Result<Self, SummaryError> {
         let index = Index::of(&record)?;
         let rounds = Rounds::new(&record, &index);
-        let summary = summarize(&record, &rounds)?;
+        let mut summary = summarize(&record, &rounds)?;
         let warnings = warning::advise(&record, &summary, &rounds);
-        let findings = finding::derive(&summary);
+        // A run that must not be used judges no claim.
+        let is_disturbed = warnings.iter().any(|one| matches!(one.warning, Warning::Disturbed { .. }));
+        let unjudged = if is_disturbed { summary.claims.take() } else { None };
+        let mut findings = finding::derive(&summary);
+        findings.extend(unjudged.map(|claims| finding::unjudged(&claims.who)));
         Ok(Self { record, summary, warnings, findings, index })
     }
 

@@ -132,6 +132,12 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     findings
 }
 
+/// Finding in place of those on the claims of a source.
+pub(crate) fn unjudged(who: &str) -> Finding {
+    let text = format!("The claims of {who} are not judged here: this run must not be used.");
+    Finding { kind: FindingKind::Claim, group: None, loud: false, text }
+}
+
 const JSON: &str = "JSON";
 
 /// The source's word for growth beside the measured one; empty without claims.

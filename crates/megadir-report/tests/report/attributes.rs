@@ -1,7 +1,7 @@
 //! Methods of reading attributes: speed-ups, and the verdict on the source's claims.
 
 use megadir_record::{
-    Arm, ArmId, CacheState, ExpectedFiles, Group, GroupRule, Published, Record, Role, Sample, Work,
+    Arm, ArmId, CacheState, ExpectedFiles, Group, GroupRule, Pressure, Published, Record, Role, Sample, Work,
 };
 use megadir_report::{FindingKind, Report, Style, View, format_named};
 
@@ -66,6 +66,19 @@ fn claims_about_calls_in_kind_stand_or_fall_by_their_intervals() {
     let [bulk, cpp] = claims_of(&[("xfs-bulkstat", 1.3), ("cpp-filesystem", 0.8)]);
     assert!(bulk.contains("falls here in kind"), "{bulk}");
     assert!(cpp.contains(" falls here; "), "{cpp}");
+}
+
+#[test]
+fn a_run_beside_other_work_judges_no_claim() {
+    let mut disturbed = record(&[("xfs-bulkstat", 0.02), ("cpp-filesystem", 1.0)]);
+    disturbed.header.machine.pressure =
+        Pressure { taken_percent: Some(23.5), cpu_some_10s_percent: Some(55.0), ..Pressure::default() };
+    let report = report_on(&disturbed).expect("a record that can be read");
+    let who = &disturbed.header.plan.claims.expect("claims").who;
+    assert_eq!(
+        claims(&report),
+        [format!("The claims of {who} are not judged here: this run must not be used.")]
+    );
 }
 
 #[test]
