@@ -273,7 +273,7 @@ impl AttributeChoice {
     }
 }
 
-/// What is known about the device of a directory.
+/// Device of a directory, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Device {
     /// The first requests took long.

@@ -16,14 +16,14 @@ use crate::threads::lock;
 
 /// Directories that are open at a time, and as many that hold the directories of the next level.
 const OPEN_MAX: usize = 128;
-/// One in so many descriptors of the process: the operation and the rest of the program need theirs.
+/// One in this number of descriptors of the process: the operation and the rest of the program need theirs.
 const DESCRIPTORS_ONE_IN: usize = 8;
 /// Names of one directory that are read ahead; larger ones are read ahead by themselves.
 const LISTED_BYTES: usize = 64 << 10;
 /// Entries that are read ahead: their inodes take some 100 MB of the kernel's memory, and must stay until they are used.
 const ENTRIES_MAX: usize = 100_000;
 
-/// What is read ahead below a directory.
+/// Extent of reading ahead below a directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Below {
     /// The inodes of the entries too, not only their names.

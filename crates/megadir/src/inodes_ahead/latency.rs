@@ -17,7 +17,7 @@ const SLOW: Duration = Duration::from_millis(2);
 const WAITS_MIN: u64 = 3;
 /// Later answers count more: beyond this, all before weigh half.
 const WAITS_MAX: u64 = 64;
-/// After so many calls that did not wait, most are cached, and measuring each would take a part of their time.
+/// After this number of calls that did not wait, most are cached, and measuring each would take a part of their time.
 const QUIET_CALLS: u32 = 32;
 const QUIET_ONE_IN: u32 = 64;
 

@@ -32,7 +32,7 @@ struct Blocks {
     first: u64,
     /// Inodes per block, at least.
     inodes: u64,
-    /// One in so many names of a large directory, in any order, touches nearly all blocks of its index by hash. `None` if listing has read it.
+    /// One in this number of names of a large directory, in any order, touches nearly all blocks of its index by hash. `None` if listing has read it.
     index_one_in: Option<usize>,
 }
 

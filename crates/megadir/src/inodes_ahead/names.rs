@@ -94,7 +94,7 @@ mod tests {
         }
         let read = Mutex::new(Vec::new());
         in_parallel(&(0..1000).collect::<Vec<_>>(), &|| lock(&read).len() >= 5, |item| {
-            lock(&read).push(*item)
+            lock(&read).push(*item);
         });
         assert!(read.into_inner().unwrap().len() < 1000);
     }

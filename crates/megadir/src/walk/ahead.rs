@@ -7,11 +7,9 @@ pub(super) use other::Ahead;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::collections::VecDeque;
     use std::ffi::CString;
     use std::os::fd::AsFd;
 
-    use super::super::queue::Subdirectory;
     use crate::batch::Batch;
     use crate::decode::Records;
     use crate::dir::Dir;
@@ -42,11 +40,11 @@ mod linux {
             }
         }
 
-        /// What is in the directories that are entered next. Returns their number.
-        pub(in super::super) fn read_below(
+        /// Entries of the directories that are entered next, given by inode number and name. Returns the number of these directories.
+        pub(in super::super) fn read_below<'a>(
             &self,
             directory: &Dir,
-            below: &VecDeque<Subdirectory>,
+            below: impl ExactSizeIterator<Item = (u64, &'a [u8])>,
             what: Below,
         ) -> usize {
             if !self.0.is_of_use() {
@@ -56,8 +54,8 @@ mod linux {
             if status.is_ok_and(|status| self.0.are_done_below(status.st_ino)) {
                 return below.len();
             }
-            let few = below.iter().take(DIRECTORIES_MAX);
-            let names = few.filter_map(|one| Some((one.order, CString::new(&*one.name).ok()?))).collect();
+            let few = below.take(DIRECTORIES_MAX);
+            let names = few.filter_map(|(inode, name)| Some((inode, CString::new(name).ok()?))).collect();
             self.0.read_below(directory.as_fd(), names, what, &|| false)
         }
     }
@@ -83,7 +81,8 @@ mod other {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::fs;

@@ -177,7 +177,8 @@ impl<C: WalkContext> Worker<C> {
                 let limits_sight = self.options.conditions.as_deref().is_some_and(Conditions::limits_sight);
                 let inodes = self.options.examine.is_some();
                 let what = Below { inodes, all_levels: !limits_sight && self.early.is_none() };
-                frame.ahead = self.queue.ahead.read_below(&frame.directory.dir, &frame.below, what);
+                let below = frame.below.iter().map(|one| (one.order, &*one.name));
+                frame.ahead = self.queue.ahead.read_below(&frame.directory.dir, below, what);
             }
             if let Some(subdirectory) = frame.below.pop_front() {
                 frame.ahead = frame.ahead.saturating_sub(1);

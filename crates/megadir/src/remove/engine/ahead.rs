@@ -69,7 +69,8 @@ impl Worker<'_, '_, '_> {
     pub(super) const fn read_below_ahead(&mut self) {}
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
