@@ -96,9 +96,9 @@ pub(crate) fn named<T: Copy, const N: usize>(
 fn moment(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
     let datetime = value.py().import("datetime")?.getattr("datetime")?;
     let date = match value.cast::<PyString>() {
-        Ok(text) if looks_like_date(&text.extract::<String>()?) => {
-            Some(datetime.call_method1("fromisoformat", (text,)).map_err(|error| bad(name, &error.to_string()))?)
-        }
+        Ok(text) if looks_like_date(&text.extract::<String>()?) => Some(
+            datetime.call_method1("fromisoformat", (text,)).map_err(|error| bad(name, &error.to_string()))?,
+        ),
         _ => value.is_instance(&datetime)?.then(|| value.clone()),
     };
     let Some(date) = date else { return ago(name, value) };
