@@ -92,7 +92,10 @@ impl Volumes {
         let is_free = |volume: &&Volume| {
             id.as_ref().is_some_and(|id| id.is(volume)) && !self.assigned.contains(&volume.device)
         };
-        let before = match self.recorded.iter().find(is_free) {
+        // Of several with one identity, the one that has this device, so that clones do not exchange their numbers.
+        let mut free = self.recorded.iter().filter(is_free);
+        let same_device = self.recorded.iter().filter(is_free).find(|volume| volume.device == now);
+        let before = match same_device.or_else(|| free.next()) {
             Some(volume) => volume.device,
             None => (now..).find(|number| !self.taken.contains(number)).unwrap_or(now),
         };
@@ -286,6 +289,9 @@ mod tests {
         // A snapshot has the same identity.
         let mut volumes = recorded(&[(uuid("41", "a"), 41), (uuid("42", "a"), 42)]);
         assert_eq!((volumes.learn(41, uuid("41", "a")), volumes.learn(42, uuid("42", "a"))), (41, 42));
+        // A thread may meet the second one first.
+        let mut volumes = recorded(&[(uuid("41", "a"), 41), (uuid("42", "a"), 42)]);
+        assert_eq!((volumes.learn(42, uuid("42", "a")), volumes.learn(41, uuid("41", "a"))), (42, 41));
     }
 
     #[test]

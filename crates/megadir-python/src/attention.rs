@@ -68,15 +68,15 @@ pub(crate) fn attentive<T: Send>(
 ) -> PyResult<T> {
     let attention = Attention::new(progress);
     py.detach(|| {
+        // A thread that is refused drops its closure.
+        let task = Mutex::new(Some(task));
+        let run = || match task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(task) => task(),
+            None => unreachable!("the task runs once"),
+        };
+        let run = &run;
         std::thread::scope(|scope| {
             let (ended, end) = channel();
-            // A thread that is refused drops its closure.
-            let task = Mutex::new(Some(task));
-            let run = || match task.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                Some(task) => task(),
-                None => unreachable!("the task runs once"),
-            };
-            let run = &run;
             let task = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let _ended = ended;
                 run()

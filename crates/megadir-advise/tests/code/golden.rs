@@ -69,7 +69,6 @@ fn layouts_page_equals_the_code() {
         writeln!(page, "* `{text}`: {}", words(&text.parse::<Layout>().unwrap())).unwrap();
     }
     writeln!(page, "\n## Layouts of known programs\n").unwrap();
-    writeln!(page, "`megadir advise --layout NAME` explains each in words.\n").unwrap();
     for preset in PRESETS {
         // Its last sentence is the example.
         let words = words(&preset.layout);

@@ -15,6 +15,7 @@ use super::owners::user_named;
 use super::values::file_type;
 use crate::cmd::values;
 use crate::exit::{CliError, refuse_if};
+use crate::ui::escape::terminal_text;
 use crate::ui::message::quoted;
 
 pub(in crate::cmd) const IDS: [&str; 11] = [
@@ -108,21 +109,18 @@ impl Asked {
             || self.owner.is_some()
     }
 
-    /// Options and globs as words of a shell, if these and types are the only conditions, and a name or path has to match.
+    /// Options and globs as words of a shell, if these and types are the only conditions, a name or path has to match, and nothing is
+    /// excluded. `None` also for globs that a shell might read otherwise.
     pub(in crate::cmd) fn only_globs(&self) -> Option<String> {
-        let globs = [
-            ("--match", &self.name_globs),
-            ("--path-match", &self.path_globs),
-            ("--exclude", &self.excluded_globs),
-        ];
+        let globs = [("--match", &self.name_globs), ("--path-match", &self.path_globs)];
         let any = !self.name_globs.is_empty() || !self.path_globs.is_empty();
-        if !any || self.any_on_attributes() || self.max_depth.is_some() {
+        if !any || self.any_on_attributes() || self.limits_sight() {
             return None;
         }
         let words = globs.iter().flat_map(|(option, globs)| {
-            globs.iter().map(move |glob| format!("{option} {}", quoted(Path::new(glob))))
+            globs.iter().map(move |glob| Some(format!("{option}={}", shell_word(glob)?)))
         });
-        Some(words.collect::<Vec<_>>().join(" "))
+        Some(words.collect::<Option<Vec<_>>>()?.join(" "))
     }
 
     pub(in crate::cmd) fn by(&self) -> TimeKind {
@@ -211,6 +209,13 @@ impl Asked {
         }
         Ok(conditions)
     }
+}
+
+/// In single quotes, which a shell takes as they are; `None` for text that would need more than that.
+pub(in crate::cmd) fn shell_word(word: &OsStr) -> Option<String> {
+    let text = word.to_str()?;
+    let is_plain = !text.contains('\'') && terminal_text(text.as_bytes()) == text;
+    is_plain.then(|| format!("'{text}'"))
 }
 
 /// A condition on an attribute that is never returned would accept nothing.

@@ -92,7 +92,7 @@ pub struct RemoveOptions<'a> {
     /// Remove nothing; count entries and their bytes. Errors of the system are not predicted.
     pub dry_run: bool,
     /// In a dry run, entries that an earlier call with the same [`Progress`] has counted do not count again: for trees that lie
-    /// in each other. Takes about 20 bytes per entry counted.
+    /// in each other. Takes about 20 bytes per entry counted, for up to 14 million entries; further ones may count twice.
     pub counts_once: bool,
     /// Entry directly below the directory that stays, with everything in it. Names are compared byte by byte, on Windows too.
     pub keep: Option<&'a [u8]>,

@@ -73,6 +73,10 @@ type FileId = ((u32, u32), u64);
 #[cfg(any(target_os = "linux", windows))]
 const LINKED_MAX: usize = 1_000_000;
 
+/// About 300 MB. Further entries may count twice where trees lie in each other.
+#[cfg(any(target_os = "linux", windows))]
+const COUNTED_MAX: usize = 14_000_000;
+
 /// File with several names.
 #[cfg(any(target_os = "linux", windows))]
 #[derive(Clone, Copy)]
@@ -96,7 +100,10 @@ impl Progress {
     /// Returns the counts so far; they lag by at most a few hundred entries per worker. Takes a lock, so a signal handler must
     /// not call it.
     pub fn counts(&self) -> Counts {
-        *lock(&self.counts)
+        let counts = *lock(&self.counts);
+        // Less than nothing while another worker still holds what a file that is still open is subtracted from.
+        let entries = if counts.entries.cast_signed() < 0 { 0 } else { counts.entries };
+        Counts { entries, ..counts }
     }
 
     /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may call it.
@@ -135,7 +142,10 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn note(&self, hash: u64) {
-        lock(&self.progress.counted).insert(hash);
+        let mut counted = lock(&self.progress.counted);
+        if counted.len() < COUNTED_MAX {
+            counted.insert(hash);
+        }
     }
 
     /// Counts one name of a file in a dry run. With the last one, the space is freed, and no name counts as linked.

@@ -9,6 +9,7 @@ pub(super) use other::Ahead;
 mod linux {
     use std::ffi::CString;
     use std::os::fd::AsFd;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use crate::batch::Batch;
     use crate::decode::Records;
@@ -19,12 +20,18 @@ mod linux {
     /// Directories that are read ahead together, at most.
     const DIRECTORIES_MAX: usize = 1024;
 
+    /// With a flag that ends it early.
     #[derive(Debug)]
-    pub(in super::super) struct Ahead(InodesAhead);
+    pub(in super::super) struct Ahead(InodesAhead, AtomicBool);
 
     impl Ahead {
         pub(in super::super) fn new(file_system: FileSystem) -> Self {
-            Self(InodesAhead::new(file_system))
+            Self(InodesAhead::new(file_system), AtomicBool::new(false))
+        }
+
+        /// Ends what is being read ahead: the walk is over.
+        pub(in super::super) fn stop(&self) {
+            self.1.store(true, Ordering::Relaxed);
         }
 
         pub(in super::super) fn observe<T>(&self, call: impl FnOnce() -> T) -> T {
@@ -36,7 +43,7 @@ mod linux {
             if self.0.is_of_use() {
                 let entries = Records::new(batch.bytes()).filter(|record| !record.is_dot());
                 let names = entries.map(|record| (record.inode, record.c_name()));
-                self.0.read_names(directory.as_fd(), names, &|| false);
+                self.0.read_names(directory.as_fd(), names, &|| self.1.load(Ordering::Relaxed));
             }
         }
 
@@ -56,7 +63,7 @@ mod linux {
             }
             let few = below.take(DIRECTORIES_MAX);
             let names = few.filter_map(|(inode, name)| Some((inode, CString::new(name).ok()?))).collect();
-            self.0.read_below(directory.as_fd(), names, what, &|| false)
+            self.0.read_below(directory.as_fd(), names, what, &|| self.1.load(Ordering::Relaxed))
         }
     }
 }
@@ -74,6 +81,8 @@ mod other {
         pub(in super::super) const fn new(_file_system: FileSystem) -> Self {
             Self
         }
+
+        pub(in super::super) const fn stop(&self) {}
 
         pub(in super::super) fn observe<T>(&self, call: impl FnOnce() -> T) -> T {
             call()

@@ -225,6 +225,7 @@ impl<C> Queue<C> {
     }
 
     pub(super) fn close(&self) {
+        self.ahead.stop();
         let mut state = lock(&self.state);
         state.closed = true;
         state.pending.clear();

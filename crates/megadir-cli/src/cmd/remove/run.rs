@@ -122,7 +122,12 @@ fn each(
         let target = match source.next_target()? {
             None => break,
             Some(Ok(target)) => target,
-            Some(Err(BadPath { missing: Some(path), .. })) if source.has_taken(&path) => continue,
+            // With conditions, a run does not take all that lies below a target.
+            Some(Err(BadPath { missing: Some(path), .. }))
+                if !args.has_conditions() && source.has_taken(&path) =>
+            {
+                continue;
+            }
             Some(Err(BadPath { error, failure, .. })) => {
                 results.fail(failure, &error.message);
                 lock(&results.summary).worst(error.code);
@@ -131,13 +136,12 @@ fn each(
         };
         lock(&results.summary).attempted += 1;
         results.begin(args, &target);
+        let failures = progress.counts().failures;
         match removing.one(&target) {
+            Ok(()) if !args.dry_run && progress.counts().failures == failures => source.note(&target),
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::NotFound && source.has_taken(&target.path) => {}
             Err(error) => results.failed(&error),
-        }
-        if !args.dry_run {
-            source.note(&target);
         }
     }
     Ok(())

@@ -56,6 +56,10 @@ impl<'a> Source<'a> {
         for (index, path) in args.paths.iter().enumerate() {
             match source.find(names::from_os(path)) {
                 Err(astray) if astray.error.code == USAGE => return Err(astray.error),
+                // What is missing before anything was removed was not removed by this run.
+                Err(astray) if index < held_max => {
+                    source.held.push_back(Err(BadPath { missing: None, ..astray }));
+                }
                 target if index < held_max => source.held.push_back(target),
                 _ => {}
             }

@@ -1,17 +1,16 @@
 //! Summary as text or JSON, and the exit code.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use megadir::remove::Counts;
 use megadir_tasks::Removal;
 
 use super::args::Args;
+use crate::cmd::conditions::shell_word;
 use crate::cmd::limits::amount::{grouped, plural, seconds};
 use crate::cmd::mass_change::{Failure, KEPT_MAX, in_time, list_failures};
 use crate::exit::{self, CliError};
-use crate::ui::message::quoted;
 use crate::ui::object::Object;
 use crate::ui::output::print;
 use crate::ui::sizes;
@@ -99,7 +98,9 @@ impl Summary {
             && !self.interrupted
         {
             let filled = plural(self.counts.directories_filled, "directory", "directories");
-            eprintln!("megadir: {filled} with a matching name still hold other entries; all of it goes by");
+            eprintln!(
+                "megadir: {filled} with a matching name still hold other entries; to remove all of it (--yes instead of --dry-run):"
+            );
             eprintln!("  {way}");
         }
         if self.interrupted {
@@ -171,9 +172,10 @@ fn way_to_filled(args: &Args) -> Option<String> {
         return None;
     }
     let globs = args.conditions.only_globs()?;
-    let paths: Vec<_> = args.paths.iter().map(|path| quoted(Path::new(path))).collect();
-    let from = format!("megadir list -r -0 --type d {globs} {}", paths.join(" "));
-    Some(format!("{from} | megadir remove --yes --files0-from -"))
+    let paths: Option<Vec<_>> = args.paths.iter().map(|path| shell_word(path)).collect();
+    // A dry run first: the directories go with all they hold.
+    let from = format!("megadir list -r -0 --type d {globs} -- {}", paths?.join(" "));
+    Some(format!("{from} | megadir remove --dry-run --files0-from -"))
 }
 
 fn stay(directories: u64) -> String {

@@ -111,8 +111,8 @@ fn matching_directories_with_other_entries_come_with_the_line_that_removes_them(
     let at = scratch.path();
     fill(at, &["w/", "w/p1/node_modules/a/node_modules/", "w/p1/node_modules/a/i.js", "w/p2/node_modules/"]);
     fill(at, &["w/p2/keep", "w/p2/node_modules/b"]);
-    let tip = "megadir: 2 directories with a matching name still hold other entries; all of it goes by\n  \
-               megadir list -r -0 --type d --match 'node_modules' 'w' | megadir remove --yes --files0-from -\n";
+    let tip = "megadir: 2 directories with a matching name still hold other entries; to remove all of it (--yes instead of \
+               --dry-run):\n  megadir list -r -0 --type d --match='node_modules' -- 'w' | megadir remove --dry-run --files0-from -\n";
     let dry = run(at, &["remove", "--dry-run", "--match", "node_modules", "w"]);
     let line = String::from_utf8(dry.out.clone()).unwrap();
     // The one without entries goes.
@@ -120,10 +120,17 @@ fn matching_directories_with_other_entries_come_with_the_line_that_removes_them(
     let ran = run(at, &["remove", "--yes", "--match", "node_modules", "w"]);
     assert!(ran.code == Some(0) && ran.err.ends_with(tip), "{ran:?}");
     assert!(done(&run(at, &["remove", "--yes", "--quiet", "--match", "node_modules", "w"])).is_empty());
-    let line = tip.lines().nth(1).unwrap().replace("megadir ", "$M ");
+    let line = tip.lines().nth(1).unwrap().replace("megadir ", "$M ").replace("--dry-run", "--yes");
     let removed = shell(at, &line);
     assert!(done(&removed).starts_with("megadir: removed 5 entries (3 directories), in "), "{removed:?}");
     assert_eq!(by_std(&at.join("w/p2")), named(&["keep"]));
+    // What is excluded would go too, and a shell could read such a name as commands.
+    fill(at, &["o'/", "o'/x.d/", "o'/x.d/keep"]);
+    for words in [&["--exclude", "keep", "o'"][..], &["o'"]] {
+        let dry = run(at, &[&["remove", "--dry-run", "--match", "*.d"], words].concat());
+        assert!(dry.code == Some(0) && !dry.err.contains("list -r"), "{dry:?}");
+    }
+    std::fs::remove_dir_all(at.join("o'")).unwrap();
     // Conditions on attributes select entries, not trees.
     let aged = run(at, &["remove", "--dry-run", "--match", "p*", "--newer-than", "1d", "w"]);
     assert_eq!(aged.err, "", "{aged:?}");

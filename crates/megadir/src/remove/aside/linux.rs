@@ -150,9 +150,23 @@ impl<'a> Entry<'a> {
         let filled = open_below(self.parent, &full, false)
             .and_then(|directory| rustix::fs::mkdirat(&directory, c"full", Mode::RWXU).map(|()| directory));
         let renamed = match &filled {
-            Ok(_) => rustix::fs::renameat(self.parent, &self.name, self.parent, &full),
+            Ok(directory) => {
+                // Another run takes no leftover that is locked.
+                let _ = rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive);
+                rustix::fs::renameat(self.parent, &self.name, self.parent, &full)
+            }
             Err(_) => Ok(()),
         };
+        if filled.is_ok() && renamed.is_ok() {
+            // Another process has emptied the target in between: the directory gets its name again.
+            return rustix::fs::renameat_with(
+                self.parent,
+                &full,
+                self.parent,
+                &self.name,
+                RenameFlags::NOREPLACE,
+            );
+        }
         if let Ok(directory) = filled {
             let _ = rustix::fs::unlinkat(directory, c"full", AtFlags::REMOVEDIR);
         }

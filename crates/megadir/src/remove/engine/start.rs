@@ -17,6 +17,7 @@ use crate::conditions::Place;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
 use crate::remove::progress::Call;
@@ -289,7 +290,11 @@ fn shared<'a>(
         rate: rate(options),
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),
-        ahead: system::Ahead::new(file_system),
+        // A removal that spares the device for others sends no requests ahead.
+        ahead: match options.back_off || rate(options).is_some() {
+            true => system::Ahead::new(FileSystem::Other(0)),
+            false => system::Ahead::new(file_system),
+        },
         window_bytes: policy::window_bytes(row.window_bytes, workers),
         window_bytes_max: policy::window_bytes(policy::WINDOW_BYTES, workers),
         waiting_bytes: policy::WAITING_BYTES_ALL / workers,

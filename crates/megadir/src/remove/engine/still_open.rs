@@ -17,7 +17,8 @@ const LOOK_BYTES: usize = 32 << 10;
 impl Worker<'_, '_, '_> {
     /// In a second pass, `true` for a file that the first one removed and that still has a name.
     pub(super) fn is_still_open(&self, node: &Node, directory: &Directory, name: &CStr) -> bool {
-        if !self.is_second_pass(node) || self.shared.options.dry_run {
+        // With conditions, such a name may be one that is to stay.
+        if !self.is_second_pass(node) || self.shared.options.dry_run || !self.shared.unconditional {
             return false;
         }
         match node.removed_open(directory) {
@@ -44,7 +45,11 @@ impl Worker<'_, '_, '_> {
         name: &CStr,
         error: Errno,
     ) -> bool {
-        let is_kept = error == Errno::BUSY && is_kept_busy(node.removed_open(directory), name.to_bytes());
+        let removed_open = node.removed_open(directory);
+        // On SMB, other clients' files are busy too: only those that are gone at the server were removed.
+        let is_kept = error == Errno::BUSY
+            && is_kept_busy(removed_open, name.to_bytes())
+            && (removed_open != RemovedOpen::Listed || system::is_gone_at_the_server(directory, name));
         if is_kept {
             node.keeps_open(name);
         }

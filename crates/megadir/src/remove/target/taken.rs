@@ -49,7 +49,8 @@ impl Taken {
             let Ok(directory) = system::open_parent(above, links) else { return false };
             let Ok(identity) = system::identity(&directory) else { return false };
             if self.hashes.contains(&hash(identity, name)) {
-                return true;
+                // `..` would lead out of it again.
+                return !path[end..].split(|byte| is_separator(*byte)).any(|name| name == b"..");
             }
             if end < path.len()
                 && links == Links::Followed
@@ -95,7 +96,7 @@ mod tests {
             for covered in ["a", "a/", "a/b", "a//b/c/", "./a/b", "c/../a/b"] {
                 assert!(taken.covers(&path(covered), links), "{covered}");
             }
-            for other in ["c", "c/a", "c/b", "missing/a", "ab", "c/../b"] {
+            for other in ["c", "c/a", "c/b", "missing/a", "ab", "c/../b", "a/../b", "a/b/../../c"] {
                 assert!(!taken.covers(&path(other), links), "{other}");
             }
         }
