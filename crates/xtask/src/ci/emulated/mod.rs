@@ -52,7 +52,7 @@ const fn all(name: &'static str) -> Inside {
 /// At most four minutes without KVM, with what other stages have built.
 const SHORT: Tier = Tier {
     suites: &[all("positions")],
-    limit_s: 120,
+    limit_s: 300,
     study: "listing --quick --entries 300 --buffer 4KiB --rounds 6 --fs jfs,reiserfs,f2fs,nilfs2,ntfs3,exfat",
 };
 
