@@ -33,7 +33,10 @@ pub(in crate::cmd) fn moment(words: &OsStr) -> Result<Moment, String> {
             let age_s = i64::try_from(age_s).unwrap_or(i64::MAX);
             at(Time { seconds: started_s().saturating_sub(age_s), nanoseconds: 0 })
         }
-        Err(_) if is_date(&text) => at(date(text.trim())?),
+        Err(_) if is_date(&text) => {
+            let (begins, ends) = date(text.trim())?;
+            Ok(Moment { words: text.clone(), begins, ends })
+        }
         Err(_) if may_be_path && !text.is_empty() => {
             let file = Path::new(words).metadata();
             let file = file.map_err(|error| format!("no file '{text}' ({}): {FORMS}", reason(&error)))?;
@@ -50,14 +53,17 @@ fn is_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[4] == b'-' && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
-/// Parses a date of local time, unless the text ends in `Z` or an offset such as `+01:00`. A date is its first moment.
-fn date(text: &str) -> Result<Time, String> {
+/// Parses a date of local time, unless the text ends in `Z` or an offset such as `+01:00`. A date is its first moment. Returns it twice,
+/// as the hour that is repeated in autumn has two: the first for what is older and the second for what is newer, so that neither
+/// takes more than it may.
+fn date(text: &str) -> Result<(Time, Time), String> {
     let time = |time: DateTime<Local>| Time {
         seconds: time.timestamp(),
         nanoseconds: time.timestamp_subsec_nanos().min(999_999_999),
     };
     if let Ok(with_offset) = DateTime::parse_from_rfc3339(text) {
-        return Ok(time(with_offset.into()));
+        let at = time(with_offset.into());
+        return Ok((at, at));
     }
     let of_day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().and_then(|day| day.and_hms_opt(0, 0, 0));
     let forms = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"];
@@ -65,9 +71,11 @@ fn date(text: &str) -> Result<Time, String> {
         of_day.or_else(|| forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok()));
     let local =
         local.ok_or_else(|| format!("no such date: '{text}': write 2026-11-01 or 2026-11-01T12:30"))?;
-    // An hour that is repeated in autumn means the first, so that nothing is taken for older than it may be.
-    let local = Local.from_local_datetime(&local).earliest();
-    local.map(time).ok_or_else(|| format!("no such local time: '{text}': clocks were set past it"))
+    let local = Local.from_local_datetime(&local);
+    // Sorted here: chrono 0.4.45 returns the later one as the earliest.
+    let both = local.earliest().zip(local.latest()).map(|(one, other)| (time(one), time(other)));
+    let both = both.map(|(one, other)| (one.min(other), one.max(other)));
+    both.ok_or_else(|| format!("no such local time: '{text}': clocks were set past it"))
 }
 
 fn modified(file: &std::fs::Metadata) -> Result<Time, String> {
