@@ -43,7 +43,8 @@ impl InodesAhead {
             return;
         }
         let latency = Latency::new();
-        examine(&latency, directory, listed.take(LISTED_MAX));
+        let listed = listed.take(LISTED_MAX).filter(|record| !self.may_be_mount_point(record.c_name()));
+        examine(&latency, directory, listed);
         if latency.is_slow() {
             self.latency.note_slow();
         }

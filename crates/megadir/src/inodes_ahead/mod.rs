@@ -14,12 +14,14 @@ mod latency;
 mod names;
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::ffi::CStr;
+use std::sync::{Mutex, OnceLock};
 
 pub(crate) use self::below::Below;
 pub(crate) use self::first::is_slow;
 use self::latency::Latency;
 use crate::file_system::FileSystem;
+use crate::mounts::Mounts;
 use crate::threads::lock;
 
 /// Requests at a time: what the command queue of a disk holds.
@@ -63,6 +65,8 @@ pub(crate) struct InodesAhead {
     turn: Mutex<()>,
     /// Directories whose subdirectories were read ahead.
     done: Mutex<HashSet<u64>>,
+    /// Read when they are needed first; `None` without the table.
+    mounts: OnceLock<Option<Mounts>>,
 }
 
 /// Numbers of directories that are remembered.
@@ -79,6 +83,7 @@ impl InodesAhead {
                 latency,
                 turn: Mutex::default(),
                 done: Mutex::default(),
+                mounts: OnceLock::new(),
             };
         }
         Self {
@@ -86,7 +91,15 @@ impl InodesAhead {
             latency: Latency::new(),
             turn: Mutex::default(),
             done: Mutex::default(),
+            mounts: OnceLock::new(),
         }
+    }
+
+    /// Something may be mounted on an entry of this name. Such an entry is left to the operation: a request for it goes to the mounted
+    /// file system, whose server may not answer.
+    fn may_be_mount_point(&self, name: &CStr) -> bool {
+        let mounts = self.mounts.get_or_init(|| Mounts::read().ok());
+        mounts.as_ref().is_none_or(|mounts| mounts.may_be_on(name.to_bytes()))
     }
 
     /// Where the device was found slow already.
@@ -132,6 +145,13 @@ pub(crate) mod tests {
 
     thread_local! {
         pub(super) static IS_SLOW: Cell<bool> = const { Cell::new(false) };
+    }
+
+    #[test]
+    fn entries_on_which_something_may_be_mounted_are_left_to_the_operation() {
+        let ahead = InodesAhead::new(FileSystem::Xfs);
+        assert!(ahead.may_be_mount_point(c"proc"));
+        assert!(!ahead.may_be_mount_point(c"no file system is mounted on this"));
     }
 
     /// Operations that this thread starts meanwhile take the device for slow.

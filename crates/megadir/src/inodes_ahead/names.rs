@@ -28,6 +28,7 @@ impl InodesAhead {
         names: impl Iterator<Item = (u64, &'a CStr)>,
         stops: &(dyn Fn() -> bool + Sync),
     ) {
+        let names = names.filter(|(_, name)| !self.may_be_mount_point(name));
         let mut wanted: Vec<_> = names.map(|(inode, name)| Wanted { inode, directory, name }).collect();
         let _turn = lock(&self.turn);
         let index_one_in = self.blocks.and_then(|blocks| blocks.index_one_in);
@@ -43,6 +44,7 @@ impl InodesAhead {
     pub(super) fn read_wanted(&self, wanted: &mut Vec<Wanted<'_>>, stops: &(dyn Fn() -> bool + Sync)) {
         let Some(blocks) = self.blocks else { return };
         wanted.sort_unstable_by_key(|wanted| wanted.inode);
+        wanted.retain(|wanted| !self.may_be_mount_point(wanted.name));
         wanted.dedup_by_key(|wanted| blocks.block(wanted.inode));
         in_parallel(wanted, stops, examine);
     }
