@@ -64,7 +64,7 @@ fn dates_and_files_select_what_find_selects() {
     assert_eq!(shell(at, "touch -d '2026-11-01 01:30:00 -0400' t/twice").code, Some(0));
     for option in ["--older-than", "--newer-than"] {
         let found = count(&format!("$M list -r --type f {option} 2026-11-01T01:15 t"));
-        assert!(!found.contains(&b"t/twice".to_vec()) && !found.is_empty(), "{option}: {found:?}");
+        assert!(!found.contains(b"t/twice".as_slice()) && !found.is_empty(), "{option}: {found:?}");
     }
     std::fs::remove_file(at.join("t/twice")).unwrap();
     let times =
