@@ -30,15 +30,17 @@ fn methods_are_compared_on_files_of_their_own() {
         here.path(),
         &["bench", "run", "attributes", "-v", "--quick", "--entries=300,1200", "--rounds=6", "--warm-up=1"],
     );
-    for says in [
-        "of all 1 200 files read?",
-        "of all 300 files read?",
-        "speed-up",
-        "getdents-statx-inode    1 200",
-        "The claim of the article (wholetomato.com) that std::filesystem",
-    ] {
+    for says in
+        ["of all 1 200 files read?", "of all 300 files read?", "speed-up", "getdents-statx-inode    1 200"]
+    {
         assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
     }
+    let judged = all.contains("The claim of the article (wholetomato.com) that std::filesystem");
+    // Beside other work, no claim is judged.
+    assert!(
+        judged || all.contains("The claims of the article (wholetomato.com) are not judged here"),
+        "{all}"
+    );
     let record = record(here.path());
     assert!(record.contains("\"expected\":{\"files\":1200,"), "what must be found stands in the record");
     assert!(!record.contains("unequal-work"));
