@@ -4,20 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use megadir_inventory::Snapshot;
-use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch};
+use megadir_inventory::changes::{ChangeKind, Watch};
 
 /// Writes a file, scans, rewrites it immediately, and expects each change to be reported.
 fn hammer(base: &Path, times: u32) {
-    let options = CompareOptions {
-        threads: 1,
-        skip_unchanged: true,
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    };
+    let options = crate::options(1, true);
     let path = base.join("file");
     let (mut modified, mut suspects) = (0, 0);
     for time in 0..times {

@@ -173,16 +173,7 @@ fn what_cannot_be_read_keeps_its_rows_with_an_error_and_suspects_stay_suspects()
     // The new inventory starts later: its times alone would say that the file cannot have changed unnoticed.
     assert!(of("suspect").facts.errno.is_some() && of("suspect").error.is_some());
     fs::set_permissions(&closed, Permissions::from_mode(0o755)).unwrap();
-    let options = CompareOptions {
-        threads: 1,
-        skip_unchanged: true,
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    };
+    let options = crate::options(1, true);
     let roots = vec![Dir::open(scratch.path())];
     let compared =
         compare(SliceRows { metadata: &metadata, rows: rows.iter() }, roots, &options, &Watch::default())

@@ -17,3 +17,17 @@ mod skipping;
 mod snapshot;
 #[cfg(target_os = "linux")]
 mod subvolumes;
+
+/// Options of a comparison without conditions.
+fn options(threads: usize, skip_unchanged: bool) -> megadir_inventory::changes::CompareOptions {
+    megadir_inventory::changes::CompareOptions {
+        threads,
+        skip_unchanged,
+        any_root: false,
+        keep: None,
+        exclude: Vec::new(),
+        conditions: None,
+        gains: None,
+        fresh: false,
+    }
+}

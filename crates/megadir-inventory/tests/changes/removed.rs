@@ -5,19 +5,10 @@ use std::path::Path;
 
 use megadir::{Dir, ErrorKind};
 use megadir_inventory::Snapshot;
-use megadir_inventory::changes::{Change, ChangeKind, CompareOptions, Compared, Watch, compare};
+use megadir_inventory::changes::{Change, ChangeKind, Compared, Watch, compare};
 
 fn compared(snapshot: &Snapshot, roots: Vec<megadir::Result<Dir>>) -> megadir::Result<Compared> {
-    let options = CompareOptions {
-        threads: 2,
-        skip_unchanged: true,
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    };
+    let options = crate::options(2, true);
     compare(snapshot.rows(), roots, &options, &Watch::default())
 }
 

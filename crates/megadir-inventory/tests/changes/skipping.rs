@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use megadir_inventory::Snapshot;
-use megadir_inventory::changes::{CompareOptions, Watch, compare};
+use megadir_inventory::changes::{Watch, compare};
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
 use megadir_testkit::require;
 
@@ -21,16 +21,7 @@ fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same
         std::thread::sleep(Duration::from_millis(130));
         let snapshot = Snapshot::from_scan(std::slice::from_ref(&tree), 1).unwrap();
         let told = |skip_unchanged| {
-            let options = CompareOptions {
-                threads: 1,
-                skip_unchanged,
-                any_root: false,
-                keep: None,
-                exclude: Vec::new(),
-                conditions: None,
-                gains: None,
-                fresh: false,
-            };
+            let options = crate::options(1, skip_unchanged);
             let roots = vec![megadir::Dir::open(&tree)];
             let compared = compare(snapshot.rows(), roots, &options, &Watch::default()).unwrap();
             (compared.changes.len(), compared.listed, compared.not_listed)

@@ -67,16 +67,7 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
 }
 
 fn options() -> CompareOptions {
-    CompareOptions {
-        threads: 2,
-        skip_unchanged: true,
-        any_root: false,
-        keep: None,
-        exclude: Vec::new(),
-        conditions: None,
-        gains: None,
-        fresh: false,
-    }
+    crate::options(2, true)
 }
 
 fn compared(top: &Path, file: &Path) -> Compared {
