@@ -79,9 +79,7 @@ impl Worker<'_, '_, '_> {
                 self.counts.entries += 1;
                 self.counts.bytes += freed.bytes;
                 self.counts.linked += u64::from(freed.linked);
-                if let Some(hash) = self.shared.once(directory, name) {
-                    self.shared.call.note(hash);
-                }
+                self.shared.note_counted(directory, name);
                 node.removed_hidden(name);
                 if let Some(names) = freed.linked_file.filter(|_| options.dry_run) {
                     self.shared.call.unlink(names, &mut self.counts);
@@ -119,7 +117,7 @@ impl Worker<'_, '_, '_> {
         if may_go && !self.have_place() {
             return Examined::Stays;
         }
-        if self.shared.once(directory, name).is_some_and(|hash| self.shared.call.is_counted(hash)) {
+        if self.shared.is_counted(directory, name) {
             return Examined::Stays;
         }
         // Directories that stay are entered.
@@ -167,7 +165,7 @@ impl Worker<'_, '_, '_> {
             parent.stay(KEPT);
             return;
         }
-        if self.shared.once(&*directory, &name).is_some_and(|hash| self.shared.call.is_counted(hash)) {
+        if self.shared.is_counted(&*directory, &name) {
             return;
         }
         for _ in 0..SWAPS_MAX {

@@ -87,9 +87,7 @@ impl Worker<'_, '_, '_> {
             Ok(()) => {
                 self.counts.directories += 1;
                 self.counts.bytes += node.bytes;
-                if let Some(hash) = self.shared.once(above, &node.name) {
-                    self.shared.call.note(hash);
-                }
+                self.shared.note_counted(above, &node.name);
                 self.count();
             }
             Err(Errno::NOENT) => {}

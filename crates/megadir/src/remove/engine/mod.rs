@@ -95,10 +95,13 @@ impl Shared<'_> {
         system::open_below(parent, name, self.options.cross_mounts)
     }
 
-    /// Hash of a name in a directory by the directory's identity, if a dry run counts each entry once. With ten million entries,
-    /// the probability that two hashes are equal and a count is too low by one is 3 in a million.
-    fn once(&self, directory: &impl system::Open, name: &CStr) -> Option<u64> {
-        hash_of_name(self.options, directory, name)
+    /// `true` if a dry run has counted this entry, and counts each entry once.
+    fn is_counted(&self, directory: &impl system::Open, name: &CStr) -> bool {
+        is_counted(self.options, self.call, directory, name)
+    }
+
+    fn note_counted(&self, directory: &impl system::Open, name: &CStr) {
+        note_counted(self.options, self.call, directory, name);
     }
 
     /// Space left for names of directories if `waiting_bytes` already wait. A directory with more is read
@@ -109,6 +112,23 @@ impl Shared<'_> {
     }
 }
 
+fn is_counted(
+    options: &RemoveOptions<'_>,
+    call: &Call<'_>,
+    directory: &impl system::Open,
+    name: &CStr,
+) -> bool {
+    hash_of_name(options, directory, name).is_some_and(|hash| call.is_counted(hash))
+}
+
+fn note_counted(options: &RemoveOptions<'_>, call: &Call<'_>, directory: &impl system::Open, name: &CStr) {
+    if let Some(hash) = hash_of_name(options, directory, name) {
+        call.note(hash);
+    }
+}
+
+/// Hash of a name in a directory by the directory's identity, if a dry run counts each entry once. With ten million entries,
+/// the probability that two hashes are equal and a count is too low by one is 3 in a million.
 fn hash_of_name(options: &RemoveOptions<'_>, directory: &impl system::Open, name: &CStr) -> Option<u64> {
     if !options.counts_once || !options.dry_run {
         return None;

@@ -12,7 +12,7 @@ use super::node::{FAILED, Node};
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Reader};
 use super::worker::{Frame, Worker, wait};
-use super::{Shared, hash_of_name};
+use super::{Shared, is_counted, note_counted};
 use crate::conditions::Place;
 use crate::decode::Records;
 use crate::dir::Dir;
@@ -60,8 +60,7 @@ pub fn remove_tree(
     if !options.opens(&Place::default(), name.to_bytes()) {
         return Ok(finish(call));
     }
-    let once = hash_of_name(options, parent, &name);
-    if once.is_some_and(|hash| call.is_counted(hash)) {
+    if is_counted(options, call, parent, &name) {
         return Ok(finish(call));
     }
     match system::open_below(parent, &name, false) {
@@ -150,9 +149,7 @@ impl Root<'_> {
             };
             match removed {
                 Ok(()) => {
-                    if let Some(hash) = hash_of_name(options, self.parent, self.name) {
-                        call.note(hash);
-                    }
+                    note_counted(options, call, self.parent, self.name);
                     return call.add(&Counts { directories: 1, bytes, ..Counts::default() });
                 }
                 // Another process has removed it.
