@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::nearest::choices;
-use megadir::{BadGlob, Conditions, FileType, Globs, Time, TimeKind};
+use megadir::{BadGlob, Conditions, FileType, Globs, Time, TimeKind, quantity};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -96,7 +96,7 @@ pub(crate) fn named<T: Copy, const N: usize>(
 fn moment(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
     let datetime = value.py().import("datetime")?.getattr("datetime")?;
     let date = match value.cast::<PyString>() {
-        Ok(text) if looks_like_date(&text.extract::<String>()?) => Some(
+        Ok(text) if quantity::begins_as_date(&text.extract::<String>()?) => Some(
             datetime.call_method1("fromisoformat", (text,)).map_err(|error| bad(name, &error.to_string()))?,
         ),
         _ => value.is_instance(&datetime)?.then(|| value.clone()),
@@ -107,11 +107,6 @@ fn moment(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
     // The fraction of a double has fewer digits than a microsecond needs.
     let seconds = (seconds - f64::from(microseconds) / 1e6).round() as i64;
     Ok(Time { seconds, nanoseconds: microseconds * 1000 })
-}
-
-fn looks_like_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() > 4 && bytes[4] == b'-' && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
 fn ago(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {

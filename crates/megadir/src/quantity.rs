@@ -74,6 +74,12 @@ pub fn age_s(text: &str) -> Result<u64, String> {
     scaled(text, &AGES, time)
 }
 
+/// `true` for text that begins as a date does, with a year and a hyphen: `2026-11-01`. No age begins so.
+pub fn begins_as_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 4 && bytes[4] == b'-' && bytes[..4].iter().all(u8::is_ascii_digit)
+}
+
 fn scaled(text: &str, suffixes: &[(&str, u64)], wanted: &str) -> Result<u64, String> {
     let malformed = || format!("'{text}' is not {wanted}");
     let too_large = || format!("'{text}' is too large");

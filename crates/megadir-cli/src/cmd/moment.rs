@@ -33,7 +33,7 @@ pub(in crate::cmd) fn moment(words: &OsStr) -> Result<Moment, String> {
             let age_s = i64::try_from(age_s).unwrap_or(i64::MAX);
             at(Time { seconds: started_s().saturating_sub(age_s), nanoseconds: 0 })
         }
-        Err(_) if is_date(&text) => {
+        Err(_) if quantity::begins_as_date(text.trim()) => {
             let (begins, ends) = date(text.trim())?;
             Ok(Moment { words: text.clone(), begins, ends })
         }
@@ -45,12 +45,6 @@ pub(in crate::cmd) fn moment(words: &OsStr) -> Result<Moment, String> {
         }
         Err(why) => Err(format!("{why}; or {}", FORMS.trim_start_matches("write an age (30d, 12h), "))),
     }
-}
-
-/// `2026-`, at least.
-fn is_date(text: &str) -> bool {
-    let bytes = text.trim().as_bytes();
-    bytes.len() > 4 && bytes[4] == b'-' && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
 /// Parses a date of local time, unless the text ends in `Z` or an offset such as `+01:00`. A date is its first moment. Returns it twice,
