@@ -58,6 +58,11 @@ pub(crate) static DEFERRED: &[Deferred] = &[
         Rule::Lacking("positions::on_"),
         "the stage emulated has the drivers",
     ),
+    row(
+        "every command on file systems without a driver here",
+        Rule::Lacking("ground::on_"),
+        "the stage emulated of the long tier and `cargo xtask ground` have the drivers",
+    ),
     row("XFS without types", Rule::Lacking("conformance::on_xfs_without_types"), "needs an older mkfs.xfs"),
 ];
 
@@ -115,6 +120,7 @@ mod tests {
     #[test]
     fn a_missing_driver_is_covered_only_if_its_test_is_in_the_table() {
         assert!(lacking("positions::on_jfs: no driver").is_some());
+        assert!(lacking("it::ground::on_jfs: no driver").is_some());
         assert!(lacking("limits::on_jfs: no driver").is_none());
     }
 }

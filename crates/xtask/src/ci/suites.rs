@@ -200,6 +200,15 @@ pub(super) fn report(
 
 fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = sorted(ended.results, log);
+    // What a test lacked beside other tests, it had when it ran alone.
+    let has_passed = |line: &String| {
+        let name = line.split_once(": ").map_or(line.as_str(), |(name, _)| name);
+        ended
+            .passed_alone
+            .iter()
+            .any(|test| name.strip_suffix(test.as_str()).is_some_and(|path| path.ends_with("::")))
+    };
+    report.not_run.retain(|line| !has_passed(line));
     report.tests_s = ended.tests_s;
     report.lines.push(totals(&report.lines));
     report.lines.extend(ended.unstable);
@@ -220,6 +229,7 @@ struct Ended {
     failed: Vec<(String, String)>,
     again: Vec<(Command, Vec<String>)>,
     unstable: Vec<String>,
+    passed_alone: Vec<String>,
 }
 
 impl Ended {
@@ -252,6 +262,7 @@ impl Ended {
                 let said = at.map(|at| self.failed.remove(at).1).unwrap_or_default();
                 self.unstable
                     .push(format!("unstable: {test}: failed beside other tests, passed alone{said}"));
+                self.passed_alone.push(test.clone());
             } else {
                 self.succeeded = false;
             }
@@ -404,8 +415,10 @@ mod tests {
         let tests = ["a".to_owned()];
         let mut passed = first();
         passed.take_again(&tests, "test a ... \nsaid\nok\ntest result: ok. 1 passed; 0 failed\n", true);
-        let report = report_of(passed, "");
+        let log = "not run: it::a: no loop device\nnot run: it::b: no loop device\n";
+        let report = report_of(passed, log);
         assert!(report.failures.is_empty(), "{:?}", report.failures);
+        assert_eq!(report.not_run, ["it::b: no loop device"]);
         let line = "unstable: a: failed beside other tests, passed alone\n    it broke";
         assert!(report.lines.contains(&line.to_owned()), "{:?}", report.lines);
         for (output, succeeded) in

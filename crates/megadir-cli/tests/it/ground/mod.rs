@@ -15,10 +15,10 @@ use mounted::{Kind, Mounted};
 
 /// Tests `kind`, and adds its row to the log. A cell that differs fails the test.
 fn check(kind: &Kind) {
-    let mut mounted = match have_all(kind).and_then(|()| Mounted::make(kind)) {
-        Ok(mounted) => mounted,
-        // The short tier has the file systems of this kernel, and the emulator others.
-        Err(why) => return require::unavailable(&format!("ground::on_{}", kind.name), &why),
+    let mounted = have_all(kind).and_then(|()| Mounted::make(kind));
+    let mut mounted = match mounted {
+        Err(why) if kind.is_rare => return require::unavailable(&format!("ground::on_{}", kind.name), &why),
+        mounted => require!(mounted),
     };
     let version = kind.version();
     let cells = cells(&mut mounted);

@@ -23,10 +23,17 @@ pub(super) struct Kind {
     make: &'static str,
     mount: &'static str,
     pub(super) read_only: bool,
+    /// Many kernels lack its driver; the emulated machine has it.
+    pub(super) is_rare: bool,
 }
 
-const PLAIN: Kind = Kind { name: "", package: None, programs: &[], make: ":", mount: "", read_only: false };
+const PLAIN: Kind =
+    Kind { name: "", package: None, programs: &[], make: ":", mount: "", read_only: false, is_rare: false };
 const ON_LOOP: Kind = Kind { mount: "mount -o loop,noatime $I $P", ..PLAIN };
+/// The type is named: the kernel loads a driver of that name, where guessing only tries those that are loaded.
+const fn rare(mount: &'static str) -> Kind {
+    Kind { is_rare: true, mount, ..PLAIN }
+}
 
 pub(super) const EXT2: Kind = Kind {
     name: "ext2",
@@ -83,37 +90,43 @@ pub(super) const F2FS: Kind = Kind {
     name: "f2fs",
     programs: &["mkfs.f2fs"],
     make: "truncate -s 128M $I; mkfs.f2fs -q -f $I",
-    ..ON_LOOP
+    ..rare("mount -t f2fs -o loop,noatime $I $P")
 };
-pub(super) const JFS: Kind =
-    Kind { name: "jfs", programs: &["mkfs.jfs"], make: "truncate -s 64M $I; mkfs.jfs -q $I", ..ON_LOOP };
+pub(super) const JFS: Kind = Kind {
+    name: "jfs",
+    programs: &["mkfs.jfs"],
+    make: "truncate -s 64M $I; mkfs.jfs -q $I",
+    ..rare("mount -t jfs -o loop,noatime $I $P")
+};
 pub(super) const NILFS2: Kind = Kind {
     name: "nilfs2",
     programs: &["mkfs.nilfs2"],
     make: "truncate -s 144M $I; mkfs.nilfs2 -q -f $I",
-    ..ON_LOOP
+    ..rare("mount -t nilfs2 -o loop,noatime $I $P")
 };
 pub(super) const NTFS3: Kind = Kind {
     name: "ntfs3",
     programs: &["mkntfs"],
     make: "truncate -s 64M $I; mkntfs -q -Q -F $I",
-    mount: "mount -i -t ntfs3 -o loop,noatime $I $P",
-    ..PLAIN
+    ..rare("mount -i -t ntfs3 -o loop,noatime $I $P")
 };
 pub(super) const REISERFS: Kind = Kind {
     name: "reiserfs",
     programs: &["mkreiserfs"],
     make: "truncate -s 64M $I; mkreiserfs -q -f $I",
-    ..ON_LOOP
+    ..rare("mount -t reiserfs -o loop,noatime $I $P")
 };
-pub(super) const EXFAT: Kind =
-    Kind { name: "exfat", programs: &["mkfs.exfat"], make: "truncate -s 64M $I; mkfs.exfat $I", ..ON_LOOP };
+pub(super) const EXFAT: Kind = Kind {
+    name: "exfat",
+    programs: &["mkfs.exfat"],
+    make: "truncate -s 64M $I; mkfs.exfat $I",
+    ..rare("mount -t exfat -o loop,noatime $I $P")
+};
 pub(super) const VFAT: Kind = Kind {
     name: "vfat",
     programs: &["mkfs.vfat"],
     make: "truncate -s 64M $I; mkfs.vfat $I",
-    mount: "mount -t vfat -o loop,noatime $I $P",
-    ..PLAIN
+    ..rare("mount -t vfat -o loop,noatime $I $P")
 };
 
 pub(super) const BINDFS: Kind =
