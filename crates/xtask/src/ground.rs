@@ -34,8 +34,8 @@ const HEAD: &str = "# What each command does on each file system
 Written by `cargo xtask ground` from the tests `ground::` (`cargo test -p megadir-cli --test it -- ground::`), which compare each command with what the system calls return.
 
 *exact*: equal to the system calls, and nothing else. *refused*: with the message below the table, and nothing was changed. *differs*: wrong. -: does not apply.
-`list`, `usage`: a tree of 208 entries with nested directories and links. `limits`: full or read-only if and only if nothing can be created.
-`changes`: no line if nothing was changed, also after the file system was mounted again; exactly the lines of a file added, one removed, one rewritten at the same size, a directory renamed.
+`list`, `usage`: a tree of 210 entries with nested directories and links. `limits`: full or read-only if and only if nothing can be created.
+`changes`: no line if nothing was changed, also after the file system was mounted again; exactly the lines of a file added, one removed, one rewritten at the same size, a directory renamed, one moved to another directory.
 `reshard`: 200 files into directories by the first two characters. `remove`: the tree, and the dry run counts what the run removes.
 
 ";

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use megadir::FileType;
+use megadir::mount_traits::DirectoryRename;
 
 use super::proof::Proof;
 use crate::row::Facts;
@@ -80,13 +81,17 @@ fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// As far as known: type, inode if it identifies files, device and, if inode numbers are reused, birth time.
+/// As far as known: type, inode if it identifies files, device and, if inode numbers are reused, birth time if it lasts.
 pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
     let same_number = || !differ(old.inode, new.inode) && old.inode_high == new.inode_high;
     old.kind == new.kind
         && (!proof.numbers || same_number())
         && !differ(old.device, new.device)
-        && (is_enough(old, proof) && is_enough(new, proof) || !differ(old.born_ns, new.born_ns))
+        && (is_enough(old, proof) && is_enough(new, proof) || !differ(birth(old, proof), birth(new, proof)))
+}
+
+fn birth(facts: &Facts, proof: Proof) -> Option<i64> {
+    facts.born_ns.filter(|_| proof.directory_births || facts.kind != FileType::Directory)
 }
 
 fn is_enough(facts: &Facts, proof: Proof) -> bool {
@@ -98,7 +103,7 @@ pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
         (differ(old.size_bytes, new.size_bytes), Fields::SIZE),
         (proof.links && differ(old.links, new.links), Fields::LINKS),
     ]);
-    of_anything(old, new, proof).with(own).with(of_times(old, new))
+    of_anything(old, new, proof).with(own).with(of_times(old, new, proof))
 }
 
 fn differing<const N: usize>(fields: [(bool, Fields); N]) -> Fields {
@@ -110,7 +115,7 @@ fn differing<const N: usize>(fields: [(bool, Fields); N]) -> Fields {
 /// where listings report them without delay.
 pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
     let tell = entries_are_the_same && proof.directory_times;
-    let times = if tell { of_times(old, new) } else { Fields::NOTHING };
+    let times = if tell { of_times(old, new, proof) } else { Fields::NOTHING };
     of_anything(old, new, proof).with(times)
 }
 
@@ -129,15 +134,15 @@ fn of_anything(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     ])
 }
 
-fn of_times(old: &Facts, new: &Facts) -> Fields {
+fn of_times(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     differing([
         (differ(old.modified_ns, new.modified_ns), Fields::MODIFIED),
-        (differ(old.changed_ns, new.changed_ns), Fields::CHANGED),
+        (proof.change_times && differ(old.changed_ns, new.changed_ns), Fields::CHANGED),
     ])
 }
 
 /// Identity that survives a rename. Birth time distinguishes files with a reused inode number, otherwise size and mtime. Where a rename
-/// changes the mtime of a directory, it has its number alone. Where inode numbers are made up, birth time, size and mtime are all there is: such an
+/// sets the mtime of a directory, its number alone identifies it. Where inode numbers are made up, birth time, size and mtime are all there is: such an
 /// identity may be that of several files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
@@ -170,7 +175,7 @@ impl Identity {
         let birth = match born_ns {
             _ if proof.unique_numbers => Birth::Needless,
             Some(born_ns) => Birth::Known(born_ns),
-            None if is_directory && !proof.kept_times => Birth::Needless,
+            None if is_directory && proof.directory_rename != DirectoryRename::KeepsTimes => Birth::Needless,
             None => Birth::Unknown { size_bytes, modified_ns },
         };
         Some(Self { kind, device, inode: Some((facts.inode?, inode_high)), birth })
@@ -181,22 +186,8 @@ impl Identity {
 mod tests {
     use super::*;
 
-    const REUSED: Proof = Proof {
-        unique_numbers: false,
-        numbers: true,
-        directory_times: true,
-        stubs: false,
-        links: true,
-        kept_times: true,
-    };
-    const UNIQUE: Proof = Proof {
-        unique_numbers: true,
-        numbers: true,
-        directory_times: false,
-        stubs: false,
-        links: true,
-        kept_times: true,
-    };
+    const REUSED: Proof = Proof { directory_times: true, ..Proof::COMMON };
+    const UNIQUE: Proof = Proof { unique_numbers: true, directory_times: false, ..Proof::COMMON };
 
     fn facts() -> Facts {
         Facts {
@@ -279,10 +270,31 @@ mod tests {
 
     #[test]
     fn a_directory_whose_mtime_a_rename_changes_is_identified_by_its_number() {
-        let of = |facts: Facts| Identity::of(&facts, Proof { kept_times: false, ..REUSED });
+        let sets_mtime = Proof { directory_rename: DirectoryRename::SetsMtime, ..REUSED };
+        let of = |facts: Facts| Identity::of(&facts, sets_mtime);
         let directory = Facts { kind: FileType::Directory, born_ns: None, ..facts() };
         assert_eq!(of(directory), of(Facts { modified_ns: Some(9), size_bytes: Some(9), ..directory }));
         assert_ne!(of(directory), of(Facts { inode: Some(9), ..directory }));
+    }
+
+    #[test]
+    fn ctime_that_is_not_stored_is_no_change() {
+        let exfat = Proof { change_times: false, ..REUSED };
+        let old = facts();
+        assert!(of_file(&old, &Facts { changed_ns: Some(2), ..old }, exfat).is_empty());
+        let written = Facts { modified_ns: Some(9), changed_ns: Some(9), ..old };
+        assert_eq!(of_file(&old, &written, exfat), Fields::MODIFIED);
+    }
+
+    #[test]
+    fn birth_time_of_a_directory_that_renames_set_takes_no_part() {
+        let exfat = Proof { numbers: false, directory_births: false, ..REUSED };
+        let old = Facts { kind: FileType::Directory, ..facts() };
+        let reborn = Facts { born_ns: Some(9), ..old };
+        assert!(is_same_file(&old, &reborn, exfat));
+        assert_eq!(of_directory(&old, &reborn, false, exfat), Fields::NOTHING);
+        let file = facts();
+        assert!(!is_same_file(&file, &Facts { born_ns: Some(9), ..file }, exfat));
     }
 
     #[test]

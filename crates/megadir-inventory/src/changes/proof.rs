@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use megadir::mount_traits::Clock;
+use megadir::mount_traits::{Clock, DirectoryRename};
 use megadir::{FileSystem, FileType, MountTraits};
 
 use crate::metadata::{Metadata, Root, Volume};
@@ -25,8 +25,12 @@ pub(crate) struct Proof {
     pub(crate) stubs: bool,
     /// Numbers of hard links are those of stat, see [`MountTraits::has_link_counts`].
     pub(crate) links: bool,
-    /// A renamed directory keeps its mtime, see [`MountTraits::renames_keep_times`].
-    pub(crate) kept_times: bool,
+    /// Effect of renaming a directory on its mtime and its entries, which decides about what identifies them.
+    pub(crate) directory_rename: DirectoryRename,
+    /// The ctime is stored, see [`MountTraits::stores_change_times`].
+    pub(crate) change_times: bool,
+    /// Directories keep their birth times, see [`MountTraits::directory_births_last`].
+    pub(crate) directory_births: bool,
 }
 
 impl Proof {
@@ -36,7 +40,9 @@ impl Proof {
         directory_times: !cfg!(windows),
         stubs: false,
         links: true,
-        kept_times: true,
+        directory_rename: DirectoryRename::KeepsTimes,
+        change_times: true,
+        directory_births: true,
     };
 
     pub(crate) fn of(file_system: FileSystem, traits: &MountTraits) -> Self {
@@ -46,7 +52,9 @@ impl Proof {
             unique_numbers,
             stubs,
             links: traits.has_link_counts,
-            kept_times: traits.renames_keep_times,
+            directory_rename: traits.directory_rename,
+            change_times: traits.stores_change_times,
+            directory_births: traits.directory_births_last,
             ..Self::COMMON
         }
     }

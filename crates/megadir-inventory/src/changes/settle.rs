@@ -8,6 +8,7 @@ mod pairs;
 use std::collections::HashSet;
 
 use megadir::FileType;
+use megadir::mount_traits::DirectoryRename;
 
 use self::pairs::{Pairs, Side, Sides, unsteady};
 use super::fields::{self, Fields};
@@ -123,7 +124,7 @@ impl<'a> Stirred<'a> {
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
     let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
     let mut fields = fields::of_either(old.facts, new.facts, same, new.proof);
-    if !new.proof.kept_times {
+    if new.proof.directory_rename == DirectoryRename::RenamesEntries {
         // Renaming the directory renamed every entry below it.
         let renamed = Fields::INODE.with(Fields::CHANGED);
         let is_directory = new.facts.kind == FileType::Directory;

@@ -48,8 +48,13 @@ pub struct MountTraits {
     pub is_current_unsynced: bool,
     /// Attributes that came with a listing contain the number of hard links.
     pub has_link_counts: bool,
-    /// Renaming a directory leaves its mtime. encfs renames what is in it, because the names inside depend on the path.
-    pub renames_keep_times: bool,
+    /// Effect of renaming a directory on its mtime and on its entries.
+    pub directory_rename: DirectoryRename,
+    /// The time of change (ctime) is stored. exFAT has no room for it: after a remount it is the mtime.
+    pub stores_change_times: bool,
+    /// A directory keeps its time of birth. Linux's exFAT sets it to the current time whenever an entry of the directory is renamed
+    /// (6.1 and 6.12).
+    pub directory_births_last: bool,
     /// A create or a failing look-up searches a directory name by name.
     pub searches_linearly: bool,
 }
@@ -105,6 +110,18 @@ pub enum InodeCount {
     Invented,
     /// 0: inodes are not limited, or not reported.
     Nothing,
+}
+
+/// Effect of renaming a directory on its mtime and on its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectoryRename {
+    /// As POSIX describes it: only the parents' times change, and the ctime of the directory.
+    KeepsTimes,
+    /// The directory gets a new mtime, because the driver writes its `..` by the function that changes any entry: on NILFS2 and Minix
+    /// with every rename, on F2FS with a move to another directory.
+    SetsMtime,
+    /// Each entry below it is renamed as well: on encfs, the stored names depend on the path.
+    RenamesEntries,
 }
 
 /// Fate of a file that is removed while a process has it open, until it is closed.
@@ -170,7 +187,9 @@ impl MountTraits {
             ("removed_open", self.removed_open.to_string()),
             ("current_unsynced", yes_no(self.is_current_unsynced)),
             ("link_counts", yes_no(self.has_link_counts)),
-            ("rename_keeps_times", yes_no(self.renames_keep_times)),
+            ("directory_rename", self.directory_rename.to_string()),
+            ("stored_ctime", yes_no(self.stores_change_times)),
+            ("lasting_directory_births", yes_no(self.directory_births_last)),
             ("linear_search", yes_no(self.searches_linearly)),
         ]
     }
@@ -232,6 +251,16 @@ impl fmt::Display for Clock {
     }
 }
 
+impl fmt::Display for DirectoryRename {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KeepsTimes => "keeps its mtime",
+            Self::SetsMtime => "sets its mtime",
+            Self::RenamesEntries => "renames all its entries",
+        })
+    }
+}
+
 impl fmt::Display for RemovedOpen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -267,6 +296,22 @@ mod tests {
             assert!(MountTraits::of_type(driver).drivers.contains(driver));
         }
         assert!(seen.len() > 50, "{}", seen.len());
+    }
+
+    #[test]
+    fn times_that_a_driver_does_not_keep_are_in_the_table() {
+        let exfat = MountTraits::of_type("exfat");
+        assert!(!exfat.stores_change_times && !exfat.directory_births_last);
+        for (driver, expected) in [
+            ("nilfs2", DirectoryRename::SetsMtime),
+            ("f2fs", DirectoryRename::SetsMtime),
+            ("fuse.encfs", DirectoryRename::RenamesEntries),
+            ("jfs", DirectoryRename::KeepsTimes),
+            ("reiserfs", DirectoryRename::KeepsTimes),
+            ("vfat", DirectoryRename::KeepsTimes),
+        ] {
+            assert_eq!(MountTraits::of_type(driver).directory_rename, expected, "{driver}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The table. Most rows come from runs on the real file system: some fifty of them on Linux 6.12 in an emulator, and FUSE and stacked
 //! ones on Linux 6.18. Rows of cluster and vendor file systems follow from their documentation alone.
 
-use super::{Clock, InodeCount, InodeNumbers, ListedInodes, MountTraits, RemovedOpen};
+use super::{Clock, DirectoryRename, InodeCount, InodeNumbers, ListedInodes, MountTraits, RemovedOpen};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -20,7 +20,9 @@ const LOCAL: MountTraits = MountTraits {
     removed_open: RemovedOpen::Nameless,
     is_current_unsynced: true,
     has_link_counts: true,
-    renames_keep_times: true,
+    directory_rename: DirectoryRename::KeepsTimes,
+    stores_change_times: true,
+    directory_births_last: true,
     searches_linearly: false,
 };
 
@@ -95,6 +97,7 @@ pub static ROWS: &[MountTraits] = &[
     MountTraits {
         drivers: &["f2fs"],
         birth_times: None,
+        directory_rename: DirectoryRename::SetsMtime,
         exchanges: Some(true),
         inode_count: InodeCount::OfFreeBlocks,
         ..LOCAL
@@ -106,7 +109,13 @@ pub static ROWS: &[MountTraits] = &[
         inode_count: InodeCount::Nothing,
         ..LOCAL
     },
-    MountTraits { drivers: &["nilfs2"], inode_count: InodeCount::Invented, searches_linearly: true, ..LOCAL },
+    MountTraits {
+        drivers: &["nilfs2"],
+        inode_count: InodeCount::Invented,
+        directory_rename: DirectoryRename::SetsMtime,
+        searches_linearly: true,
+        ..LOCAL
+    },
     MountTraits {
         drivers: &["udf"],
         birth_times: None,
@@ -117,6 +126,7 @@ pub static ROWS: &[MountTraits] = &[
     },
     MountTraits {
         drivers: &["minix"],
+        directory_rename: DirectoryRename::SetsMtime,
         clock: Clock::Own { stored_ns: SECOND_NS },
         searches_linearly: true,
         ..LOCAL
@@ -150,6 +160,8 @@ pub static ROWS: &[MountTraits] = &[
     MountTraits {
         drivers: &["exfat"],
         birth_times: Some(true),
+        stores_change_times: false,
+        directory_births_last: false,
         inode_numbers: InodeNumbers::MadeUp,
         clock: Clock::Own { stored_ns: SECOND_NS / 100 },
         inode_count: InodeCount::Nothing,
@@ -211,7 +223,11 @@ pub static ROWS: &[MountTraits] = &[
         ..NETWORK
     },
     MountTraits { drivers: &["fuse.ext4"], inode_count: InodeCount::Counted, ..FUSE_WITH_INODES },
-    MountTraits { drivers: &["fuse.encfs"], renames_keep_times: false, ..FUSE_WITH_INODES },
+    MountTraits {
+        drivers: &["fuse.encfs"],
+        directory_rename: DirectoryRename::RenamesEntries,
+        ..FUSE_WITH_INODES
+    },
     MountTraits {
         drivers: &["fuse.zfs", "fuse.posixovl", "fuse.glusterfs", "fuse.bindfs", "fuse.mfs"],
         ..FUSE_WITH_INODES

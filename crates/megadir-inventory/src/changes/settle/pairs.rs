@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use megadir::FileType;
+use megadir::mount_traits::DirectoryRename;
 
 use super::super::fields::Identity;
 use super::super::proof::{Proof, Proofs};
@@ -141,7 +142,8 @@ impl<'a> Sides<'a> {
     /// in the order of their paths, so that a directory comes before its entries.
     fn add_along(&self, pairs: &mut Pairs, directories: bool) {
         let is_open = |(index, side): &(usize, &Side<'_>)| {
-            let is_known_by_name = !side.proof.numbers || !side.proof.kept_times;
+            let is_known_by_name =
+                !side.proof.numbers || side.proof.directory_rename == DirectoryRename::RenamesEntries;
             is_known_by_name && is_directory(side) == directories && pairs.targets[*index].is_none()
         };
         let sources: Vec<usize> =

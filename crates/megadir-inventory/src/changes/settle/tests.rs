@@ -34,14 +34,7 @@ fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<Str
 }
 
 fn lines_of(seen: Seen) -> Vec<String> {
-    let proof = Proof {
-        unique_numbers: false,
-        numbers: true,
-        directory_times: true,
-        stubs: true,
-        links: true,
-        kept_times: true,
-    };
+    let proof = Proof { directory_times: true, stubs: true, ..Proof::COMMON };
     settle(seen, &Proofs::new(vec![proof])).iter().map(line).collect()
 }
 
