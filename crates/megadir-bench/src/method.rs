@@ -219,7 +219,7 @@ mod tests {
     use super::{ELSEWHERE, LINUX, METHODS, WINDOWS, method_named, system_of};
 
     #[test]
-    fn every_method_has_a_name_of_its_own_and_says_what_it_is() {
+    fn methods_have_unique_names_and_descriptions() {
         for methods in [LINUX, WINDOWS] {
             for (index, method) in methods.iter().enumerate() {
                 assert_eq!(method_named(method.name).unwrap().name, method.name);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_of_other_systems_are_known_and_not_to_be_had() {
+    fn methods_of_other_systems_are_listed_as_unavailable() {
         let here = megadir::Dir::open(std::env::temp_dir()).unwrap();
         let (system, methods) = ELSEWHERE;
         let foreign = methods.iter().filter(|method| system_of(method.name).is_some());

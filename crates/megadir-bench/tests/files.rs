@@ -321,7 +321,7 @@ fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
 }
 
 #[test]
-fn a_run_with_a_full_directory_goes_on_from_its_record() {
+fn run_with_a_full_directory_resumes_from_its_record() {
     // After the refusal: within the round, at its end, and later.
     for breaks_after in [1, 5] {
         let mount = require!(Mount::make(&EXT4_1K));

@@ -27,7 +27,7 @@ fn name(index: u64) -> String {
 }
 
 #[test]
-fn filling_again_makes_what_is_missing_and_completes_what_is_short() {
+fn filling_again_creates_missing_files_and_completes_short_files() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("made");
     let spec = spec(500, 100_000);
@@ -46,7 +46,7 @@ fn filling_again_makes_what_is_missing_and_completes_what_is_short() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn foreign_files_stay() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path();
     let outside = parent.path().join("outside");
@@ -157,7 +157,7 @@ const SMALL_INDEX: Recipe = Recipe {
 };
 
 #[test]
-fn used_up_inodes_are_said_to_be() {
+fn inode_exhaustion_is_reported() {
     let mount = require!(Mount::make(&FEW_INODES));
     let error = run(&mount.path(), &spec(1000, 0)).unwrap_err();
     let FillError::NoRoom { made: 50..128, ref met, .. } = error else { panic!("{error}") };
@@ -166,7 +166,7 @@ fn used_up_inodes_are_said_to_be() {
 }
 
 #[test]
-fn used_up_blocks_are_said_to_be_and_leave_no_file_cut_short() {
+fn block_exhaustion_is_reported_and_leaves_no_truncated_file() {
     let mount = require!(Mount::make(&FEW_BLOCKS));
     let directory = mount.path().join("flat");
     let error = run(&directory, &spec(3000, 4096)).unwrap_err();

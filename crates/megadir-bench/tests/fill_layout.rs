@@ -72,7 +72,7 @@ fn files(tree: &Tree) -> u64 {
 }
 
 #[test]
-fn every_preset_puts_every_file_where_it_says() {
+fn every_preset_places_files_at_their_computed_paths() {
     let parent = tempfile::tempdir().unwrap();
     let others = ["flat", "digest:1/1", "prefix:1/1/1+label=x-", "next-to-last:1/2", "sequence:3/5/7"];
     for layout in PRESETS.iter().map(|preset| preset.name).chain(others) {
@@ -95,7 +95,7 @@ fn every_preset_puts_every_file_where_it_says() {
 }
 
 #[test]
-fn a_rehearsal_tells_what_filling_then_does_and_writes_nothing() {
+fn rehearsal_predicts_filling_and_writes_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let top = parent.path().join("top");
     let some = spec("prefix:1/1", 60, 100_000);
@@ -120,7 +120,7 @@ fn a_rehearsal_tells_what_filling_then_does_and_writes_nothing() {
 }
 
 #[test]
-fn what_is_in_the_way_of_a_directory_is_left_alone_and_nothing_is_written_through_it() {
+fn obstacles_at_directory_paths_stay_and_are_not_written_through() {
     let parent = tempfile::tempdir().unwrap();
     let (top, outside) = (parent.path().join("top"), parent.path().join("outside"));
     std::fs::create_dir(&outside).unwrap();
@@ -161,7 +161,7 @@ impl Drop for Bound {
 }
 
 #[test]
-fn nothing_is_written_into_what_is_mounted_below() {
+fn nothing_is_written_into_mounts_below() {
     let mount = require!(Mount::make(&EXT4));
     let (top, precious) = (mount.path().join("top"), mount.path().join("precious"));
     std::fs::create_dir_all(top.join("a")).unwrap();
@@ -197,7 +197,7 @@ fn names_without_a_place_are_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_tree_is_gone_on_with_where_it_was_left() {
+fn interrupted_tree_is_completed() {
     let directory = tempfile::tempdir().unwrap();
     let spec = spec("prefix:1", 1500, 10);
     let stop = AtomicBool::new(false);
@@ -212,7 +212,7 @@ fn a_tree_is_gone_on_with_where_it_was_left() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_rehearsed_says_why() {
+fn failed_rehearsal_names_the_reason() {
     let parent = tempfile::tempdir().unwrap();
     std::fs::write(parent.path().join("file"), "").unwrap();
     std::os::unix::fs::symlink("nowhere", parent.path().join("link")).unwrap();
@@ -241,7 +241,7 @@ const FEW_INODES: Recipe = Recipe {
 };
 
 #[test]
-fn directories_that_use_up_the_inodes_are_said_to() {
+fn inode_exhaustion_by_directories_is_reported() {
     let mount = require!(Mount::make(&FEW_INODES));
     let error = run(&mount.path().join("tree"), &spec("prefix:2", 1000, 0)).unwrap_err();
     let FillError::NoRoom { made: 30..100, met, .. } = error else { panic!("{error}") };

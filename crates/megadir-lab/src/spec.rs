@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_is_mounted_with_is_noatime_and_what_was_asked_for() {
+    fn mount_options_are_noatime_and_the_requested_ones() {
         assert_eq!(parse("ext4").mount_options(), ["noatime"]);
         assert_eq!(
             parse("btrfs:nodatacow:mount=compress=zstd").mount_options(),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_shown_as_it_is_asked_for() {
+    fn specification_prints_as_parsed() {
         for text in ["ext4", "ext4:block=1k:^dir_index", "xfs:inode=512", "btrfs:mount=ssd:mount=nodiratime"]
         {
             assert_eq!(parse(text).to_string(), text);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_is_remembered_by_one_driver_where_there_is_no_journal() {
+    fn one_driver_keeps_removed_names_without_a_journal() {
         for (text, driver, remembers) in [
             ("ext2", "ext4", true),
             ("ext2:block=1k", "ext4", true),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_in_one_line_with_the_nearest() {
+    fn unknown_names_are_refused_in_one_line_with_the_nearest() {
         for (text, said) in [
             ("", "unknown file system '': expected one of ext2, ext3, ext4,"),
             ("etx4", "unknown file system 'etx4': did you mean 'ext4'? expected one of ext2,"),

@@ -300,7 +300,7 @@ mod tests {
     use super::{FILE_SYSTEMS, LABEL};
 
     #[test]
-    fn names_differ_and_every_entry_says_what_it_needs() {
+    fn entries_have_unique_names_and_requirements() {
         for (index, entry) in FILE_SYSTEMS.iter().enumerate() {
             assert!(FILE_SYSTEMS[..index].iter().all(|other| other.name != entry.name), "{}", entry.name);
             assert!(!entry.kind.is_empty() && !entry.about.is_empty() && !entry.config.is_empty());

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers_are_told_apart() {
+    fn launchers_are_distinguished() {
         let of = |variables: &[(&str, &str)]| {
             launcher(variables).map(|found| (found.name, found.size, found.rank, found.libraries))
         };

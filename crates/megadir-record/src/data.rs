@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_older_programs_wrote_is_read_and_written_as_it_was() {
+    fn records_of_older_versions_round_trip() {
         let old = r#"{"from":"made","names":"md5","size_bytes":10}"#;
         let source: DataSource = serde_json::from_str(old).expect("an older record's data");
         assert_eq!(source, DataSource::Made(Made::flat(NameScheme::Md5, 10)));

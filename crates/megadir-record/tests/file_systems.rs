@@ -91,7 +91,7 @@ fn a_file_system_that_is_not_in_the_plan_is_refused() {
 }
 
 #[test]
-fn devices_and_paths_are_left_out_of_what_is_shared() {
+fn devices_and_paths_are_left_out_of_shared_records() {
     let mut header = header();
     header.command =
         ["megadir", "--fs", "ext4", "--device", "/dev/sdb", "--erase-device"].map(Into::into).into();

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_have_names_of_their_own_and_say_what_they_are() {
+    fn formats_have_unique_names_and_descriptions() {
         for (place, format) in FORMATS.iter().enumerate() {
             assert!(FORMATS[..place].iter().all(|other| other.name != format.name));
             assert!(format.name.chars().all(|c| c.is_ascii_lowercase()));

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_beyond_what_was_asked_for_has_one_end_only() {
+    fn share_beyond_the_measured_range_has_one_end() {
         let at = |share| Threshold::At { share };
         assert_eq!(
             between(at(0.93), Threshold::Never),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_say_where_their_ends_lie() {
+    fn thresholds_state_their_bounds() {
         let at = |share| Threshold::At { share };
         assert_eq!(threshold(0.2312, Some((at(0.2108), at(0.25)))), "23 % [21, 25]");
         assert_eq!(threshold(0.4, Some((at(0.398), at(0.4021)))), "40.0 % [39.8, 40.2]");

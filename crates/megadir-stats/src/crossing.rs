@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_has_no_crossing() {
+    fn invalid_input_has_no_crossing() {
         for (x, y, level) in [
             (&[1.0, 2.0][..], &[1.0][..], 1.0),
             (&[2.0, 1.0], &[1.0, 2.0], 1.0),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_truth_as_often_as_they_say() {
+    fn intervals_have_their_nominal_coverage() {
         const TRUTH: f64 = 0.23;
         let mut random = SplitMix64::new(11);
         let mut normal = move || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn smallest_counts_are_those_documented() {
+    fn smallest_counts_match_the_documentation() {
         let samples: Vec<f64> = (0..8).map(f64::from).collect();
         assert!(median_interval(&samples[..5], 0.95).is_none());
         assert!(median_interval(&samples[..6], 0.95).is_some());

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn p_values_of_signed_ranks_are_those_of_scipy() {
+    fn signed_rank_p_values_match_scipy() {
         // SciPy 1.16, `wilcoxon(d, method="exact").pvalue`.
         let cases: [(&[f64], f64); 3] = [
             (&[0.4106604, -2.747228, 1.021031, 1.507706, 0.7482761, 0.3034207], 0.4375),

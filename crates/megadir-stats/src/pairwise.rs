@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn walsh_averages_are_those_of_a_full_sort(samples in prop::collection::vec(-5i32..5, 1..40)) {
+        fn walsh_averages_match_a_full_sort(samples in prop::collection::vec(-5i32..5, 1..40)) {
             let x = in_order(samples.into_iter().map(|v| f64::from(v) * 0.3).collect());
             let means = Means(x.clone());
             let all = in_order((0..x.len())
@@ -266,7 +266,7 @@ mod tests {
         }
 
         #[test]
-        fn differences_are_those_of_a_full_sort(
+        fn differences_match_a_full_sort(
             a in prop::collection::vec(-1e3f64..1e3, 1..30),
             b in prop::collection::vec(-1e3f64..1e3, 1..30),
         ) {

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_of_the_published_code() {
+    fn numbers_match_the_published_code() {
         let mut random = SplitMix64::new(1_234_567);
         let first: Vec<u64> = (0..5).map(|_| random.next_u64()).collect();
         let published = [

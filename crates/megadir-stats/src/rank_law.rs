@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_laws_are_those_counted_by_hand() {
+    fn small_rank_distributions_match_hand_counts() {
         assert_eq!(signed_rank_ways(3, 6), [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0]);
         assert_eq!(rank_sum_ways(2, 2), [1.0, 1.0, 2.0, 1.0, 1.0]);
         assert_eq!(RankLaw::signed_rank(5).critical(0.025), None);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_interval_is_not_narrow_enough() {
+    fn missing_interval_is_never_narrow_enough() {
         let wide = HalfWidth::Fraction(f64::INFINITY);
         assert!(!narrow_enough(&[1.0; 5], &[1.0; 5], wide, 0.95));
         assert!(narrow_enough(&[1.0; 6], &[1.0; 6], wide, 0.95));

@@ -296,7 +296,7 @@ mod tests {
         }
 
         #[test]
-        fn a_family_is_judged_as_holm_says(family in prop::collection::vec(log_ratios(), 1..8)) {
+        fn a_family_is_judged_by_holms_method(family in prop::collection::vec(log_ratios(), 1..8)) {
             let p: Vec<f64> = family.iter().map(|x| RankTest::signed(x).unwrap().p()).collect();
             let epochs: Vec<Vec<Vec<f64>>> = family.iter().map(|rounds| vec![rounds.clone()]).collect();
             let judged = judge_family_of_epochs(&epochs, Judging { band: 0.03, looks: 1 });

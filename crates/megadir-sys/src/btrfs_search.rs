@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_of_btrfs_is_refused_before_the_call() {
+    fn non_btrfs_directories_are_refused_before_the_call() {
         for path in ["/proc", "/dev/null"] {
             let error = BtrfsDirectory::check(File::open(path).unwrap().as_fd()).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ENOTTY), "{path}");
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_told_apart_and_inodes_read() {
+    fn items_are_distinguished_and_inodes_read() {
         let mut bytes = item(256, 1, &inode_item());
         bytes.extend(item(256, 12, b"a name of odd length."));
         bytes.extend(item(257, 1, &inode_item()));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_cut_off_or_say_too_much_end_early() {
+    fn truncated_or_oversized_replies_end_early() {
         let mut bytes = item(256, 1, &inode_item());
         bytes.extend(item(257, 1, &inode_item()));
         for length in 0..bytes.len() {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_those_of_the_header_file() {
+    fn numbers_match_the_header_file() {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!((BTRFS_IOC_FS_INFO, BTRFS_IOC_GET_SUBVOL_INFO), (0x8400_941f, 0x81f8_943c));
         assert_ne!(BTRFS_IOC_FS_INFO, BTRFS_IOC_GET_SUBVOL_INFO);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_used_is_its_own() {
+    fn program_usage_excludes_others() {
         let spin = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 7";
         let ended = ready("/bin/sh", &["sh", "-c", spin]).run().unwrap();
         assert_eq!(ended.status.code(), Some(7));

@@ -174,7 +174,7 @@ mod tests {
     const WHOLE_SECONDS: bool = cfg!(windows);
 
     #[test]
-    fn cpp_tells_the_times_that_the_system_tells_or_says_why_not() {
+    fn cpp_times_match_the_system_or_are_refused_with_the_reason() {
         let parent = std::env::temp_dir().join(format!("megadir-cpp-{}", std::process::id()));
         std::fs::create_dir(&parent).unwrap();
         let mut expected = BTreeMap::new();

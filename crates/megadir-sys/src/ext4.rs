@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_of_ext4_is_refused_before_the_call() {
+    fn non_ext4_directories_are_refused_before_the_call() {
         for path in ["/proc", "/dev/null"] {
             let error = Ext4Directory::check(File::open(path).unwrap().as_fd()).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ENOTTY), "{path}");

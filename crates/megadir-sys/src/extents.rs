@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_extents_of_a_file_cover_it_and_a_file_system_without_them_says_so() {
+    fn extents_cover_the_file_and_their_absence_is_reported() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".extents.tmp");
         std::fs::write(&path, vec![7; 300_000]).unwrap();
         let file = File::open(&path).unwrap();

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn present_and_missing_calls_are_told_apart() {
+    fn present_and_missing_calls_are_distinguished() {
         let call = |name: &str| KERNEL_CALLS.iter().find(|call| call.name == name).unwrap();
         call("getdents64").probe().unwrap();
         call("statx").probe().unwrap();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_yet_is_told_apart() {
+    fn entries_not_written_yet_are_distinguished() {
         let (path, file) = file("written");
         drop_pages(&file);
         let written = resident(file.as_fd()).unwrap();

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_and_those_it_starts_are_idle_and_no_others() {
+    fn idle_priority_covers_a_thread_and_its_children_only() {
         std::thread::spawn(|| {
             assert!(!is_idle().unwrap());
             make_idle().unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_opens_then_is_its_own() {
+    fn descriptors_opened_later_belong_to_the_thread() {
         let shared = File::open("/").unwrap();
         let number = shared.as_raw_fd();
         let link = |number: i32| std::fs::read_link(format!("/proc/thread-self/fd/{number}"));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_is_known() {
+    fn ignored_phrases_are_listed() {
         assert!(is_ignored(libc::SIGPIPE) && !is_ignored(libc::SIGUSR2) && !is_ignored(1000));
     }
 

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_knows_its_hypervisor_and_a_host_has_none() {
+    fn guest_reports_its_hypervisor_and_host_has_none() {
         let told = |name, features| guest_of(words(name), [0, features, 0, 0]);
         assert_eq!(told(b"KVMKVMKVM\0\0\0", 0).as_deref(), Some("KVM"));
         assert_eq!(told(b"Microsoft Hv", 0x20).as_deref(), Some("Hyper-V"));

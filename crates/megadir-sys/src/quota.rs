@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_quota_says_so() {
+    fn file_system_without_quota_is_reported() {
         let directory = File::open("/proc").unwrap();
         for owner in [Owner::User(0), Owner::Group(0), Owner::Project(1)] {
             let error = quota(directory.as_fd(), owner).unwrap_err();

@@ -170,7 +170,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_has_used_what_it_has_used_itself() {
+    fn thread_usage_covers_that_thread_only() {
         let before = super::thread_usage();
         std::thread::spawn(|| while super::thread_usage().user_ns < 20_000_000 {}).join().unwrap();
         assert!(super::thread_usage().user_ns < before.user_ns + 10_000_000);
@@ -190,7 +190,7 @@ mod tests {
 
     #[cfg(windows)]
     #[test]
-    fn a_thread_has_used_what_it_has_used_itself() {
+    fn thread_usage_covers_that_thread_only() {
         let before = super::thread_usage();
         std::thread::spawn(|| while super::thread_usage().user_ns < 50_000_000 {}).join().unwrap();
         assert!(super::thread_usage().user_ns < before.user_ns + 40_000_000);

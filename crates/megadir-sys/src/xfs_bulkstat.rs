@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_of_xfs_is_refused_before_the_call() {
+    fn non_xfs_directories_are_refused_before_the_call() {
         for path in ["/proc", "/dev/null", "/proc/self/status"] {
             let file = File::open(path).unwrap();
             let error = XfsDirectory::check(file.as_fd()).unwrap_err();

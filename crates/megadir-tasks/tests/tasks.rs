@@ -288,7 +288,7 @@ fn parts_have_the_device_number_of_the_job() {
 }
 
 #[test]
-fn sums_are_those_of_one_process() {
+fn sums_equal_those_of_one_process() {
     for (seed, entries) in [(1, 60), (2, 1 << 30)] {
         let scratch = tree(seed);
         let root = scratch.path().join("tree");
@@ -341,7 +341,7 @@ fn removal_stays_in_its_tree() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_reported_once_and_ends_the_job() {
+fn unremovable_entry_is_reported_once_and_ends_the_job() {
     let scratch = tempfile::tempdir().unwrap();
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let root = scratch.path().join("tree");

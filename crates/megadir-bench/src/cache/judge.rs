@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_gone_that_come_from_the_volume_once() {
+    fn contents_read_once_from_the_volume_were_not_cached() {
         assert_eq!(contents(&[read(5000, 5120), read(5000, 8192)], 0), Ok(()));
         assert_eq!(contents(&[read(5000, 5000); 100], 10_000), Ok(()));
         let disturbed = contents(&[read(5000, 5000); 100], 10_001).unwrap_err();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_gone_that_cost_reads_once() {
+    fn names_read_once_from_the_volume_were_not_cached() {
         assert_eq!(names(64, 16_384, 0), Ok(()));
         assert_eq!(names(2, 4096, 0), Ok(()));
         assert!(names(64, 4096, 0).unwrap_err().starts_with("64 names were found with 4096 bytes"));

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_those_that_md5sum_gives() {
+    fn digests_match_md5sum() {
         // printf 3:9:content:0 | md5sum, and with 1.
         let text = content_of(ContentKind::HexDigest, 9, 64);
         assert_eq!(String::from_utf8(text).unwrap(), DIGESTS);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn md5_names_are_those_that_md5sum_gives() {
+    fn md5_names_match_md5sum() {
         // printf 0:0 | md5sum, and so on.
         assert_eq!(name(NameScheme::Md5, 0, 0), "3eac1f3c2ef5215eb9bd13e28ae0975a");
         assert_eq!(name(NameScheme::Md5, 1, 42), "a15a53f9499ea49862040e62fd86bcc1");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_that_printf_prints() {
+    fn numbers_match_printf() {
         for index in [0, 9, 10, 255, 4096, 0xffff_ffff, 0x1_0000_0000, u64::MAX] {
             assert_eq!(name(NameScheme::Decimal, 5, index), format!("{index}"));
             assert_eq!(name(NameScheme::UpperHex, 5, index), format!("{index:08X}"));

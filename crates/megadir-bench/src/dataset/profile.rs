@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_told_in_numbers() {
+    fn profile_counts_existing_entries() {
         let top = tempfile::tempdir().unwrap();
         let make = |path: &str, bytes: usize| std::fs::write(top.path().join(path), vec![0; bytes]).unwrap();
         std::fs::create_dir_all(top.path().join("a/b")).unwrap();

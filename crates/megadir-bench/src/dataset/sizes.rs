@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn means_and_blocks_are_those_of_the_law() {
+    fn means_and_blocks_follow_the_distribution() {
         for sizes in laws() {
             assert_eq!(sizes.contradiction(), None, "{sizes:?}");
             let (mut bytes, mut blocks, mut largest) = (0_u64, 0_u64, 0);
@@ -214,7 +214,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
         #[test]
-        fn sizes_of_any_log_normal_law_are_distributed_as_it_says(
+        fn log_normal_sizes_follow_their_distribution(
             mean in 1_000_u64..1_000_000, sigma in 0.1_f64..2.5, seed: u64,
         ) {
             const FILES: u64 = 20_000;

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_to_write() {
+    fn invalid_size_syntax_is_refused_with_an_example() {
         for (text, says) in [
             ("", "is not a size"),
             ("-1", "is not a size"),
@@ -220,7 +220,7 @@ mod tests_of_overrides {
     use crate::dataset::{parse_sizes, parse_spread};
 
     #[test]
-    fn what_is_chosen_goes_before_what_the_study_says() {
+    fn options_override_the_study() {
         let study = Made::flat(NameScheme::Md5, 10);
         assert_eq!(Chosen::default().over(&study), study);
         let chosen = Chosen {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_description_tells_is_noted() {
+    fn host_description_becomes_notes() {
         let directory = Dir::open(std::env::temp_dir()).unwrap();
         let here = host::describe(directory.at(), &Program { commit: None, by: None });
         let quiet = Pressure { load_1m: Some(0.0), others_busy_percent: Some(3.0), ..Pressure::default() };

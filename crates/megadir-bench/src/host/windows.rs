@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_use_is_what_is_not_idle() {
+    fn load_of_other_processes_is_time_not_idle() {
         let times = |idle, all| ProcessorTimes { idle, all };
         assert_eq!(busy(times(100, 200), times(400, 600)), Some(25.0));
         assert_eq!(busy(times(100, 200), times(100, 200)), None);

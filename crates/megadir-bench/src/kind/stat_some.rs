@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_found_as_asked_for_and_those_that_are_missing_show() {
+    fn missing_entries_show_in_the_count() {
         let parent = tempfile::tempdir().unwrap();
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0..500 {

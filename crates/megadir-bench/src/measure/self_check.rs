@@ -201,7 +201,7 @@ mod tests {
     const TRIES: usize = 5;
 
     #[test]
-    fn what_is_put_in_is_found() {
+    fn injected_delays_are_found() {
         let calibration = Calibration::over(Duration::from_millis(5));
         // A burst of noise hides delays.
         let is_quiet = |check: &SelfCheck| check.delays.iter().all(|delay| delay.found * 2 > delay.injected);

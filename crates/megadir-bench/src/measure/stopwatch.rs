@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_and_processes_timed_is_added() {
+    fn times_of_threads_and_processes_are_added() {
         let [mut all, other_clock] = both_clocks();
         let mut worker = all.another();
         worker.time(100, stalls(7, 1000), || Ok(())).unwrap();

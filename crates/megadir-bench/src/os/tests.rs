@@ -83,7 +83,7 @@ fn a_file_system_has_room() {
 
 #[cfg(windows)]
 #[test]
-fn a_name_is_asked_about_without_being_opened() {
+fn attributes_are_queried_without_opening() {
     let parent = tempfile::tempdir().unwrap();
     let top = open_directory(parent.path()).unwrap();
     make_directory(top.at(), "below").unwrap();
@@ -114,7 +114,7 @@ fn the_own_volume_of_a_directory_is_written_back_or_refused() {
 
 /// A file removed by another run while this one has it open counts as missing.
 #[test]
-fn what_is_removed_while_it_is_open_has_no_names() {
+fn open_removed_files_have_no_names() {
     let parent = tempfile::tempdir().unwrap();
     let top = open_directory(parent.path()).unwrap();
     let file = create(top.at(), "file").unwrap();

@@ -98,7 +98,7 @@ fn the_two_programs_differ_by_one_thing_a_step() {
 }
 
 #[test]
-fn what_is_not_available_becomes_a_note() {
+fn unavailable_arms_become_notes() {
     let mut facts = facts();
     facts[3].unavailable = Some("tmpfs positions descend".into());
     let planned = plan(&listing(), &request(&facts)).unwrap();
@@ -155,7 +155,7 @@ fn an_existing_directory_has_one_size() {
 }
 
 #[test]
-fn impossible_values_are_refused_with_what_is_allowed() {
+fn impossible_values_are_refused_with_the_allowed_range() {
     let facts = facts();
     let base = || request(&facts);
     let made = |entries| Target::Made { entries: vec![entries] };
@@ -211,7 +211,7 @@ fn pruned_plans_hold_together() {
 }
 
 #[test]
-fn a_study_of_refusals_has_one_arm_and_is_asked_nothing_of_listings() {
+fn study_of_refusals_has_one_arm_and_no_listing_options() {
     let facts = facts();
     let study = built_in("limits").unwrap();
     let planned = plan(&study, &request(&facts)).unwrap();

@@ -402,7 +402,7 @@ mod tests_of_tree_usage {
     use crate::run::data_sets::*;
 
     #[test]
-    fn what_was_made_after_a_directory_was_opened_is_found_every_time() {
+    fn files_created_after_opening_a_directory_are_found() {
         let mount = require!(Mount::make(&BTRFS));
         let path = mount.path().join("data");
         std::fs::create_dir(&path).unwrap();

@@ -177,7 +177,7 @@ mod tests {
     };
 
     #[test]
-    fn every_backend_lists_what_the_names_say() {
+    fn every_backend_lists_the_generated_names() {
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
         let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let parent = tempfile::tempdir().unwrap();
@@ -263,7 +263,7 @@ mod tests_of_recreate_files {
     use crate::study::built_in;
 
     #[test]
-    fn files_that_are_made_anew_are_others_with_all_that_the_first_ones_had() {
+    fn recreated_files_are_new_inodes_with_equal_attributes() {
         let study = built_in("lookup").unwrap();
         let request = Request {
             target: crate::plan::Target::Made { entries: vec![40] },

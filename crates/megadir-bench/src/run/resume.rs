@@ -199,7 +199,7 @@ mod tests {
     use crate::os::{self, At};
 
     #[test]
-    fn another_disk_is_told_by_name_options_or_size_where_they_are_known() {
+    fn disks_are_distinguished_by_name_options_or_size() {
         let here = host::file_system(os::open_directory(Path::new(".")).unwrap().at());
         let then = FileSystem {
             device: Some("/dev/vda".into()),

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_disturbed_round_that_counts_is_told_at_once() {
+    fn first_disturbed_round_is_reported_at_once() {
         let mut disturbed = 0;
         let note = count_disturbed(&mut disturbed, 7, VoidReason::StolenTime).unwrap();
         assert_eq!(note.kind, "noisy");

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_cut_anywhere_goes_on_with_the_epoch_it_was_in() {
+    fn interrupted_run_resumes_in_its_epoch() {
         let plan = plan(5, 10);
         let mut samples: Vec<Sample> = Vec::new();
         for epoch in 0..5 {

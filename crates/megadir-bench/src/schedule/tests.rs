@@ -84,7 +84,7 @@ fn every_arm_runs_once_a_round() {
 }
 
 #[test]
-fn what_needs_no_warming_up_gets_none() {
+fn arms_without_warm_up_get_none() {
     let mut plan = plan(&[4096, 8192], 6);
     plan.rules.warm_up_rounds_min = 0;
     let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
@@ -122,7 +122,7 @@ fn orders_follow_from_the_seed_and_differ() {
 }
 
 #[test]
-fn warming_up_goes_on_while_there_is_a_trend_and_ends_at_its_limit() {
+fn warm_up_lasts_while_a_trend_remains_up_to_its_limit() {
     let plan = plan(&[4096], 2);
     let warm_up_rounds = |samples: &[Sample]| {
         samples
@@ -159,7 +159,7 @@ fn short_operations_are_repeated_to_a_millisecond() {
 }
 
 #[test]
-fn an_arm_and_itself_have_blocks_of_one_length() {
+fn an_arm_and_its_control_have_blocks_of_equal_length() {
     let plan = plan(&[4096, 8192], 4);
     let itself =
         plan.arms.iter().find(|planned| planned.role == Role::AgainstItself).expect("an arm against itself");
@@ -192,7 +192,7 @@ fn void_rounds_are_redone_up_to_the_limit() {
 }
 
 #[test]
-fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been() {
+fn schedule_resumes_identically_after_any_interruption() {
     let plan = plan(&[4096, 8192], 5);
     let (samples, _) = replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && block.round == 1);
     for cut in 0..samples.len() {
@@ -289,7 +289,7 @@ fn a_voided_round_is_measured_again_before_a_look() {
 }
 
 #[test]
-fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
+fn stopping_rule_watches_contrasts_with_baselines_and_pairs() {
     let plan = plan(&[4096, 8192], 6);
     let baseline = plan.arms.iter().find(|planned| planned.role == Role::Baseline).unwrap().id;
     let contrasts = plan.contrasts();
@@ -354,7 +354,7 @@ fn layouts() -> Plan {
 }
 
 #[test]
-fn an_arm_that_was_refused_and_what_depends_on_it_are_left_out_from_then_on() {
+fn refused_arm_and_its_dependents_are_left_out_afterwards() {
     let plan = layouts();
     let creates: Vec<&Arm> =
         plan.arms.iter().filter(|planned| planned.name.starts_with("create, flat")).collect();

@@ -88,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_a_flat_directory() {
+    fn data_defaults_to_a_flat_directory() {
         assert_eq!(read("names = \"hex\"\nsize_bytes = 7").0, Ok(Made::flat(NameScheme::Hex, 7)));
     }
 
     #[test]
-    fn all_of_it_can_be_said() {
+    fn every_data_field_is_parsed() {
         let fields = "names = \"md5\"\nsizes = \"lognormal:50kB\"\ncontent = \"json\"\nspread = \"prefix:2/2\"\ndirectories = \"before\"\nwhen = \"by-arms\"";
         let expected = Made {
             names: NameScheme::Md5,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line_and_column() {
+    fn errors_name_line_and_column() {
         let md5 = "names = \"md5\"\n";
         for (fields, line, column, says) in [
             (format!("{md5}size = 7"), 1, 1, "size_bytes"),

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_study_is_answered_with_the_nearest() {
+    fn unknown_study_is_refused_with_the_nearest_name() {
         let error = built_in("listnig").unwrap_err();
         let names: Vec<&str> = BUILT_IN.iter().map(|study| study.name).collect();
         let all = names.join(", ");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_study_does_on_windows_is_checked_everywhere() {
+    fn studies_are_checked_for_windows_on_every_system() {
         let text =
             BUILT_IN[0].text.replace(r#""sort", "attributes", "format-long""#, r#""sort", "format-long""#);
         assert_ne!(text, BUILT_IN[0].text);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_field_is_an_error_with_its_place_and_what_is_allowed() {
+    fn unknown_field_is_an_error_with_position_and_allowed_fields() {
         let text = BUILT_IN[0].text.replace("warm_up_s_max = 10", "warm_up_seconds = 10");
         let Err(StudyError::Syntax { line, column, reason, .. }) = from_text("own.toml", &text) else {
             panic!("the misspelt field was accepted");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_about_attributes_is_named() {
+    fn contradictory_attribute_settings_are_refused() {
         let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n";
         for (study, from, to, says) in [
             ("attributes", "methods = []", "methods = [\"std-fz\"]", "did you mean 'std-fs'?"),

@@ -68,7 +68,7 @@ impl Disk {
 }
 
 #[test]
-fn only_what_may_go_is_erased() {
+fn only_erasable_devices_are_erased() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let disk = require!(Disk::new());
@@ -94,7 +94,7 @@ fn only_what_may_go_is_erased() {
 }
 
 #[test]
-fn what_has_become_somebodys_is_not_made_anew() {
+fn devices_taken_by_others_are_not_formatted_again() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let disk = require!(Disk::new());
@@ -111,7 +111,7 @@ fn what_has_become_somebodys_is_not_made_anew() {
 }
 
 #[test]
-fn what_somebody_made_is_left_alone() {
+fn file_systems_of_others_stay() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let disk = require!(Disk::new());
@@ -135,13 +135,13 @@ fn what_somebody_made_is_left_alone() {
 }
 
 #[test]
-fn what_is_swapped_to_is_left_alone() {
+fn swap_devices_stay() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let disk = require!(Disk::new());
     require!(run(Command::new("mkswap").arg("-f").arg(disk.path())));
     if let Err(why) = run(Command::new("swapon").arg(disk.path())) {
-        unavailable("device::what_is_swapped_to_is_left_alone", &why);
+        unavailable("device::swap_devices_stay", &why);
         return;
     }
     let refused = disk.make(&lab, "ext4", true).unwrap_err().to_string();
@@ -150,7 +150,7 @@ fn what_is_swapped_to_is_left_alone() {
 }
 
 #[test]
-fn what_is_no_device_is_left_alone() {
+fn files_that_are_not_devices_stay() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let file = directory.path().join("file");

@@ -21,7 +21,7 @@ const HAD: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn each_is_made_mounted_and_gone_again() {
+fn each_file_system_is_made_mounted_and_removed() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     for (name, label) in HAD {
@@ -47,7 +47,7 @@ fn each_is_made_mounted_and_gone_again() {
 }
 
 #[test]
-fn nobody_else_sees_the_mounts() {
+fn mounts_are_private() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let mounted = require!(make(&lab, "ext4").map_err(|error| error.to_string()));
@@ -77,7 +77,7 @@ fn a_panic_leaves_nothing() {
 }
 
 #[test]
-fn mounted_again_it_is_cold_and_holds_what_it_held() {
+fn remount_clears_the_cache_and_keeps_the_files() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     for (name, _) in HAD {
@@ -107,7 +107,7 @@ fn mounted_again_it_is_cold_and_holds_what_it_held() {
 }
 
 #[test]
-fn what_is_not_to_be_had_says_why() {
+fn unavailable_file_systems_are_refused_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     for name in ["reiserfs", "xfs:ftype=0", "ext4:mount=nonsense"] {
@@ -124,7 +124,7 @@ fn what_is_not_to_be_had_says_why() {
 }
 
 #[test]
-fn one_made_anew_holds_nothing_of_the_one_before() {
+fn recreated_file_system_is_empty() {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     for (name, remembers) in [("ext2", true), ("ext4:^has_journal", true), ("ext3", false)] {

@@ -74,7 +74,7 @@ fn a_line_of_another_record_and_a_line_without_checksum_do_not_fit() {
 }
 
 #[test]
-fn a_header_says_if_its_record_has_checksums() {
+fn header_states_whether_the_record_has_checksums() {
     let old = jsonl::read(&old_file()[..]).unwrap();
     assert_eq!((old.chain, old.samples.len(), old.end.is_some()), (None, 7, true));
     // Neither half of the header can be lost unnoticed.
@@ -115,7 +115,7 @@ fn a_record_that_is_resumed_is_one_chain_wherever_it_was_cut() {
 }
 
 #[test]
-fn a_record_of_an_older_program_goes_on_without_checksums() {
+fn record_of_an_older_version_continues_without_checksums() {
     let whole = old_file();
     let begun = jsonl::read(&whole[..whole.len() - 20]).unwrap();
     let kept = whole.len() - 20 - begun.cut.expect("it was cut").bytes as usize;

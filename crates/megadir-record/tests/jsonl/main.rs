@@ -34,7 +34,7 @@ fn not_a_record(file: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_records_are_read() {
     let voided = |sample: Sample| Sample { voided: Some(VoidReason::StolenTime), ..sample };
     let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
     let samples = vec![
@@ -146,7 +146,7 @@ fn a_line_that_never_ends_is_damage_and_not_a_cut() {
 }
 
 #[test]
-fn what_is_no_record_is_refused_in_a_sentence() {
+fn files_that_are_no_records_are_refused_in_a_sentence() {
     assert_eq!(not_a_record(b""), "not a megadir record: it is empty");
     for other in
         [&b"\n"[..], b"hello\n", b"\x7fELF\x02\x01\n", b"\xff\xfe", b"{\"version\":\"x\"}\n", b"{}\n"]
@@ -176,7 +176,7 @@ fn a_failing_input_is_an_error_of_reading() {
 }
 
 #[test]
-fn what_its_plan_has_not_is_damage() {
+fn samples_outside_the_plan_are_damage() {
     let stray =
         |line: &Line| bad_line(&with_line(12, &[&serde_json::to_vec(line).unwrap()[..], b"\n"].concat()));
     let late = Sample { start_ns: u64::MAX, ..sample(1, 1, 0) };
@@ -197,7 +197,7 @@ fn what_its_plan_has_not_is_damage() {
 }
 
 #[test]
-fn a_plan_that_names_what_it_has_not_is_no_record() {
+fn plan_with_undefined_references_is_no_record() {
     type Spoil = fn(&mut Plan);
     let spoils: [(Spoil, &str); 5] = [
         (|plan| plan.arms.clear(), "the plan has no arms"),

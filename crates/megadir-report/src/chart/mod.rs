@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn charts_have_names_of_their_own_and_say_what_they_answer() {
+    fn charts_have_unique_names_and_questions() {
         for (place, chart) in CHARTS.iter().enumerate() {
             assert!(CHARTS[..place].iter().all(|other| other.name != chart.name), "{}", chart.name);
             assert!(chart.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", chart.name);

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn every_colour_that_says_something_can_be_read_on_paper() {
+    fn every_meaningful_colour_is_readable_in_print() {
         let (_, light, dark) = PAGE_COLOURS[0];
         for (name, on_light, on_dark) in
             PAGE_COLOURS.iter().filter(|colour| !["paper", "grid", "band"].contains(&colour.0))

@@ -33,7 +33,7 @@ fn the_group_that_a_study_declares_leads_whatever_it_is() {
 }
 
 #[test]
-fn growth_is_told_by_the_largest_against_the_smallest() {
+fn growth_compares_the_largest_with_the_smallest() {
     let mut record = study().record();
     let groups = &mut record.header.plan.groups;
     groups.iter_mut().for_each(|group| group.answers = matches!(group.rule, GroupRule::Grow { .. }));
@@ -67,7 +67,7 @@ fn workers(ratios: &[f64]) -> Record {
 }
 
 #[test]
-fn few_pairs_are_told_one_by_one_and_many_by_their_range() {
+fn few_pairs_are_listed_and_many_are_given_by_range() {
     let (kind, _, told) = first(&workers(&[0.5, 0.4, 1.0, 2.0]));
     assert_eq!(kind, FindingKind::Answer);
     assert!(told.starts_with("On ext4, 1 directories: 1 worker takes "), "{told}");
@@ -83,7 +83,7 @@ fn few_pairs_are_told_one_by_one_and_many_by_their_range() {
 }
 
 #[test]
-fn records_that_declare_nothing_are_led_by_the_rule_that_says_most() {
+fn undeclared_records_lead_with_the_most_informative_rule() {
     let mut record = study().record();
     record.header.plan.groups.iter_mut().for_each(|group| group.answers = false);
     assert_eq!(first(&record).1.as_deref(), Some("decomposition"));

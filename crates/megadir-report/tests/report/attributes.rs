@@ -46,7 +46,7 @@ fn claims_of(ratios: &[(&'static str, f64)]) -> [String; 2] {
 }
 
 #[test]
-fn claims_about_calls_that_are_not_to_be_had_cannot_be_told() {
+fn claims_about_unavailable_calls_are_undecided() {
     let [bulk, cpp] = claims_of(&[("getdents-statx", 0.9)]);
     assert!(bulk.contains("is undecided here: its calls exist on Windows only"), "{bulk}");
     assert!(cpp.ends_with("is undecided here: C++ was unavailable or is not judged."), "{cpp}");
@@ -82,7 +82,7 @@ fn a_run_beside_other_work_judges_no_claim() {
 }
 
 #[test]
-fn claims_about_the_sources_own_calls_are_told_where_they_were_had() {
+fn claims_about_the_sources_calls_are_judged_where_measured() {
     let [own, cpp] =
         claims_of(&[("find-first-file-basic", 0.02), ("by-handle-full", 0.5), ("cpp-filesystem", 1.0)]);
     assert!(
@@ -178,7 +178,7 @@ fn a_method_that_finds_other_files_is_not_compared() {
 }
 
 #[test]
-fn speed_ups_stand_beside_ratios_where_the_source_tells_them() {
+fn speed_ups_accompany_ratios_where_the_source_has_them() {
     let table = |record: &Record| {
         let report = report_on(record).unwrap();
         let view = View { width: 100, style: Style { color: false, unicode: true } };

@@ -56,7 +56,7 @@ pub(crate) fn ask(mut compared: Between, condition: Condition) -> (GateSays, Str
 }
 
 #[test]
-fn changes_are_found_and_what_stayed_is_not_called_changed() {
+fn changed_ratios_are_found_and_constant_ones_are_not() {
     let old = run(1, &[("a", 0.5), ("b", 2.0), ("gone", 1.0)]);
     let new = run(2, &[("b", 2.5), ("a", 0.5), ("come", 1.0)]);
     let compared = compare(&old, &new);
@@ -89,7 +89,7 @@ fn changes_are_found_and_what_stayed_is_not_called_changed() {
 }
 
 #[test]
-fn other_machines_file_systems_and_data_are_told() {
+fn differing_machines_file_systems_and_data_are_reported() {
     let old = run(1, &[("a", 0.5)]);
     let mut new = run(2, &[("a", 0.5)]);
     let machine = &mut new.header.machine;
@@ -131,7 +131,7 @@ fn other_machines_file_systems_and_data_are_told() {
 }
 
 #[test]
-fn other_programs_among_the_runs_of_one_version_are_told() {
+fn differing_programs_within_one_version_are_reported() {
     let mut old = runs(1, &[1.0, 1.01, 0.99], &[("a", 0.5)]);
     old[2].header.machine.version = "0.2.0".into();
     old[1].header.machine.kernel = "Linux 7.0".into();
@@ -142,7 +142,7 @@ fn other_programs_among_the_runs_of_one_version_are_told() {
 }
 
 #[test]
-fn others_work_on_the_machine_is_told() {
+fn load_of_other_processes_is_reported() {
     let mut old = run(1, &[("a", 0.5)]);
     old.notes = vec![note("load", "The load was 5.07 on 2 processors."), note("arm-left-out", "No matter.")];
     let mut new = run(2, &[("a", 0.5)]);
@@ -166,7 +166,7 @@ fn too_few_rounds_judge_nothing() {
 }
 
 #[test]
-fn with_several_runs_a_side_what_differs_from_run_to_run_is_no_difference_of_versions() {
+fn variation_between_runs_is_no_difference_of_versions() {
     // Runs differ by 4 % as a whole and rounds by 1 %: compared across rounds, every pair of runs would differ.
     let (old, new) = ([1.0, 1.04, 0.96, 1.02], [1.03, 0.97, 1.05]);
     let arms = [("a", 0.5), ("b", 2.0)];

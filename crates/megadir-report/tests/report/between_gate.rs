@@ -135,7 +135,7 @@ fn a_gate_is_not_judged_over_arms_that_are_missing() {
 }
 
 #[test]
-fn a_gate_does_not_compare_a_run_with_itself() {
+fn gate_refuses_to_compare_a_run_with_the_same_run() {
     let old = run(1, &[("a", 0.5)]);
     let mut longer = run(1, &[("a", 0.5)]);
     longer.samples.truncate(60);
@@ -161,7 +161,7 @@ fn a_gate_does_not_let_a_wider_band_of_the_new_record_decide() {
 }
 
 #[test]
-fn a_gate_says_what_it_could_not_exclude() {
+fn gate_states_the_slowdown_it_cannot_exclude() {
     let noisy = |seed, noise| Synthetic { seed, noise, ..Synthetic::ratios(&[("a", 0.5)]) }.record();
     let (says, lines) = ask(compare(&noisy(1, 0.15), &noisy(2, 0.15)), SINGLE);
     assert_eq!(says, GateSays::NotJudged, "{lines}");
@@ -223,7 +223,7 @@ fn pressure_and_sums_that_do_not_add_up_stop_a_gate() {
 }
 
 #[test]
-fn one_run_a_side_is_not_said_to_show_the_versions() {
+fn one_run_per_side_supports_no_claim_on_versions() {
     let compared = compare(&run(1, &[("a", 0.5)]), &run(2, &[("a", 0.5)]));
     let caution = "This shows how these two runs differ, not whether the versions do";
     for format in FORMATS.iter().filter(|format| !["json", "csv"].contains(&format.name)) {
@@ -270,7 +270,7 @@ fn of_several_runs_the_one_is_named_that_lacks_something() {
 }
 
 #[test]
-fn the_gate_stands_in_every_format() {
+fn every_format_contains_the_gate() {
     let (old, mut new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.5)]));
     new.end = None;
     let mut compared = compare(&old, &new);

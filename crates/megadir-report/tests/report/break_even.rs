@@ -98,13 +98,13 @@ fn the_share_is_recovered_with_an_interval_that_holds_it() {
 }
 
 #[test]
-fn where_the_sizes_agree_no_dependence_is_told() {
+fn equal_sizes_show_no_dependence() {
     let report = report_on(&record([4.0, 4.0])).unwrap();
     assert!(told(&report)[2].ends_with("that it depends on the size of the directory is not shown."));
 }
 
 #[test]
-fn never_and_always_are_said_and_nothing_is_extrapolated() {
+fn never_and_always_are_stated_without_extrapolation() {
     let report = report_on(&record([0.5, 500.0])).unwrap();
     let series = &read(&report).series;
     assert_eq!(
@@ -123,7 +123,7 @@ fn never_and_always_are_said_and_nothing_is_extrapolated() {
 }
 
 #[test]
-fn a_share_at_the_edge_has_an_interval_that_says_so() {
+fn share_at_the_edge_has_a_one_sided_interval() {
     let report = report_on(&record([1.0, 1.001])).unwrap();
     let series = &read(&report).series[0];
     let Some((low, high)) = series.interval else { panic!() };

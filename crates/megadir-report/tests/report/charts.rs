@@ -14,7 +14,7 @@ fn draw(record: &Record, width: Width) -> Vec<Picture> {
 }
 
 #[test]
-fn every_chart_draws_a_record_that_has_what_it_shows() {
+fn every_chart_draws_a_suitable_record() {
     let records = records();
     assert_eq!(records.len(), CHARTS.len());
     for (chart, record) in &records {
@@ -62,7 +62,7 @@ fn no_text_covers_another_or_leaves_the_picture() {
 }
 
 #[test]
-fn pictures_are_told_in_words_and_drawn_in_numbers() {
+fn charts_have_descriptions_and_numbers() {
     for (of, record) in records() {
         for picture in draw(&record, Width::Wide) {
             let document = picture.document();
@@ -79,7 +79,7 @@ fn pictures_are_told_in_words_and_drawn_in_numbers() {
 }
 
 #[test]
-fn the_main_picture_is_of_the_group_of_the_answer() {
+fn main_chart_shows_the_group_of_the_answer() {
     let record = crate::listing::study().record();
     let report = report_on(&record).unwrap();
     let main = main_picture(&report, Width::Wide).unwrap();
@@ -87,7 +87,7 @@ fn the_main_picture_is_of_the_group_of_the_answer() {
 }
 
 #[test]
-fn effects_are_those_that_were_put_in() {
+fn injected_effects_are_recovered() {
     let (_, record) = records().into_iter().find(|(chart, _)| *chart == "main-effects").unwrap();
     let drawn = draw(&record, Width::Wide);
     let effects = drawn.iter().find(|picture| picture.chart == "main-effects").unwrap();

@@ -50,7 +50,7 @@ fn a_factor_of_two_is_called_and_nothing_is_not() {
 }
 
 #[test]
-fn a_baseline_that_is_fastest_is_said_to_be() {
+fn fastest_baseline_is_stated() {
     let report = report_on(&Synthetic::ratios(&[("double", 2.0), ("triple", 3.0)]).record()).unwrap();
     let finding = &report.findings[0].text;
     assert!(finding.contains("none of 2 arms is shown to be faster than base"), "{finding}");
@@ -121,7 +121,7 @@ fn epochs(factors: [f64; 6]) -> Record {
 }
 
 #[test]
-fn what_one_data_set_does_by_chance_is_no_difference() {
+fn chance_variation_of_one_data_set_is_no_difference() {
     let record = epochs([1.3, 0.95, 1.25, 0.97, 1.2, 1.1]);
     let report = report_on(&record).unwrap();
     let Outcome::Judged { epochs, verdict, ratio, .. } = comparison(&report).rows[2].outcome else {

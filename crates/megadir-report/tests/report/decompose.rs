@@ -67,7 +67,7 @@ fn slow_buffer(ms: f64) -> Synthetic {
 }
 
 #[test]
-fn the_claim_stands_where_the_buffer_makes_most_of_it() {
+fn claim_holds_where_the_buffer_explains_most() {
     let report = report_on(&slow_buffer(400.0).record()).unwrap();
     assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::Stands);
     let told = told(&report);
@@ -76,7 +76,7 @@ fn the_claim_stands_where_the_buffer_makes_most_of_it() {
 }
 
 #[test]
-fn at_one_half_the_claim_cannot_be_told() {
+fn claim_is_undecided_at_one_half() {
     let report = report_on(&slow_buffer(174.0).record()).unwrap();
     assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
     assert!(
@@ -96,7 +96,7 @@ fn without_a_difference_there_is_nothing_to_take_apart() {
 }
 
 #[test]
-fn a_slow_program_that_is_faster_is_told_so() {
+fn faster_slow_program_is_reported() {
     let mut reversed = study();
     let last = reversed.arms.len() - 1;
     reversed.arms[last].ns = 500e6;

@@ -157,7 +157,7 @@ fn expected_false_calls_stand_on_every_report_of_several_file_systems() {
 }
 
 #[test]
-fn the_main_picture_shows_what_the_answer_says() {
+fn main_chart_agrees_with_the_answer() {
     let record = record();
     let report = report_on(&record).unwrap();
     assert!(
@@ -207,7 +207,7 @@ fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
 }
 
 #[test]
-fn what_lies_on_other_ground_is_shown_and_not_compared() {
+fn file_systems_on_other_devices_are_shown_without_comparison() {
     let report = report_on(&record()).unwrap();
     let overview = report.summary.overview.as_ref().expect("several file systems");
     assert!(overview.against(4, 0).is_none() && overview.against(0, 4).is_none());
@@ -231,7 +231,7 @@ fn what_lies_on_other_ground_is_shown_and_not_compared() {
 }
 
 #[test]
-fn what_is_said_of_two_does_not_depend_on_how_many_others_were_measured() {
+fn comparison_of_two_does_not_depend_on_the_number_of_others() {
     let of_xfs = |record: &Record| {
         let report = report_on(record).unwrap();
         let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
@@ -257,7 +257,7 @@ fn what_is_said_of_two_does_not_depend_on_how_many_others_were_measured() {
 }
 
 #[test]
-fn claims_stand_fall_or_cannot_be_told_and_why() {
+fn claims_hold_fail_or_are_undecided_with_reasons() {
     let told = findings(&report_on(&record()).unwrap());
     for words in [
         "Over all 3 kinds of work (geometric mean), ext4 is the fastest; the time of the others against it: ext2 (ext4 driver) ",
@@ -320,7 +320,7 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
 }
 
 #[test]
-fn how_lives_begin_is_told_of_those_whose_disk_tells_what_was_removed() {
+fn start_of_lives_is_described_where_removed_blocks_are_discarded() {
     let mut record = record();
     record.header.plan.rules.fresh_mounts = true;
     let told = |record: &Record| render::markdown(&report_on(record).unwrap()).replace('\n', " ");
@@ -349,7 +349,7 @@ fn how_lives_begin_is_told_of_those_whose_disk_tells_what_was_removed() {
 }
 
 #[test]
-fn a_first_column_that_is_no_reference_is_told_before_anything_else() {
+fn first_column_without_reference_is_reported_first() {
     let heaps = |record: &mut Record, planned: Option<u32>| {
         stretch(record, planned, |round| if round % 3 == 0 { 3.0 } else { 1.0 + 0.03 * f64::from(round) });
     };

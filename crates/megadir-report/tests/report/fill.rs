@@ -76,7 +76,7 @@ fn told(report: &Report) -> &str {
 }
 
 #[test]
-fn a_flat_claim_falls_by_one_part_and_stands_by_all() {
+fn flat_claim_fails_by_one_part_and_holds_by_all() {
     let cases: [(&[f64], &str); 3] = [
         (
             &[1.5, 1.0],
@@ -102,7 +102,7 @@ fn a_part_that_is_not_decided_leaves_the_claim_open() {
 }
 
 #[test]
-fn a_width_that_a_filling_did_not_reach_is_told() {
+fn unreached_interval_width_of_a_filling_is_reported() {
     let mut record = filled(&[1.0, 1.0]);
     record.header.plan.rules.stop = Stop::Ratio { half_width: 1e-6, rounds_min: 10 };
     let warnings = report_on(&record).unwrap().warnings;

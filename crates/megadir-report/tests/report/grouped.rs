@@ -36,7 +36,7 @@ fn table(record: &Record) -> String {
 }
 
 #[test]
-fn a_note_is_told_once_for_all_arms_with_the_worst() {
+fn note_appears_once_for_all_arms_with_the_worst() {
     let record = wide();
     let report = report_on(&record).expect("it can be summarised");
     let wide = report.warnings.iter().filter(|one| one.warning.kind() == "resolution-wide").count();

@@ -49,7 +49,7 @@ fn a_square_is_more_than_linear() {
 }
 
 #[test]
-fn a_fixed_cost_bends_the_curve_and_the_last_step_says_so() {
+fn fixed_cost_bends_the_curve_and_shows_in_the_last_step() {
     let report = grown(4.0e6, 7.0e6);
     assert_eq!(series(&report).shape, Shape::LessThanLinear);
     assert!(told(&report).contains("; from 10 000 to 100 000 alone, 0.7"), "{}", told(&report));

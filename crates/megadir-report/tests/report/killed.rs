@@ -60,7 +60,7 @@ fn under_six_rounds_medians_stand_alone() {
 }
 
 #[test]
-fn a_few_rounds_of_the_whole_study_say_what_they_can() {
+fn few_rounds_give_a_partial_report() {
     let mut killed = Synthetic { rounds: 3, ..study() }.record();
     killed.end = None;
     let report = report_on(&killed).unwrap();
@@ -110,7 +110,7 @@ fn a_record_that_measured_nothing_is_refused_with_a_reason() {
 }
 
 #[test]
-fn records_that_contradict_themselves_are_refused() {
+fn contradictory_records_are_refused() {
     type Break = fn(&mut Record);
     let breaks: [(Break, &str); 6] = [
         (|r| r.header.plan.arms[1].id = ArmId(5), "arm 1 is numbered 5"),
@@ -129,7 +129,7 @@ fn records_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn csv_has_every_sample_and_quotes_what_needs_it() {
+fn csv_has_every_sample_with_quoting() {
     let mut record = Synthetic { rounds: 2, ..Synthetic::ratios(&[("a \"b\", c", 0.5)]) }.record();
     record.samples[0].counted.calls = None;
     let csv = crate::csv(&report_on(&record).unwrap());

@@ -117,7 +117,7 @@ fn a_layout_that_was_not_measured_judges_nothing() {
 }
 
 #[test]
-fn directories_made_beforehand_are_told() {
+fn directories_created_beforehand_are_reported() {
     let told = told(&record(ContentKind::HexDigest));
     let last = told.last().unwrap();
     assert!(last.starts_with("Making the directories beforehand took 1.0"), "{last}");
@@ -137,7 +137,7 @@ fn refuse(record: &mut Record, refused: &[u32]) {
 }
 
 #[test]
-fn an_arm_whose_directory_was_full_is_told_and_not_judged() {
+fn arm_with_a_full_directory_is_reported_and_not_judged() {
     let mut record = record(ContentKind::HexDigest);
     refuse(&mut record, &[0]);
     let report = report_on(&record).expect("the others can be summarised");

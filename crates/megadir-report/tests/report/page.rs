@@ -46,7 +46,7 @@ fn a_page_is_small_complete_and_loads_nothing() {
 }
 
 #[test]
-fn the_answer_comes_first_and_what_is_loud_before_it() {
+fn answer_comes_first_after_loud_warnings() {
     let good = page(&crate::listing::study().record());
     let place = |page: &str, what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
     assert!(place(&good, "<h1>") < place(&good, "class=\"answer\""));

@@ -46,7 +46,7 @@ fn told(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
+fn ratios_are_recovered_and_the_claim_holds_where_all_agree() {
     let report = report_on(&record([1.8, 1.2])).unwrap();
     let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
     for (row, truth) in pairs.rows.iter().zip([1.8, 1.2]) {
@@ -75,7 +75,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
 }
 
 #[test]
-fn a_claim_falls_where_none_shows_it_and_stands_in_part_where_some_do() {
+fn claim_fails_where_none_agrees_and_holds_partly_where_some_do() {
     let falls = report_on(&record([0.7, 1.0])).unwrap();
     assert!(told(&falls)[0].contains("falls here: not shown in any of 2 comparisons, excluded in 2"));
     assert!(falls.findings[0].text.contains(": 1 of 2 faster, 1 the same."), "{}", falls.findings[0].text);
@@ -84,7 +84,7 @@ fn a_claim_falls_where_none_shows_it_and_stands_in_part_where_some_do() {
 }
 
 #[test]
-fn a_lookup_that_finds_what_nobody_made_is_not_compared() {
+fn look_up_with_unexpected_hits_is_not_compared() {
     let mut record = record([1.8, 1.2]);
     for sample in record.samples.iter_mut().filter(|sample| sample.arm == ArmId(1)) {
         sample.counted.hash = 3;

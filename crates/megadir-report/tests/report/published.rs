@@ -28,7 +28,7 @@ pub(crate) fn record(path: &Path) -> Record {
 }
 
 #[test]
-fn pages_of_published_records_are_what_reports_say_today() {
+fn pages_of_published_records_match_current_reports() {
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
     for (folder, file, format, fence) in PAGES {
         let report = render(format, &record(&records.join(folder).join(file)), 100, PLAIN);

@@ -52,7 +52,7 @@ fn told(record: &Record) -> String {
 }
 
 #[test]
-fn a_prediction_that_holds_is_said_to_and_one_that_does_not_too() {
+fn predictions_are_reported_whether_they_hold_or_fail() {
     let entries = [158_000, 160_000, 162_000];
     let record = record(&entries, 160_293, &[]);
     let GroupReading::Refusal(read) = &report_on(&record).unwrap().summary.groups[0].reading else {

@@ -29,7 +29,7 @@ fn every_column_is_documented() {
 
 #[cfg(not(feature = "parquet"))]
 #[test]
-fn without_parquet_it_is_told_how_to_get_it() {
+fn builds_without_parquet_explain_how_to_add_it() {
     let missing = megadir_report::format_named("parquet").unwrap().missing.unwrap();
     assert!(missing.contains("--features parquet") && missing.contains("--format csv"), "{missing}");
 }
@@ -78,7 +78,7 @@ mod parquet_files {
     }
 
     #[test]
-    fn parquet_holds_what_csv_holds() {
+    fn parquet_equals_csv() {
         let mut record = crate::single::lookups();
         record.samples[3].voided = Some(VoidReason::ClockJump);
         record.samples[4].counted.hash = u64::MAX - 1;

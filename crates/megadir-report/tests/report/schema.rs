@@ -29,7 +29,7 @@ fn the_schema_is_that_of_the_types() {
 }
 
 #[test]
-fn every_report_is_as_the_schema_says() {
+fn every_report_matches_the_schema() {
     let schema = published();
     let plain = megadir_report::Style { color: false, unicode: true };
     let mut records: Vec<_> = crate::charted::records();
@@ -45,7 +45,7 @@ fn every_report_is_as_the_schema_says() {
 }
 
 #[test]
-fn what_is_not_as_the_schema_says_is_found() {
+fn schema_violations_are_found() {
     let schema = published();
     let good: Value = serde_json::from_str(include_str!("../golden/listing.summary.json")).expect("JSON");
     type Damage = fn(&mut Map<String, Value>);

@@ -105,7 +105,7 @@ fn all_records() -> Vec<(String, Record)> {
 }
 
 #[test]
-fn the_first_screen_of_every_record_fits_and_has_an_answer() {
+fn first_screen_of_every_record_fits_and_has_an_answer() {
     let records = all_records();
     assert!(records.len() >= 14, "{}", records.len());
     for (name, record) in records {
@@ -133,7 +133,7 @@ fn the_first_screen_of_every_record_fits_and_has_an_answer() {
 }
 
 #[test]
-fn a_disturbed_run_says_so_first_and_what_to_do() {
+fn disturbed_run_starts_with_the_warning_and_its_remedy() {
     let mut record = crate::listing::study().record();
     record
         .notes

@@ -133,7 +133,7 @@ fn look_ups_of_one_name_stand_in_a_table_as_the_source_has_them() {
 }
 
 #[test]
-fn quantiles_are_those_of_all_operations_with_intervals_over_rounds() {
+fn quantiles_cover_all_operations_with_intervals_over_rounds() {
     let report = report_of(&lookups());
     assert_eq!(report.warnings, []);
     let [base, half] = [0, 2].map(|arm| single(&report, arm));
@@ -187,7 +187,7 @@ fn measuring_that_costs_much_warns_and_then_refuses_quantiles() {
 }
 
 #[test]
-fn delays_that_are_not_found_and_time_that_is_lost_are_told() {
+fn missing_delays_and_lost_time_are_reported() {
     let mut record = lookups();
     record.self_check.as_mut().unwrap().delays[0].found = 120;
     let report = report_of(&record);
@@ -209,7 +209,7 @@ fn delays_that_are_not_found_and_time_that_is_lost_are_told() {
 }
 
 #[test]
-fn times_that_contradict_themselves_are_refused() {
+fn contradictory_times_are_refused() {
     type Damage = fn(&mut Latency);
     let damages: [Damage; 5] = [
         |latency| latency.sub_buckets = 64,
@@ -226,7 +226,7 @@ fn times_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_told() {
+fn at_a_rate_times_count_from_planned_starts_and_a_missed_rate_is_reported() {
     let mut record = lookups();
     for planned in &mut record.header.plan.arms {
         (planned.rate_per_s, planned.operations) = (Some(10_000), Some(1000));
@@ -257,7 +257,7 @@ fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_tol
 }
 
 #[test]
-fn the_log_is_read_by_its_own_library_and_tells_the_same() {
+fn histogram_log_is_read_equally_by_its_own_library() {
     let mut record = lookups();
     record.header.plan.arms[2].name = "half, the other".into();
     record.notes.push(note("load", "A note."));
@@ -332,7 +332,7 @@ fn short_work(workers: u32) -> Report {
 }
 
 #[test]
-fn what_timing_costs_is_held_against_the_time_of_a_worker() {
+fn timing_cost_is_compared_with_the_time_of_a_worker() {
     let cost = |workers| {
         short_work(workers).warnings.into_iter().find_map(|advisory| match advisory.warning {
             Warning::TimerCost { percent, .. } => Some(percent),

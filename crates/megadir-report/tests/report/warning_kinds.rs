@@ -102,7 +102,7 @@ fn report_of(record: &Record) -> Report {
 }
 
 #[test]
-fn every_kind_is_reached_and_says_what_to_do() {
+fn every_warning_kind_is_reached_and_has_a_remedy() {
     for (kind, faulty) in CASES {
         let report = report_of(&faulty());
         let found = report.warnings.iter().find(|advisory| advisory.warning.kind() == *kind);
@@ -166,7 +166,7 @@ fn the_table_has_every_kind_once() {
 }
 
 #[test]
-fn a_width_that_was_reached_and_pressure_of_the_run_itself_are_no_fault() {
+fn reached_width_and_the_runs_own_pressure_are_no_warnings() {
     let mut record = good();
     record.header.plan.rules.stop = Stop::Ratio { half_width: 0.05, rounds_min: 10 };
     let end = record.end.as_mut().expect("it was put in");

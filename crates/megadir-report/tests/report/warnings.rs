@@ -34,7 +34,7 @@ fn a_good_run_has_no_warning() {
 }
 
 #[test]
-fn a_baseline_that_differs_from_itself_is_loud() {
+fn baseline_that_differs_from_its_control_is_a_loud_warning() {
     let mut record = good();
     stretch(&mut record, Some(1), |_| 1.1);
     let report = report_of(&record);
@@ -64,7 +64,7 @@ fn one_arm_that_lacks_rounds_is_named_and_the_others_are_judged() {
 }
 
 #[test]
-fn what_to_do_names_options_of_the_command_that_was_run() {
+fn remedies_name_options_of_the_command_that_was_run() {
     let mut record = good();
     stretch(&mut record, Some(1), |round| if round % 2 == 0 { 2.0 } else { 0.5 });
     stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });
@@ -122,7 +122,7 @@ fn two_heaps_are_seen_and_skew_alone_is_not() {
 }
 
 #[test]
-fn a_loop_that_costs_much_is_told_and_its_quantiles_withheld() {
+fn expensive_timing_loop_is_reported_and_its_quantiles_withheld() {
     let mut record = good();
     record.end.as_mut().unwrap().null_loop_ns = Some(1e6);
     let report = report_of(&record);

@@ -36,7 +36,7 @@ fn under_wine(record: Record) -> Record {
 }
 
 #[test]
-fn what_is_known_of_windows_is_shown() {
+fn windows_facts_are_shown() {
     let record = on_windows(study().record());
     for format in ["markdown", "html"] {
         let text = render(format, &record, 80, PLAIN);
@@ -56,7 +56,7 @@ fn what_is_known_of_windows_is_shown() {
 }
 
 #[test]
-fn what_ran_on_an_emulated_processor_says_so_in_every_report_before_its_numbers() {
+fn emulated_processor_is_stated_before_the_numbers_of_every_report() {
     let mut record = lookups();
     let real = record.clone();
     record.header.machine.emulator = Some("QEMU without KVM".into());
@@ -76,7 +76,7 @@ fn what_ran_on_an_emulated_processor_says_so_in_every_report_before_its_numbers(
 }
 
 #[test]
-fn what_ran_under_wine_says_so_in_every_report_before_its_numbers() {
+fn wine_is_stated_before_the_numbers_of_every_report() {
     let record = under_wine(lookups());
     for format in ["table", "markdown", "html", "json", "svg", "hdr"] {
         // A table may break lines.

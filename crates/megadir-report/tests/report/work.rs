@@ -60,7 +60,7 @@ fn of_two_arms_that_disagree_the_planned_number_decides_and_else_none() {
 }
 
 #[test]
-fn a_directory_that_changes_for_all_arms_is_told() {
+fn directory_that_changes_for_all_arms_is_reported() {
     let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
     for planned in 0..3 {
         lose(&mut record, planned, 9, 5, 1);
@@ -87,7 +87,7 @@ fn settle(record: &mut Record) {
 }
 
 #[test]
-fn what_the_record_says_is_believed_before_the_majority() {
+fn recorded_counts_override_the_majority() {
     let mut record = Synthetic::ratios(&[("sees all", 0.5), ("loses", 0.5)]).record();
     settle(&mut record);
     for planned in [0, 1, 3] {

@@ -43,7 +43,7 @@ proptest! {
     }
 
     #[test]
-    fn quantiles_are_near_those_of_a_sort(mut values in prop::collection::vec(any_size(), 1..200), p in 0.0f64..=1.0) {
+    fn quantiles_are_close_to_sorted_ones(mut values in prop::collection::vec(any_size(), 1..200), p in 0.0f64..=1.0) {
         let mut histogram = Histogram::new();
         values.iter().for_each(|&value| histogram.record(value));
         values.sort_unstable();

@@ -83,7 +83,7 @@ fn three_percent_are_found_in_200_rounds() {
 }
 
 #[test]
-fn the_rounds_said_to_decide_mostly_do() {
+fn predicted_rounds_mostly_decide() {
     let (mut asked, mut decided) = (0, 0);
     for seed in 0..200 {
         let random = &mut SplitMix64::new(seed);

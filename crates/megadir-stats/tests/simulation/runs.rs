@@ -54,7 +54,7 @@ fn runs_of_one_version_are_seldom_called_different() {
 }
 
 #[test]
-fn one_run_a_side_cannot_tell_versions_apart() {
+fn one_run_per_side_cannot_distinguish_versions() {
     // Counter-check: the rounds of one run a side, judged as samples of the version.
     let share = share_of_runs(|random| {
         let one = (run(random, 1.0, 0.05), run(random, 1.0, 0.05));

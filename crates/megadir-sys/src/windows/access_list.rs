@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_told_apart_by_their_entries() {
+    fn lists_are_distinguished_by_their_entries() {
         assert_eq!(list(0, &[1, 2]), list(0, &[1, 2]));
         assert_ne!(list(0, &[1, 2]), list(0, &[2, 1]));
         assert_ne!(list(0, &[1]), list(SE_DACL_PROTECTED, &[1]));

@@ -40,7 +40,7 @@ mod tests {
     use super::{handle, on_interrupt};
 
     #[test]
-    fn ctrl_c_and_ctrl_break_are_told_each_time_and_nothing_else() {
+    fn ctrl_c_and_ctrl_break_are_delivered_each_time_and_nothing_else() {
         let times = Arc::new(AtomicU32::new(0));
         let told = Arc::clone(&times);
         let asked = move || {

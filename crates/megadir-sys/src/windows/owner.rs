@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_process_makes_is_its_own() {
+    fn files_of_this_process_are_recognized() {
         let path = std::env::temp_dir().join(format!("megadir-owner-{}", std::process::id()));
         // Write access, and the right to read the owner.
         let mut options = std::fs::OpenOptions::new();

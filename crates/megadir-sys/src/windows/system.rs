@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_tells_of_itself() {
+    fn system_description_is_read() {
         let (major, _, build) = version().unwrap();
         assert!(major >= 6 && build > 0, "{major} {build}");
         let memory = memory().unwrap();

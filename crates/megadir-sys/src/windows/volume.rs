@@ -134,7 +134,7 @@ mod tests {
     use std::os::windows::io::AsHandle;
 
     #[test]
-    fn a_volume_tells_of_itself() {
+    fn volume_description_is_read() {
         // FILE_FLAG_BACKUP_SEMANTICS is required to open a directory.
         let directory =
             std::fs::OpenOptions::new().read(true).custom_flags(0x0200_0000).open(std::env::temp_dir());

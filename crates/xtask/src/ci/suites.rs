@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_is_sorted_into_what_fails_and_what_does_not() {
+    fn log_is_sorted_into_failures_and_unavailable_parts() {
         let log = "not run: a::b: not root\nunavailable: c: no f2fs\nnot run: a::b: not root\n\nodd line\n";
         let report = sorted(vec!["test result: ok. 3 passed".into()], log);
         assert_eq!(report.not_run, ["a::b: not root", "odd line"]);

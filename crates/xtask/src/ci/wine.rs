@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn dlls_of_compilers_are_not_those_of_windows() {
+    fn compiler_dlls_are_distinguished_from_windows_dlls() {
         let text = "The Import Tables\n\tDLL Name: KERNEL32.dll\n vma:\n\tDLL Name: libgcc_s_seh-1.dll\n";
         let names = imports_of(text);
         assert_eq!(names, ["kernel32.dll", "libgcc_s_seh-1.dll"]);

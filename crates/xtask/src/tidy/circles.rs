@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn three_modules_make_one_circle_and_its_shortest_way_is_told() {
+    fn circle_of_three_modules_is_reported_by_its_shortest_path() {
         let files = [
             ("a.rs", "use crate::b; use crate::d;"),
             ("b.rs", "use crate::c;"),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_stands_beside_or_above() {
+    fn reason_is_beside_or_above() {
         assert!(lines("[dependencies]\nlibc = \"0.2\" # the kernel's types\n").is_empty());
         assert!(lines("[dependencies]\n# the kernel's types\nlibc.workspace = true\n").is_empty());
         assert!(lines("[dependencies]\n# ranges\nx = { features = [\n  \"a\",\n] }\n").is_empty());

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_tell_what_is_left() {
+    fn counts_show_which_entries_remain_cached() {
         let fresh = None;
         // 200 000 of the data set and 80 000 of other programs: all gone, half gone, all left.
         assert_eq!(what_is_left(fresh, counts(280_000), counts(80_000), 200_000), None);

@@ -107,7 +107,7 @@ fn contents_go(recipe: &Recipe) -> Result<(), String> {
 }
 
 #[test]
-fn contents_are_gone_and_names_stay() {
+fn dropping_data_keeps_names_cached() {
     for recipe in [&EXT4, &XFS, &BTRFS] {
         let _alone = DROPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         require!(contents_go(recipe));
@@ -185,7 +185,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
 }
 
 #[test]
-fn names_and_inodes_are_gone_and_those_in_use_are_noticed() {
+fn dropping_names_and_inodes_detects_entries_in_use() {
     for recipe in [&EXT4, &XFS, &BTRFS] {
         let _alone = DROPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         require!(names_go(recipe));

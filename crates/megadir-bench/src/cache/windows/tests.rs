@@ -65,7 +65,7 @@ fn contents_are_cold_only_if_the_volume_gave_them() {
 }
 
 #[test]
-fn small_files_tell_nothing() {
+fn files_smaller_than_a_page_give_no_verdict() {
     let made = tempfile::tempdir().unwrap();
     let directory = Dir::open(made.path()).unwrap();
     let refused = contents_with(&directory, 0, 0).unwrap_err().to_string();
@@ -88,7 +88,7 @@ fn names_are_cold_only_if_the_volume_was_read() {
 }
 
 #[test]
-fn states_are_refused_with_a_reason_or_can_be_had() {
+fn cache_states_are_available_or_refused_with_a_reason() {
     let (_made, directory) = tree();
     let unavailable = refusals(&directory);
     assert_eq!(unavailable(CacheState::Warm), None);
@@ -121,7 +121,7 @@ fn unless_others_read(mut evict: impl FnMut() -> Result<(), WorkError>) -> Resul
 }
 
 #[test]
-fn states_can_be_had_where_the_volume_counts() {
+fn cache_states_are_available_where_the_volume_counts_reads() {
     let (_made, directory) = tree();
     let reads = match counting(directory.at()).and_then(|reads| reads.read_bytes().map(|_| reads)) {
         Ok(reads) => reads,

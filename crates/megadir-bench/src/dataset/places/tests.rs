@@ -92,7 +92,7 @@ fn a_shape_has_its_numbers_of_files_and_directories() {
 }
 
 #[test]
-fn what_is_expected_of_many_directories_is_what_they_have() {
+fn expected_counts_of_many_directories_match_their_entries() {
     for (files, _) in all() {
         let mut buffer = PlaceBuffer::new();
         let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
@@ -124,7 +124,7 @@ fn workers_have_sets_of_their_own() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_placements_are_refused() {
     let refuse = |spread: Spread, entries| {
         Files::new(&Made { spread, ..Made::flat(NameScheme::Md5, 0) }, 5, entries).unwrap_err().to_string()
     };

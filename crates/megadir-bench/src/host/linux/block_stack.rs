@@ -171,7 +171,7 @@ mod tests {
     use super::{block_stack, features, named};
 
     #[test]
-    fn a_loop_device_is_told_with_what_is_below_it() {
+    fn loop_device_description_includes_the_device_below() {
         let mount = require!(Mount::make(&EXT4));
         let device = rustix::fs::stat(mount.path()).unwrap().st_dev;
         let stack = block_stack(rustix::fs::major(device), rustix::fs::minor(device));

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_tells_its_age_and_what_it_lies_on() {
+    fn file_system_description_has_age_and_device() {
         let before = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         let mount = require!(Mount::make(&EXT4));
         let directory = std::fs::File::open(mount.path()).unwrap();

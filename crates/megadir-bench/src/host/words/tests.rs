@@ -30,7 +30,7 @@ fn power_plans_have_one_name_in_all_languages() {
 }
 
 #[test]
-fn volumes_tell_what_they_can_and_what_they_are_set_to() {
+fn volume_description_has_capabilities_and_settings() {
     assert_eq!(
         features(0x8000_8403),
         ["case-sensitive-search", "case-preserved-names", "posix-unlink-rename", "0x80000000"]
@@ -55,7 +55,7 @@ fn volumes_tell_what_they_can_and_what_they_are_set_to() {
 }
 
 #[test]
-fn directories_tell_what_files_inherit() {
+fn directory_description_has_inherited_attributes() {
     assert_eq!(directory(0x10, Some(false)), [""; 0]);
     assert_eq!(directory(0x2810, Some(true)), ["compressed", "not indexed", "case-sensitive"]);
     assert_eq!(directory(0x4010, None), ["encrypted"]);
@@ -78,7 +78,7 @@ fn places_are_volumes_and_shares() {
 }
 
 #[test]
-fn disks_tell_what_is_known_of_them() {
+fn disk_description_has_known_properties() {
     assert_eq!(
         disk(Some("Samsung 990"), Some(17), Some(false), Some(true)).as_deref(),
         Some("Samsung 990 (NVMe bus, not rotational, TRIM)")
@@ -89,7 +89,7 @@ fn disks_tell_what_is_known_of_them() {
 }
 
 #[test]
-fn watchers_say_what_is_not_known() {
+fn watchers_name_unknown_facts() {
     assert_eq!(defender(Runs::Yes, Some(0)), "Windows Defender: runs, real-time protection on");
     assert_eq!(defender(Runs::Yes, Some(1)), "Windows Defender: runs, real-time protection off");
     assert!(defender(Runs::Yes, None).ends_with("on unless a policy says otherwise"));

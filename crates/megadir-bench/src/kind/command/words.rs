@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_shell_is_refused_without_one() {
+    fn shell_syntax_is_refused_without_a_shell() {
         for line in
             ["ls {dir} | wc -l", "ls > x", "a; b", "echo $HOME", "ls *.c", "ls ~/x", r#"a "$b""#, "a `b`"]
         {

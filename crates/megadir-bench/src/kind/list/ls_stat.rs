@@ -218,7 +218,7 @@ mod windows {
         use super::*;
 
         #[test]
-        fn what_is_told_is_told_of_the_right_entry_and_what_vanishes_is_counted() {
+        fn attributes_belong_to_their_entry_and_vanished_entries_are_counted() {
             let parent = tempfile::tempdir().unwrap();
             for (name, text) in [("one", "1"), ("two", ""), ("thr\u{e4}\u{1f600}", "12345")] {
                 std::fs::write(parent.path().join(name), text).unwrap();

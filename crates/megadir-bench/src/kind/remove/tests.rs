@@ -63,7 +63,7 @@ fn everyone_removes_everything_and_keeps_the_directory() {
 }
 
 #[test]
-fn what_takes_the_path_of_the_directory_meanwhile_stays() {
+fn directory_created_meanwhile_at_the_same_path_stays() {
     for by in removers() {
         let scratch = tempfile::tempdir().unwrap();
         let (at, victim) = (scratch.path().join("data"), scratch.path().join("victim"));
@@ -93,7 +93,7 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
 }
 
 #[test]
-fn ranks_remove_what_another_host_created() {
+fn ranks_remove_directories_created_on_another_host() {
     let shares = |ranks: u32, shift, workers: u32| -> Vec<Share> {
         (0..ranks).map(|rank| Share::of(rank, ranks, shift, workers.min(ranks))).collect()
     };

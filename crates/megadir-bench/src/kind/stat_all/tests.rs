@@ -108,7 +108,7 @@ fn figures_of_first_runs_stand_beside_the_coldest_twins_that_there_are() {
 }
 
 #[test]
-fn a_method_that_cannot_be_had_is_left_out_with_one_line() {
+fn unavailable_method_is_left_out_with_one_line() {
     let gone = METHODS[5].name;
     let methods = facts(&[gone]);
     let planned = planned("attributes", &request(&methods)).unwrap();
@@ -167,7 +167,7 @@ fn threads_can_be_chosen_and_backends_cannot() {
 }
 
 #[test]
-fn every_size_is_listed_in_every_way_and_asked_for_every_share() {
+fn every_size_is_listed_by_every_method_and_queried_for_every_share() {
     let methods = facts(&[]);
     let planned = planned("stat-or-list", &request(&methods)).unwrap();
     let [group] = &planned.plan.groups[..] else { panic!("{:?}", planned.plan.groups) };
@@ -201,7 +201,7 @@ fn every_size_is_listed_in_every_way_and_asked_for_every_share() {
 
 #[cfg(not(windows))]
 #[test]
-fn shares_that_cannot_be_asked_for_leave_the_others() {
+fn impossible_shares_leave_the_others() {
     let methods = facts(&["policy"]);
     let planned = planned("stat-or-list", &request(&methods)).unwrap();
     assert_eq!(planned.notes[0].text, "Method policy: not on this machine.");

@@ -111,7 +111,7 @@ fn commands_that_change_their_files_have_cold_twins() {
 }
 
 #[test]
-fn one_drop_is_for_few_names_each_asked_for_once() {
+fn one_drop_serves_few_names_each_looked_up_once() {
     let plan = planned("lookup", &BOTH, &facts(), None).unwrap().plan;
     for planned in cold(&plan) {
         let entries = plan.data[planned.data.0 as usize].entries;
@@ -132,7 +132,7 @@ fn one_drop_is_for_few_names_each_asked_for_once() {
 }
 
 #[test]
-fn small_directories_of_the_runs_own_can_be_made_anew_before_every_block() {
+fn small_own_directories_can_be_recreated_before_every_block() {
     let unseen = |unavailable| CacheFact { state: CacheState::Unseen, name: "unseen".into(), unavailable };
     let states = [CacheState::Warm, CacheState::Unseen];
     let request = |target| Request {
@@ -167,7 +167,7 @@ fn small_directories_of_the_runs_own_can_be_made_anew_before_every_block() {
 }
 
 #[test]
-fn what_cannot_be_had_is_left_out_or_refused() {
+fn unavailable_cache_states_are_left_out_or_refused() {
     let mut none = facts();
     none[2].unavailable = Some("only root may".into());
     let left = planned("lookup", &BOTH, &none, None).unwrap();

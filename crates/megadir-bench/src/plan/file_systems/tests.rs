@@ -127,7 +127,7 @@ fn one_file_system_alone_is_planned_as_a_directory_is() {
 }
 
 #[test]
-fn what_one_cannot_do_is_left_out_there_alone() {
+fn arms_that_one_file_system_lacks_are_left_out_there_only() {
     let facts = [image("ext4"), in_memory("tmpfs", 8 * GIB)];
     let states = [CacheState::Warm, CacheState::FsCold];
     let Planned { plan, notes } = planned("listing", &facts, &states).unwrap();
@@ -143,7 +143,7 @@ fn what_one_cannot_do_is_left_out_there_alone() {
 }
 
 #[test]
-fn what_cannot_be_had_is_named_with_its_reason() {
+fn unavailable_file_systems_are_named_with_the_reason() {
     let gone = |name: &str| FileSystemFact {
         name: name.into(),
         spec: Some(Spec::parse(name).unwrap()),
@@ -163,7 +163,7 @@ fn what_cannot_be_had_is_named_with_its_reason() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn conflicting_file_system_options_are_refused() {
     let twice = refused("lookup", &[image("ext4"), image("xfs"), image("ext4")]);
     assert_eq!(twice, "--fs cannot be 'ext4' twice: name each file system once");
     let facts = [image("ext4")];
@@ -224,7 +224,7 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
 }
 
 #[test]
-fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no_contrast() {
+fn memory_file_systems_come_last_and_state_preparation_is_in_no_contrast() {
     use CacheState::{FsCold, VfsCold, Warm};
     let caches =
         CacheState::ALL.map(|state| CacheFact { state, name: state.name().to_owned(), unavailable: None });
@@ -251,7 +251,7 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
 }
 
 #[test]
-fn what_is_too_small_for_the_files_is_left_out_with_figures() {
+fn file_systems_too_small_for_the_files_are_left_out_with_figures() {
     for (small, said) in [
         (in_memory("xfs", GIB / 2), " of memory, and at most 512M are allowed"),
         (on_device("xfs", "/dev/x", 1000 << 20), ", and '/dev/x' has 1000M"),
@@ -275,7 +275,7 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
 }
 
 #[test]
-fn a_baseline_that_is_gone_on_one_takes_that_one_alone() {
+fn missing_baseline_excludes_only_its_file_system() {
     let whole = planned("lookup", &[image("ext4"), image("xfs")], &[]).unwrap().plan;
     let on = |plan: &Plan, name: &str| {
         plan.arms.iter().filter(|planned| plan.file_system_of(planned.data).unwrap().name == name).count()
@@ -293,7 +293,7 @@ fn a_baseline_that_is_gone_on_one_takes_that_one_alone() {
 }
 
 #[test]
-fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
+fn dropped_file_system_removes_its_arms_and_keeps_the_order() {
     let facts = [image("ext4"), image("xfs"), image("btrfs")];
     let whole = planned("smallfile", &facts, &[]).unwrap().plan;
     let left = without(whole.clone(), &[(FsId(1), "its index is full".into())]).unwrap();
@@ -316,7 +316,7 @@ fn lives(study: &str, facts: &[FileSystemFact]) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
+fn lives_begin_on_a_new_file_system_where_removed_blocks_are_discarded() {
     let mut without = image("ext4");
     without.name = "ext4:^has_journal".into();
     without.spec = Some(Spec::parse(&without.name).unwrap());

@@ -52,7 +52,7 @@ fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
 }
 
 #[test]
-fn a_filling_goes_from_nothing_to_all_without_a_gap() {
+fn filling_covers_all_files_without_a_gap() {
     let plan = planned("fill", Preset::Published);
     assert_eq!(plan.rules.order, Order::Chains);
     let GroupRule::Fill { arms } = &plan.groups[0].rule else { panic!("no filling") };
@@ -198,7 +198,7 @@ fn the_patterns_of_mdtest_are_plain_files_in_one_directory_or_in_one_for_each_pr
 }
 
 #[test]
-fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
+fn study_with_one_arm_is_refused_with_a_hint_to_vary_a_factor() {
     let mut study = built_in("smallfile").expect("a study");
     let Kind::SmallFiles(spec) = &mut study.kind else { panic!("no small files") };
     (spec.workers, spec.sync, spec.cold) = (vec![2], vec![SyncPolicy::Never], Vec::new());
@@ -357,7 +357,7 @@ fn files_are_removed_cold_on_request() {
 }
 
 #[test]
-fn what_cannot_be_planned_says_why() {
+fn impossible_plans_are_refused_with_the_reason() {
     let study = built_in("layout").expect("a study");
     let request = |target, threads| Request { target, threads, ..Request::bare(Preset::Quick, 7) };
     let refused = |target, threads, says: &str| {
@@ -370,7 +370,7 @@ fn what_cannot_be_planned_says_why() {
 }
 
 #[test]
-fn every_study_says_which_groups_answer_its_question() {
+fn every_study_names_the_groups_of_its_question() {
     let answers = [
         ("fill", vec!["fill"]),
         ("layout", vec!["write", "read"]),

@@ -88,7 +88,7 @@ fn workers_have_trees_of_their_own_or_share_one() {
 }
 
 #[test]
-fn what_the_arms_make_is_not_made_before() {
+fn files_created_by_arms_are_not_created_beforehand() {
     let parent = tempfile::tempdir().unwrap();
     let plan = plan_of(vec![(MadeSource { when: When::ByArms, ..layout("prefix:1") }, 100)]);
     let (volumes, made) = build_in(parent.path(), &plan, &mut Vec::new());

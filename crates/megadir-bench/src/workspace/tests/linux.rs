@@ -44,7 +44,7 @@ fn remove_abandoned(parent: &Path) -> crate::Leftovers {
 }
 
 #[test]
-fn a_run_removes_what_it_made() {
+fn a_run_removes_its_own_files() {
     let parent = tempfile::tempdir().unwrap();
     let own = workspace(parent.path());
     let data = own.path().join("data0");
@@ -83,7 +83,7 @@ fn links_planted_in_a_directory_are_removed_and_not_followed() {
 }
 
 #[test]
-fn what_only_looks_like_ours_is_left_alone() {
+fn similar_directories_of_others_stay() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("precious"), "x").unwrap();
     let parent = tempfile::tempdir().unwrap();
@@ -189,7 +189,7 @@ fn unfinished_directories_are_removed_at_every_stage() {
 }
 
 #[test]
-fn what_would_be_removed_is_what_then_is() {
+fn dry_run_of_clean_equals_the_removal() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     let (living, dead) = (workspace(parent.path()), workspace(parent.path()));

@@ -17,7 +17,7 @@ fn heartbeat() -> AtomicU64 {
 }
 
 #[test]
-fn a_run_removes_what_it_made_and_a_living_one_is_left_alone() {
+fn a_run_removes_its_own_files_and_keeps_those_of_a_live_run() {
     let parent = tempfile::tempdir().unwrap();
     let own = Workspace::create(parent.path()).unwrap();
     drop(own.data_directory("data0").unwrap());
@@ -42,7 +42,7 @@ fn a_run_removes_what_it_made_and_a_living_one_is_left_alone() {
 }
 
 #[test]
-fn what_only_looks_like_ours_is_left_alone() {
+fn similar_directories_of_others_stay() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     let full = [

@@ -256,7 +256,7 @@ mod tests {
     use super::request;
 
     #[test]
-    fn answers_are_read_to_their_length() {
+    fn replies_are_read_to_their_length() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = std::thread::spawn(move || {

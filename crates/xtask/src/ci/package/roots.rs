@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_contains_what_it_took_and_runs_it_as_a_user() {
+    fn root_contains_copied_programs_and_runs_them_as_a_user() {
         let Some((_scratch, root)) = root_with_busybox() else {
             return crate::ci::suites::note_not_run("xtask::a_root", "not root, or no static busybox");
         };

@@ -106,7 +106,7 @@ fn an_operation_makes_its_own_calls_and_no_others() {
 }
 
 #[test]
-fn what_is_written_is_synced_as_the_policy_says() {
+fn written_files_are_synced_by_the_policy() {
     require!(have_strace());
     let mount = require!(Mount::make(&TMPFS));
     let data = small();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_not_as_it_should_be_is_counted() {
+fn unexpected_files_are_counted() {
     let parent = tempfile::tempdir().unwrap();
     let data = data(Spread::PerDirectory { files: 25 }, MakeDirectories::OnDemand);
     let files = made_files(&data);
@@ -54,7 +54,7 @@ fn one_name_that_is_wrong_shows_in_a_listing() {
 }
 
 #[test]
-fn nothing_that_is_asked_for_is_left_out() {
+fn every_requested_operation_is_done() {
     let directory = Dir::open(std::env::temp_dir()).unwrap();
     let refused = |change: &dyn Fn(&mut FileWork), operation| {
         let mut work = work(operation, BY_NAME);
@@ -115,7 +115,7 @@ fn a_block_that_is_to_end_ends_at_once() {
 
 #[cfg(windows)]
 #[test]
-fn what_windows_has_no_call_for_is_refused_with_the_reason() {
+fn operations_without_a_windows_call_are_refused_with_the_reason() {
     let parent = tempfile::tempdir().unwrap();
     let directory = Dir::open(parent.path()).unwrap();
     let reason = |change: &dyn Fn(&mut FileWork)| {
@@ -145,7 +145,7 @@ fn each_file_is_made_durable() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_used_up_is_named_and_can_be_removed() {
+fn exhausted_resource_is_named_and_files_can_be_removed() {
     let tiny = Recipe { image_bytes: 8 << 20, mkfs: &["mkfs.ext4", "-q", "-F", "-N", "64"], ..EXT4 };
     let mount = require!(Mount::make(&tiny));
     let inodes = Data { entries: 100, source: DataSource::Made(Made::flat(NameScheme::Md5, 0)), ..flat() };

@@ -108,7 +108,7 @@ fn the_work_of_others_is_counted() {
 }
 
 #[test]
-fn workers_that_cannot_say_why() {
+fn workers_that_die_silently_are_reported() {
     let parent = tempfile::tempdir().unwrap();
     std::fs::write(parent.path().join("w1"), "where a directory is to be").unwrap();
     for kind in [WorkerKind::Thread, WorkerKind::Process] {
@@ -121,7 +121,7 @@ fn workers_that_cannot_say_why() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn processes_that_fail_say_why() {
+fn failed_worker_processes_report_the_reason() {
     let tiny = Recipe { image_bytes: 8 << 20, mkfs: &["mkfs.ext4", "-q", "-F", "-N", "64"], ..EXT4 };
     let mount = require!(Mount::make(&tiny));
     let data = Data { entries: 100, source: DataSource::Made(Made::flat(NameScheme::Md5, 0)), ..flat() };
@@ -253,7 +253,7 @@ fn this_program_as_a_run() {
 }
 
 #[test]
-fn nobody_outlives_a_run_that_is_killed() {
+fn worker_processes_end_with_a_killed_run() {
     let mount = require!(place());
     let WorkerCommand { program, arguments } =
         again(&mount.path().display().to_string(), "this_program_as_a_run");

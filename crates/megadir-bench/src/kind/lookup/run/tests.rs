@@ -114,7 +114,7 @@ fn blocks_draw_their_own_names_and_the_same_ones_again() {
 }
 
 #[test]
-fn after_a_drop_no_name_is_asked_for_twice() {
+fn no_name_is_looked_up_twice_after_a_drop() {
     let source = made(5000);
     for keys in [Keys::Random, Keys::Zipf] {
         let lookup = Lookup::new(Presence::Present, keys, CALL, &source, 9);

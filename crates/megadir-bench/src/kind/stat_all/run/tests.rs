@@ -91,7 +91,7 @@ fn hold(path: &Path, keeps: &[bool], wanted: impl Fn(&Method) -> bool) -> (u64, 
 }
 
 #[test]
-fn cpp_and_all_other_methods_find_what_the_oracle_finds_here() {
+fn all_methods_match_the_oracle_here() {
     let parent = tempfile::tempdir().unwrap();
     compare(parent.path());
 }
@@ -131,7 +131,7 @@ fn a_method_that_loses_the_last_entry_of_a_buffer_is_caught() {
 }
 
 #[test]
-fn what_changes_is_seen_in_the_hash() {
+fn hash_depends_on_every_attribute() {
     let parent = tempfile::tempdir().unwrap();
     let file = File::create(parent.path().join("file")).unwrap();
     file.set_modified(UNIX_EPOCH).unwrap();

@@ -33,7 +33,7 @@ impl Drop for Bound {
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[test]
-fn what_is_mounted_on_a_data_set_is_not_emptied() {
+fn mounts_on_a_data_set_are_not_emptied() {
     let scratch = tempfile::tempdir().unwrap();
     let outside = scratch.path().join("outside");
     std::fs::create_dir(&outside).unwrap();

@@ -32,7 +32,7 @@ fn counted(path: &Path) -> Used {
 }
 
 #[test]
-fn data_sets_are_made_in_turns_and_what_they_use_is_counted() {
+fn data_sets_are_created_in_turns_and_their_space_is_counted() {
     let parent = tempfile::tempdir().unwrap();
     let before = MadeSource {
         directories: MakeDirectories::Before,

@@ -42,32 +42,32 @@ fn refused(refused: &[(&str, String)], own: &str) {
 }
 
 #[test]
-fn methods_find_what_the_oracle_finds_on_ext4() {
+fn methods_match_the_oracle_on_ext4() {
     refused(&compare(&require!(Mount::make(&EXT4)).path()), "ext4-device");
 }
 
 #[test]
-fn methods_find_what_the_oracle_finds_where_times_are_whole_seconds() {
+fn methods_match_the_oracle_with_times_in_whole_seconds() {
     refused(&compare(&require!(Mount::make(&EXT4_SMALL_INODES)).path()), "ext4-device");
 }
 
 #[test]
-fn methods_find_what_the_oracle_finds_on_xfs() {
+fn methods_match_the_oracle_on_xfs() {
     refused(&compare(&require!(Mount::make(&XFS)).path()), "xfs-bulkstat");
 }
 
 #[test]
-fn methods_find_what_the_oracle_finds_on_btrfs() {
+fn methods_match_the_oracle_on_btrfs() {
     refused(&compare(&require!(Mount::make(&BTRFS)).path()), "btrfs-search");
 }
 
 #[test]
-fn methods_find_what_the_oracle_finds_on_tmpfs() {
+fn methods_match_the_oracle_on_tmpfs() {
     refused(&compare(&require!(Mount::make(&TMPFS)).path()), "");
 }
 
 #[test]
-fn a_bulk_call_of_another_file_system_says_why_it_cannot_be_had() {
+fn bulk_call_of_another_file_system_is_refused_with_the_reason() {
     let mount = require!(Mount::make(&TMPFS));
     let directory = Dir::open(mount.path()).unwrap();
     for (name, says) in [("xfs-bulkstat", "XFS"), ("btrfs-search", "btrfs"), ("ext4-device", "ext4")] {

@@ -44,7 +44,7 @@ const MADE_MAX: u64 = 5000;
 const EACH_MAX: u64 = 2000;
 
 #[test]
-fn methods_find_what_the_oracle_finds_in_directories_of_the_sources_sizes_and_others() {
+fn methods_match_the_oracle_in_directories_of_published_and_other_sizes() {
     let parent = tempfile::tempdir().unwrap();
     for entries in [0, 1, 2000, 5000, 100_000] {
         let ready = std::env::var_os("MEGADIR_TREES").is_some();
