@@ -2,6 +2,7 @@
 //! directory, except that the kernel skips the empty blocks of a hollow one.
 
 mod btrfs;
+mod device;
 mod entries;
 mod ext4;
 mod overlay;
@@ -100,6 +101,9 @@ fn named_by(file_system: FileSystem, mount: Option<&Mount>) -> FileSystem {
         (_, "9p") => FileSystem::from_name("9p"),
         (FileSystem::Fuse, "fuse.ext4") => FileSystem::Ext4,
         (FileSystem::Fuse, "fuse.zfs") => FileSystem::Zfs,
+        (FileSystem::Fuse, "fuseblk") => {
+            mount.and_then(|mount| device::file_system_on(&mount.source)).unwrap_or(file_system)
+        }
         _ => file_system,
     }
 }
