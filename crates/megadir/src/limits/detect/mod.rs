@@ -37,6 +37,11 @@ fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
             Ok(upper) => {
                 let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
+                let lower = overlay::lower(directory).unwrap_or_default();
+                let lower = lower.iter().map(|layer| of_layer(layer, asked, overlay::mount_of(layer)));
+                if let Ok(lower) = lower.collect::<Result<Vec<_>>>() {
+                    upper.merge(&mut facts, lower);
+                }
                 facts.path = directory.path().to_owned();
                 facts.is_upper_layer = true;
                 return Ok(facts);
