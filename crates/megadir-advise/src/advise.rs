@@ -100,7 +100,7 @@ impl Shortage {
 
 /// First resource to run out before `files` files exist. Existing entries count as created.
 pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {
-    let there = limits.facts.entries.as_ref().map_or(0, |entries| entries.value.likely);
+    let there = limits.facts.listed_entries().map_or(0, |entries| entries.value.likely);
     let further = files.saturating_sub(there);
     if further == 0 {
         return None;

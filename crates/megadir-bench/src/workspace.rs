@@ -434,7 +434,8 @@ mod renamed {
                 let marker = marked.inspect_err(|failed| failed.remove_marker(directory.at()))?;
                 let renamed = os::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
                 renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;
-                Ok((directory, marker))
+                // A handle of mergerfs goes on listing the path by which it was opened.
+                Ok((os::again(directory.at()).unwrap_or(directory), marker))
             });
         finished.map_err(|failed| failed.remove_directory(parent, &unfinished))
     }
@@ -465,7 +466,18 @@ mod renamed {
         // NFS keeps the name of a removed file, another one, until the file is closed.
         drop(marker);
         // Another run may have been faster.
-        os::if_there(os::remove_directory(parent, last.as_str())).map(drop)
+        let removed = os::if_there(os::remove_directory(parent, last.as_str())).map(drop);
+        if removed.is_err() && !unfinished {
+            put_back(parent, name, &last, directory);
+        }
+        removed
+    }
+
+    /// So that it has the name that the message has, and the next run removes it.
+    fn put_back(parent: Borrowed<'_>, name: &str, last: &str, directory: Borrowed<'_>) {
+        if mark(directory, name).is_ok() {
+            let _ = os::rename_new(parent, last, name);
+        }
     }
 
     impl AsFd for Workspace {

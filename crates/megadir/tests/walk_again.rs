@@ -4,12 +4,24 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Once;
 
-use megadir::{Dir, StatMask, Walk, WalkItem, WalkOptions, stat_backend};
+use megadir::{
+    Batch, Dir, Examine, Result, StatBackend, StatMask, Walk, WalkItem, WalkOptions, stat_backend,
+};
 
-/// How often each path is returned. `meanwhile` runs after the first batch.
+/// How often each path is returned that exists. `meanwhile` runs after the first batch.
 fn walked(root: &Path, looks_again: bool, meanwhile: impl FnOnce()) -> BTreeMap<String, usize> {
-    let examine = Some((stat_backend("std").unwrap(), StatMask::CHANGED | StatMask::SIZE));
+    walked_with(stat_backend("std").unwrap(), root, looks_again, meanwhile)
+}
+
+fn walked_with(
+    stat_backend: &'static dyn StatBackend,
+    root: &Path,
+    looks_again: bool,
+    meanwhile: impl FnOnce(),
+) -> BTreeMap<String, usize> {
+    let examine = Some((stat_backend, StatMask::TYPE | StatMask::CHANGED | StatMask::SIZE));
     let options = WalkOptions { examine, looks_again, tell_ends: true, ..WalkOptions::new(1) };
     let mut parts = Walk::parts(Dir::open(root).unwrap(), &options).unwrap();
     let (mut seen, mut ended, mut meanwhile) = (BTreeMap::new(), BTreeMap::new(), Some(meanwhile));
@@ -18,7 +30,7 @@ fn walked(root: &Path, looks_again: bool, meanwhile: impl FnOnce()) -> BTreeMap<
             WalkItem::Batch { directory, batch, attributes } => {
                 assert_eq!(batch.len(), attributes.len());
                 let directory = directory.to_path_buf();
-                for entry in batch.entries() {
+                for (entry, _) in batch.entries().zip(attributes).filter(|(_, row)| !row.has_vanished()) {
                     let path = directory.join(String::from_utf8(entry.name.to_vec()).unwrap());
                     let path = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
                     *seen.entry(path).or_insert(0) += 1;
@@ -59,4 +71,79 @@ fn without_the_option_each_directory_is_listed_once() {
     std::fs::write(scratch.path().join("f"), "x").unwrap();
     let seen = walked(scratch.path(), false, || {});
     assert_eq!(seen, BTreeMap::from([("f".to_owned(), 1)]));
+}
+
+/// Stat backend whose first call runs `before` first.
+struct Hooked {
+    inner: &'static dyn StatBackend,
+    before: fn(&Path),
+    first: Once,
+}
+
+struct HookedExamine(&'static Hooked, Box<dyn Examine>);
+
+impl Examine for HookedExamine {
+    fn examine(
+        &mut self,
+        directory: &Dir,
+        batch: Batch<'_>,
+        rows: &mut Vec<megadir::Attributes>,
+    ) -> Result<()> {
+        self.0.first.call_once(|| (self.0.before)(directory.path()));
+        self.1.examine(directory, batch, rows)
+    }
+}
+
+impl StatBackend for &'static Hooked {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn about(&self) -> &'static str {
+        self.inner.about()
+    }
+
+    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(HookedExamine(self, self.inner.start(directory, want)?)))
+    }
+}
+
+fn hooked(before: fn(&Path)) -> &'static dyn StatBackend {
+    let hooked = Hooked { inner: stat_backend("std").unwrap(), before, first: Once::new() };
+    Box::leak(Box::new(&*Box::leak(Box::new(hooked))))
+}
+
+#[test]
+fn names_that_vanish_before_they_are_examined_and_return_are_returned_with_all_below_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path();
+    let make = || {
+        std::fs::write(root.join("file"), "x").unwrap();
+        std::fs::create_dir_all(root.join("directory/below")).unwrap();
+    };
+    make();
+    std::fs::write(root.join("other"), "x").unwrap();
+    let remove = |root: &Path| {
+        std::fs::remove_file(root.join("file")).unwrap();
+        std::fs::remove_dir_all(root.join("directory")).unwrap();
+    };
+    let seen = walked_with(hooked(remove), root, true, make);
+    let expected = ["directory", "directory/below", "file", "other"].map(|path| (path.to_owned(), 1));
+    assert_eq!(seen, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_directory_that_is_a_file_when_it_is_examined_is_not_entered_when_it_is_one_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path();
+    std::fs::create_dir_all(root.join("directory/below")).unwrap();
+    let replace = |root: &Path| {
+        std::fs::rename(root.join("directory"), root.join("moved")).unwrap();
+        std::fs::write(root.join("directory"), "x").unwrap();
+    };
+    let seen = walked_with(hooked(replace), root, true, || {
+        std::fs::remove_file(root.join("directory")).unwrap();
+        std::fs::rename(root.join("moved"), root.join("directory")).unwrap();
+    });
+    assert_eq!(seen, BTreeMap::from([("directory".to_owned(), 1)]), "its row is a file's");
 }

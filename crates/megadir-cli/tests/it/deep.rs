@@ -11,7 +11,8 @@ use megadir_testkit::require::{full, have};
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use tempfile::TempDir;
 
-use crate::support::{peak, program};
+use crate::remove::witness::scratch_in_memory;
+use crate::support::{Ran, finish, peak, program, text};
 
 const MEMORY: &str = "16MiB";
 const MEMORY_BYTES: u64 = 16 << 20;
@@ -190,4 +191,73 @@ fn a_level_costs_the_same_at_any_depth_but_for_the_paths_that_are_printed() {
             "{words:?}: {for_paths} for {path_bytes} bytes of paths"
         );
     }
+}
+
+/// Descriptors of a login where an administrator left them few; the default is 1024, and megadir raises it as far as it may.
+const DESCRIPTORS: u32 = 256;
+
+fn with_few_descriptors(at: &Path, words: &[&str]) -> Ran {
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--nofile={DESCRIPTORS}:{DESCRIPTORS}")).arg(program()).args(words);
+    finish(command.current_dir(at).stdin(Stdio::null()))
+}
+
+/// Each of `depth` levels has a file and `width` directories, the last of which has the next level.
+fn comb(at: &Path, depth: usize, width: usize) {
+    let mut last = open(at, OPEN, Mode::empty()).unwrap();
+    for _ in 0..depth {
+        let name = |index: usize| format!("d{index:03}");
+        (0..width).for_each(|index| mkdirat(&last, name(index), Mode::from_raw_mode(0o755)).unwrap());
+        openat(&last, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644)).unwrap();
+        last = openat(&last, name(width - 1), OPEN, Mode::empty()).unwrap();
+    }
+}
+
+#[test]
+fn deep_trees_are_read_compared_and_removed_with_few_descriptors() {
+    require!(have("prlimit"));
+    for (depth, width) in [(3000, 1), (100, 20)] {
+        let scratch = scratch_in_memory();
+        let at = scratch.path();
+        std::fs::create_dir(at.join("tree")).unwrap();
+        comb(&at.join("tree"), depth, width);
+        let entries = (depth * (width + 1)).to_string();
+        for threads in ["1", "4", "32"] {
+            let run =
+                |words: &[&str]| with_few_descriptors(at, &[words, &["--threads", threads]].concat()).quiet();
+            let listed = text(&run(&["list", "-r", "--count", "tree"]));
+            assert_eq!(listed.split_whitespace().next(), Some(&*entries), "{threads}");
+            let used: serde_json::Value = serde_json::from_slice(&run(&["usage", "--json", "tree"])).unwrap();
+            assert_eq!(used["entries"].to_string(), entries, "{threads}");
+            let inventory = format!("{threads}.parquet");
+            run(&["scan", "-q", "-o", &inventory, "tree"]);
+            let words = ["changes", "--only=added,removed,modified", "--threads", threads, &inventory];
+            let compared = with_few_descriptors(at, &words);
+            assert!(compared.code == Some(0) && compared.out.is_empty(), "{threads}: {compared:?}");
+        }
+        let counted = with_few_descriptors(at, &["remove", "--dry-run", "--json", "tree"]).quiet();
+        let counted: serde_json::Value = serde_json::from_slice(&counted).unwrap();
+        assert_eq!(counted["removed"].as_u64(), Some(1 + (depth * (width + 1)) as u64), "{counted}");
+        let removed = with_few_descriptors(at, &["remove", "--yes", "-q", "tree"]);
+        assert!(removed.code == Some(0) && !at.join("tree").exists(), "{removed:?}");
+    }
+}
+
+#[test]
+fn what_a_tree_too_deep_for_the_descriptors_lacks_is_reported() {
+    require!(have("prlimit"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    std::fs::create_dir(at.join("tree")).unwrap();
+    comb(&at.join("tree"), 700, 20);
+    for words in [&["list", "-r", "--count"][..], &["usage"], &["scan", "-q", "-o", "i.parquet"]] {
+        let ran = with_few_descriptors(at, &[words, &["--threads", "1", "tree"]].concat());
+        assert!(
+            ran.code != Some(0) && ran.err.contains("raise the limit with ulimit -n"),
+            "{words:?}: {ran:?}"
+        );
+    }
+    // `remove` needs two descriptors, however deep a tree is.
+    let removed = with_few_descriptors(at, &["remove", "--yes", "-q", "--threads", "1", "tree"]);
+    assert!(removed.code == Some(0) && !at.join("tree").exists(), "{removed:?}");
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use megadir_inventory::Rows;
 use megadir_testkit::mount::{EXT4, Mount, run as run_tool, unmount};
 use megadir_testkit::require;
 use megadir_testkit::require::have;
@@ -325,6 +326,50 @@ fn each_mount_in_a_tree_is_compared_by_what_it_can_be_trusted_with() {
     unmount(&local).unwrap();
     let replaced = replaced.unwrap();
     assert!(replaced.lines().any(|line| line.contains("/local/a") && line.contains("inode")), "{replaced}");
+}
+
+const SSHFS_OTHERWISE: &str = "sshfs -o ssh_command=\"$PWD/pipe\" HOST:\"$PWD/below/\" here";
+
+#[test]
+fn a_mount_whose_source_is_spelled_otherwise_is_the_same() {
+    let mut shown = require!(Shown::mount(SSHFS, three_directories));
+    let outside = scratch_in_memory();
+    let inventory = outside.path().join("i.parquet");
+    let inventory = inventory.to_str().unwrap();
+    run(shown.at(), &["scan", "-q", "--cross-mounts", "-o", inventory, "."]);
+    shown.script = SSHFS_OTHERWISE;
+    shown.remount();
+    assert_eq!(changes_of(shown.at(), inventory), "");
+}
+
+#[test]
+fn an_update_records_the_newest_time_of_each_mount_by_itself() {
+    let shown = require!(Shown::mount(SSHFS, |below| {
+        three_directories(below);
+        assert_eq!(shell(below, "touch -d '2 hours ago' .").code, Some(0));
+    }));
+    let (at, outside) = (shown.at(), scratch_in_memory());
+    let inventory = outside.path().join("i.parquet");
+    let path = inventory.to_str().unwrap();
+    let newest = || {
+        let metadata = megadir_inventory::Inventory::open(&inventory).unwrap().metadata().clone();
+        let mounts = metadata.volumes.iter().flatten().filter_map(|volume| volume.mount.as_ref());
+        let mounts: Vec<i64> = mounts.map(|mount| mount.newest_ns.unwrap()).collect();
+        assert_eq!(mounts.len(), 1);
+        (metadata.roots[0].newest_ns.unwrap(), mounts[0])
+    };
+    run(at, &["scan", "-q", "--cross-mounts", "-o", path, "."]);
+    let (root, mount) = newest();
+    assert!(root - mount > 7_000_000_000_000, "{root} {mount}");
+    std::fs::write(at.join("local"), "x").unwrap();
+    for _ in 0..2 {
+        run(at, &["changes", "--update", path]);
+        let (root_now, mount_now) = newest();
+        assert!(root_now > root && mount_now == mount, "{root} {root_now} {mount} {mount_now}");
+    }
+    // The mount's newest file is a suspect still, because its server may be slow.
+    let text = text(&run(at, &["changes", path]).out);
+    assert!(text.lines().any(|line| line.starts_with("suspect") && line.contains("/here/d0/")), "{text}");
 }
 
 fn changes_of(at: &Path, inventory: &str) -> String {

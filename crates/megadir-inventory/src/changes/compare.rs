@@ -170,9 +170,21 @@ fn kept(comparing: &Comparing<'_>, keeping: Keeping, found: &mut Found) -> Resul
 
 fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
     let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
+    let keep_unseen = !found.compared.is_complete();
+    let mut volumes = std::mem::take(&mut found.volumes).record(keep_unseen);
+    for volume in &mut volumes {
+        let device = Some(volume.device);
+        let is_there = |other| other == device;
+        if let Some(mount) = &mut volume.mount {
+            // What was not seen keeps its time.
+            mount.newest_ns = found.newest.of(None, is_there).or(mount.newest_ns);
+        }
+    }
+    let is_mount =
+        |device| volumes.iter().any(|volume| Some(volume.device) == device && volume.mount.is_some());
     let mut roots = comparing.metadata.roots.clone();
     for (index, (root, tree)) in roots.iter_mut().zip(&comparing.trees).enumerate() {
-        root.newest_ns = found.newest_ns.get(&(index as u32)).copied();
+        root.newest_ns = found.newest.of(Some(index as u32), |device| !is_mount(device));
         let Some(tree) = tree else { continue };
         let directory = &tree.directory;
         let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
@@ -183,14 +195,6 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         root.granule_ns = granule_ns(&tree.traits, &tree.facts);
     }
     let (stat_backend, threads) = (comparing.stat_backend.name().to_owned(), comparing.options.threads);
-    let keep_unseen = !found.compared.is_complete();
-    let mut volumes = std::mem::take(&mut found.volumes).record(keep_unseen);
-    // The newest times of other mounts are among those of the roots.
-    let newest_ns = found.newest_ns.values().max().copied();
-    volumes
-        .iter_mut()
-        .filter_map(|volume| volume.mount.as_mut())
-        .for_each(|mount| mount.newest_ns = newest_ns);
     Metadata {
         version: FORMAT_VERSION,
         program: concat!("megadir ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -39,8 +39,49 @@ pub(crate) struct Keeper<'k> {
     keeping: &'k Keeping,
     collector: Collector<'k>,
     rows: DirRows,
-    newest_ns: Option<i64>,
-    pub(crate) newest_by_root_ns: BTreeMap<u32, i64>,
+    newest: Newest,
+}
+
+/// Newest times by root and device, as the inventory numbers it: other mounts below a root may have other clocks.
+#[derive(Debug, Default)]
+pub(crate) struct Newest {
+    by_place: BTreeMap<Place, i64>,
+    /// Most entries are where the one before was.
+    last: Option<(Place, i64)>,
+}
+
+type Place = (u32, Option<u64>);
+
+impl Newest {
+    fn note(&mut self, place: Place, time_ns: Option<i64>) {
+        let Some(time_ns) = time_ns else { return };
+        match &mut self.last {
+            Some((last, newest)) if *last == place => *newest = time_ns.max(*newest),
+            last => {
+                let before = last.replace((place, time_ns));
+                self.keep(before);
+            }
+        }
+    }
+
+    fn keep(&mut self, noted: Option<(Place, i64)>) {
+        if let Some((place, time_ns)) = noted {
+            let newest = self.by_place.entry(place).or_insert(time_ns);
+            *newest = time_ns.max(*newest);
+        }
+    }
+
+    pub(crate) fn append(&mut self, mut other: Self) {
+        let last = other.last.take();
+        other.by_place.into_iter().chain(last).for_each(|noted| self.keep(Some(noted)));
+    }
+
+    /// Newest time on the devices that `is_there` accepts, of entries below a root, or below any.
+    pub(crate) fn of(&self, root: Option<u32>, is_there: impl Fn(Option<u64>) -> bool) -> Option<i64> {
+        let all = self.by_place.iter().map(|(place, time_ns)| (*place, *time_ns)).chain(self.last);
+        let there = all.filter(|((of, device), _)| root.is_none_or(|root| root == *of) && is_there(*device));
+        there.map(|(_, time_ns)| time_ns).max()
+    }
 }
 
 impl Keeping {
@@ -55,8 +96,7 @@ impl Keeping {
             keeping: self,
             collector: Collector::new(&self.shared),
             rows: DirRows::default(),
-            newest_ns: None,
-            newest_by_root_ns: BTreeMap::new(),
+            newest: Newest::default(),
         }
     }
 
@@ -73,7 +113,7 @@ impl Keeper<'_> {
             return self.row(root, path, name, facts);
         }
         let row = Numbers::new(facts);
-        self.newest_ns = self.newest_ns.max(row.newest_ns());
+        self.newest.note((root, facts.device), row.newest_ns());
         self.rows.failed += u64::from(facts.errno.is_some());
         self.rows.add(&row, name);
         if self.rows.bytes() > self.keeping.thread_bytes / 2 { self.end(root, path) } else { Ok(()) }
@@ -82,10 +122,6 @@ impl Keeper<'_> {
     pub(crate) fn end(&mut self, root: u32, path: &TreePath) -> Result<()> {
         let ended = self.collector.rows(root, path, &mut self.rows);
         self.rows.failed = 0;
-        if let Some(newest_ns) = self.newest_ns.take() {
-            let newest = self.newest_by_root_ns.entry(root).or_insert(newest_ns);
-            *newest = newest_ns.max(*newest);
-        }
         ended.map_err(|error| self.failed(error))
     }
 
@@ -112,6 +148,10 @@ impl Keeper<'_> {
             self.add(block.root, &block.path, name, &facts)?;
         }
         self.end(block.root, &block.path)
+    }
+
+    pub(crate) fn into_newest(self) -> Newest {
+        self.newest
     }
 
     fn failed(&self, error: io::Error) -> megadir::Error {

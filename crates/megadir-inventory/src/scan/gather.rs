@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, StatMask};
 
@@ -101,10 +99,7 @@ impl<'o> Gather<'o> {
         attributes: &[Attributes],
     ) -> io::Result<u64> {
         let path = directory.below();
-        let Run { options, rowless, .. } = self.run;
-        if rowless.has(path) {
-            return Ok(0);
-        }
+        let options = self.run.options;
         let mut block = match self.blocks.remove(path) {
             Some(block) => block,
             None => self.spare.pop().unwrap_or_default(),
@@ -114,10 +109,8 @@ impl<'o> Gather<'o> {
         let conditions = options.conditions.as_deref();
         let place = conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (entry, attributes) in batch.entries().zip(attributes) {
+            // The walk does not enter a directory that has no row.
             if attributes.has_vanished() {
-                if entry.kind == FileType::Directory {
-                    rowless.add(path, entry.name);
-                }
                 continue;
             }
             if conditions.is_some_and(|conditions| !has_row(conditions, &place, &entry, attributes)) {
@@ -137,9 +130,6 @@ impl<'o> Gather<'o> {
                 self.devices.note(directory, entry.name, attributes);
             }
             let row = Numbers::told(entry.kind, attributes);
-            if entry.kind == FileType::Directory && row.kind != FileType::Directory as u8 {
-                rowless.add(path, entry.name);
-            }
             match on_other_mount(options, &self.devices, attributes) {
                 None => self.newest_ns = self.newest_ns.max(row.newest_ns()),
                 Some(device) => {
@@ -217,33 +207,6 @@ fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
         return rest[start..].iter().map(slash).collect::<Vec<_>>().into();
     }
     rest[start..].into()
-}
-
-/// Directories that vanished or were replaced between listing and examination. Their entries are left out.
-#[derive(Default)]
-pub(super) struct Rowless {
-    paths: Mutex<Vec<Vec<u8>>>,
-    any: AtomicBool,
-}
-
-impl Rowless {
-    fn add(&self, directory: &TreePath, name: &[u8]) {
-        let path = directory.join(name).to_vec();
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path);
-        self.any.store(true, Ordering::Release);
-    }
-
-    fn has(&self, directory: &TreePath) -> bool {
-        if !self.any.load(Ordering::Acquire) {
-            return false;
-        }
-        let directory = directory.to_vec();
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| {
-            directory
-                .strip_prefix(&path[..])
-                .is_some_and(|rest| rest.first().is_none_or(|&byte| byte == b'/'))
-        })
-    }
 }
 
 #[cfg(test)]

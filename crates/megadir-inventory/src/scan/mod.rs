@@ -42,7 +42,7 @@ use megadir::{
 pub(crate) use self::clock::{granule_ns, granule_of};
 pub(crate) use self::collector::{Collector, DirRows};
 pub(crate) use self::emit::emit;
-use self::gather::{Gather, Rowless};
+use self::gather::Gather;
 pub use self::part::{PartScan, PartTree, TreeEnd};
 pub(crate) use self::shared::Shared;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
@@ -167,7 +167,6 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
 struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<Shared>,
-    rowless: Rowless,
     pace: Option<Pace>,
     metadata: Metadata,
     volumes: BTreeMap<u64, Volume>,
@@ -196,9 +195,9 @@ impl<'o> Run<'o> {
             volumes: None,
         };
         let shared = Mutex::new(Shared::new(options.memory_bytes, options.spill_directory.clone()));
-        let (rowless, volumes) = (Rowless::default(), BTreeMap::new());
+        let volumes = BTreeMap::new();
         let pace = options.entries_per_second_max.map(Pace::new);
-        Self { options, shared, rowless, pace, metadata, volumes, read: 0 }
+        Self { options, shared, pace, metadata, volumes, read: 0 }
     }
 
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {

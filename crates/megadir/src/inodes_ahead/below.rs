@@ -264,4 +264,19 @@ mod tests {
     fn nothing_is_read_once_the_operation_is_to_end() {
         assert_eq!(read(tree().path(), &["a"], ALL, true), (0, vec![false; 4]));
     }
+
+    /// In a process of its own, whose limit concerns no other test.
+    #[test]
+    fn few_descriptors_are_enough_to_read_ahead() {
+        let (tree, program) = (tree(), std::env::current_exe().unwrap());
+        // Most are for the operation.
+        for limit in [256, 64, 16] {
+            let walks = "walk::ahead::tests::on_a_slow_device_a_walk_returns_each_entry_once";
+            let mut command = std::process::Command::new("prlimit");
+            command.arg(format!("--nofile={limit}:{limit}")).arg(&program).args(["--exact", walks]);
+            let limited = command.env("TMPDIR", tree.path()).output().unwrap();
+            let printed = String::from_utf8_lossy(&limited.stdout);
+            assert!(limited.status.success() && printed.contains("1 passed"), "{limit}: {printed}");
+        }
+    }
 }

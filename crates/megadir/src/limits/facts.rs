@@ -28,6 +28,9 @@ pub struct Facts {
     pub inode: u64,
     /// Number of entries; `None` without cheap evidence.
     pub entries: Option<Fact<Span>>,
+    /// Number of entries of all layers of an overlayfs, of which `entries` has the upper layer's; `None` on other file systems, or if a
+    /// layer is not visible or without cheap evidence.
+    pub merged_entries: Option<Fact<Span>>,
     /// Name lengths of the entries to come.
     pub names: Fact<NameLengths>,
     /// Share of directories among the entries to come, 0 to 1.
@@ -42,6 +45,13 @@ pub struct Facts {
     pub mount: Option<Mount>,
     /// `true` if the mount is read-only, so that nothing can be created.
     pub is_read_only: bool,
+}
+
+impl Facts {
+    /// Number of entries that a listing returns: on overlayfs those of all layers.
+    pub fn listed_entries(&self) -> Option<&Fact<Span>> {
+        self.merged_entries.as_ref().or(self.entries.as_ref())
+    }
 }
 
 /// Facts that only some file systems have.

@@ -104,6 +104,7 @@ pub static MODELS: &[&Model] = &[
     &others::ZFS,
     &others::OVERLAY,
     &others::NFS,
+    &others::REISERFS,
 ];
 
 /// Finds the model of a file system.

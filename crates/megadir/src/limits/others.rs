@@ -63,6 +63,13 @@ pub(super) static BTRFS: Model = Model {
     judge: |facts, _churn| Judgement { entry_bytes: btrfs_entry_bytes(facts), ..Judgement::default() },
 };
 
+/// Entries have 7 bits to tell names of one hash (r5) apart, as `an` and `bc` are (`MAX_GENERATION_NUMBER`). Filled on Linux 6.12.
+pub(super) static REISERFS: Model = Model {
+    file_system: FileSystem::Reiserfs,
+    about: "no limit of a directory; of names with one hash (r5), 128 fit, and the next is refused with EBUSY; checked by filling (Linux 6.12)",
+    judge: |_facts, _churn| Judgement::default(),
+};
+
 /// Inode item, reference and two directory items with headers of 25 bytes; the name is added three times.
 const ITEMS_BYTES: f64 = 345.0;
 /// Filled share of the tree's leaves: random order fills leaves before they split. Three fills of 128 MiB

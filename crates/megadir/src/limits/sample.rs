@@ -78,6 +78,7 @@ pub(super) fn facts(directory: &Dir, asked: &Asked<'_>, sample: Sample, space: S
         links: 0,
         inode: 0,
         entries: None,
+        merged_entries: None,
         names: match asked.names {
             Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
             None => sample.names,

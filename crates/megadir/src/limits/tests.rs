@@ -14,6 +14,7 @@ pub(crate) fn facts(names: &str) -> Facts {
         links: 2,
         inode: 100,
         entries: Some(Fact::new(Span::exact(0), Known::Measured, "counted")),
+        merged_entries: None,
         names: Fact::new(names.parse().unwrap(), Known::Measured, "sampled"),
         directory_share: 0.0,
         contents: Fact::new(Contents::exact(0.0), Known::Given, "empty"),

@@ -8,6 +8,8 @@
 
 #[cfg(target_os = "linux")]
 mod observe;
+#[cfg(target_os = "linux")]
+mod source;
 mod table;
 
 use std::fmt;
@@ -215,6 +217,7 @@ pub fn uuid_of(directory: impl std::os::fd::AsFd) -> Option<String> {
 }
 
 /// Type and source of a mount in the mount table, `fuse.sshfs host:/path`: the only lasting names of mounts without an id in statfs(2).
+/// The source is in one spelling: devices by the UUID of their file system if udev has it, hosts and SMB shares in lower case.
 #[cfg(target_os = "linux")]
 pub fn source_of(directory: impl std::os::fd::AsFd) -> Option<String> {
     observe::source_of(directory)

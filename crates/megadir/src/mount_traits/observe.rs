@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use megadir_sys::file_handle::fuse_node;
 use rustix::fs::{AtFlags, StatVfsMountFlags, Statx, StatxFlags, statx};
 
-use super::{InodeNumbers, ListedInodes, MountTraits, RemovedOpen};
+use super::{InodeNumbers, ListedInodes, MountTraits, RemovedOpen, source};
 use crate::dir::Dir;
 use crate::file_system::FileSystem;
 use crate::mounts::{self, Line, mount_id};
@@ -59,7 +59,7 @@ pub(super) fn driver_of(file: impl AsFd) -> Option<String> {
 pub(super) fn source_of(file: impl AsFd) -> Option<String> {
     let table = mounts::table().ok()?;
     let line = Line::find(&table, mount_id(file)?)?;
-    Some([line.driver, line.source].map(String::from_utf8_lossy).join(" "))
+    Some(source::named(line.driver, line.source))
 }
 
 /// FAT and exFAT store times in steps of 2 s and 10 ms. Elsewhere the time of change of a directory alone is none of these, except once in

@@ -74,8 +74,8 @@ pub struct WalkOptions {
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
     /// List directories again that changed while they were read, until a listing has no new name; for walks with attributes. Entries
-    /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of a directory, and nothing is listed
-    /// again in directories with more than four million.
+    /// that only a later listing has come in batches of their own. Takes 8 bytes per entry of the directories that are read, at most
+    /// 32 MB in a walk: directories for which none are left, such as those with more than four million entries, are listed once.
     pub looks_again: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
     pub conditions: Option<Arc<Conditions>>,

@@ -1,7 +1,7 @@
 //! Queue of directories waiting to be read: last in, first out, bounded. Workers beyond the first few take
 //! directories only while reading waits for the device.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Opened;
@@ -37,6 +37,8 @@ pub(super) struct Queue<C> {
     workers_max: usize,
     length_max: usize,
     pub(super) ahead: Ahead,
+    /// Names of directories that may be listed again.
+    pub(super) names_held: Arc<AtomicUsize>,
 }
 
 /// Number of a worker, and its stat backend.
@@ -96,6 +98,7 @@ impl<C> Queue<C> {
             workers_max,
             length_max,
             ahead,
+            names_held: Arc::default(),
         }
     }
 

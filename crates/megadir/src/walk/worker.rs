@@ -262,7 +262,7 @@ impl<C: WalkContext> Worker<C> {
         // The other entries of a range are in other walks; attributes that come with a listing belong to its batches.
         let is_listed = self.options.examine.is_none_or(|(stat_backend, _)| stat_backend.is_listed());
         let looks_again = self.options.looks_again && !is_range && !is_listed;
-        let again = looks_again.then(|| Again::new(&directory.dir, changed));
+        let again = looks_again.then(|| Again::new(&directory.dir, changed, &self.queue.names_held));
         let frame = Frame {
             directory,
             again,
@@ -362,6 +362,9 @@ impl<C> Frame<C> {
             }
             return Some(Output::Error(error));
         }
+        if let Some(again) = &mut self.again {
+            again.forget_vanished(rows);
+        }
         self.note_subdirectories(batch, rows, conditions);
         Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
     }
@@ -370,7 +373,8 @@ impl<C> Frame<C> {
         !self.has_read && self.directory.dir.dir_path().below().is_empty()
     }
 
-    /// `rows` are the attributes of the batch, or empty.
+    /// `rows` are the attributes of the batch, or empty. What they show to be no directory any more is not entered: another directory of
+    /// that name would have no row.
     fn note_subdirectories(
         &mut self,
         batch: Batch<'_>,
@@ -379,13 +383,23 @@ impl<C> Frame<C> {
     ) {
         let before = self.below.len();
         for (index, entry) in batch.entries().enumerate() {
+            let row = |has| rows.get(index).filter(|row| row.have.contains(has));
+            let is_other = |row: &Attributes| row.kind != FileType::Directory;
+            if rows.get(index).is_some_and(Attributes::has_vanished)
+                || row(StatMask::TYPE).is_some_and(is_other)
+            {
+                continue;
+            }
             let kind = match entry.kind {
                 FileType::Unknown => self.resolve(entry.name, rows.get(index)),
                 listed => listed,
             };
             let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
-            if kind == FileType::Directory && conditions.is_none_or(enters) {
-                let row = |has| rows.get(index).filter(|row| row.have.contains(has));
+            let is_first = |again: &mut Again| again.enters(entry.name);
+            if kind == FileType::Directory
+                && conditions.is_none_or(enters)
+                && self.again.as_mut().is_none_or(is_first)
+            {
                 let inode = row(StatMask::INODE).map(|row| row.inode);
                 let changed = row(StatMask::CHANGED).map(|row| row.changed);
                 let name = entry.name.into();

@@ -4,12 +4,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{AtFlags, RawDir, SeekFrom};
+use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
 use super::{Beat, DEPTH_MAX, PASSES_MAX};
-use crate::os::open_same_mount;
+use crate::os::{again, open_same_mount};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -23,9 +23,10 @@ fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, heartbeat: &
     }
     let mut buffer = Vec::with_capacity(BUFFER_BYTES);
     for _ in 0..PASSES_MAX {
-        rustix::fs::seek(directory, SeekFrom::Start(0))?;
+        // Not rewound: a rewound handle of sshfs lists nothing, and makes the directory look empty to all programs for 20 seconds.
+        let opened = again(directory)?;
         let mut found = false;
-        let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
+        let mut entries = RawDir::new(&opened, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();

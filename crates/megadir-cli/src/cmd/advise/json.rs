@@ -12,7 +12,7 @@ use super::Answer;
 use crate::ui::escape;
 
 pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
-    let Answer { look, advice, of_directory, run } = answer;
+    let Answer { look, advice, of_directory, run, left: _ } = answer;
     let facts = &look.limits.facts;
     let question = &advice.question;
     text.extend_from_slice(b"{\"v\":1,");

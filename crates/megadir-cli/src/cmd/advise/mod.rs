@@ -14,7 +14,7 @@ use megadir::limits::{Asked, NameLengths};
 use megadir_advise::code::{Language, NoCode, snippet, transition};
 use megadir_advise::measure::{Request, Run, Stopped, TIME_MIN, measure};
 use megadir_advise::{Advice, Candidate, Look, Pattern, Question, advise, candidates, look};
-use megadir_bench::{Event, Listener};
+use megadir_bench::{Event, Listener, RunError};
 use megadir_record::Line;
 use megadir_report::page::{Conclusion, with_conclusion};
 
@@ -112,7 +112,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let printed = output.flush();
     let written = page.map_or(Ok(exit::DONE), |page| write(page, &answer));
+    if let Some(error) = &answer.left {
+        eprintln!("megadir: {error}");
+    }
     match printed {
+        Ok(()) if answer.left.is_some() => Ok(exit::SOME_FAILED),
         Ok(()) => written,
         Err(ended) => ended.code(),
     }
@@ -156,6 +160,8 @@ struct Answer {
     advice: Advice,
     of_directory: bool,
     run: Result<Run, String>,
+    /// Files of the measurement that could not be removed.
+    left: Option<RunError>,
 }
 
 fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
@@ -179,15 +185,22 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Answer, CliError> {
     };
     let ground = megadir_advise::NewDir::of(&look.limits, question.churn);
     let all = candidates(&question, &ground, &look.names);
-    let run = measured(args, &question, &look, &all, interrupt)?;
+    let (run, left) = match measured(args, &question, &look, &all, interrupt) {
+        Ok(run) => (Ok(run), None),
+        Err(Stopped::Not(why)) => (Err(why), None),
+        Err(Stopped::Failed(error)) => (Err("its files could not be removed".to_owned()), Some(error)),
+        Err(Stopped::Interrupted) => {
+            return Err(CliError::interrupted("interrupted; the test files have been removed"));
+        }
+    };
     let measured = run.as_ref().ok().map(|run| &run.measured);
     let advice = advise(&question, &look.limits, &all, measured, !look.names.is_empty());
-    Ok(Answer { look, advice, of_directory: args.files.is_none(), run })
+    Ok(Answer { look, advice, of_directory: args.files.is_none(), run, left })
 }
 
 fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
-    match &look.limits.facts.entries {
+    match look.limits.facts.listed_entries() {
         Some(entries) if entries.value.likely > 0 => Ok(entries.value.likely),
         Some(_) => {
             Err(CliError::usage(format!("{place} is empty: give the number of files, e.g. --files 10M")))
@@ -263,16 +276,15 @@ fn language() -> impl clap::builder::TypedValueParser<Value = Language> {
     })
 }
 
-/// The inner error is the reason if nothing was measured.
 fn measured(
     args: &Args,
     question: &Question,
     look: &Look,
     candidates: &[Candidate],
     interrupt: &Interrupt,
-) -> Result<Result<Run, String>, CliError> {
+) -> Result<Run, Stopped> {
     if args.time.is_zero() {
-        return Ok(Err("--time 0s".into()));
+        return Err(Stopped::Not("--time 0s".into()));
     }
     let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     let request = Request {
@@ -287,14 +299,7 @@ fn measured(
         stop: &interrupt.stop,
         beat: &interrupt.beat,
     };
-    match measure(&request, &mut Shown("trial: ", None), &mut Shown("", None)) {
-        Ok(run) => Ok(Ok(run)),
-        Err(Stopped::Not(why)) => Ok(Err(why)),
-        Err(Stopped::Interrupted) => {
-            Err(CliError::interrupted("interrupted; the test files have been removed"))
-        }
-        Err(Stopped::Failed(error)) => Err(CliError::nothing_ran(error)),
-    }
+    measure(&request, &mut Shown("trial: ", None), &mut Shown("", None))
 }
 
 /// Progress on terminals, without the notes of a run: the answer has the relevant ones.

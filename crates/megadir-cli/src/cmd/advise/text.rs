@@ -37,7 +37,7 @@ pub(super) fn first_line(answer: &Answer) -> String {
     let Answer { look, advice, of_directory, .. } = answer;
     let facts = &look.limits.facts;
     let (place, mut files) = (quoted(&facts.path), files(advice.question.files));
-    if *of_directory && facts.entries.as_ref().is_some_and(|entries| !entries.value.is_exact()) {
+    if *of_directory && facts.listed_entries().is_some_and(|entries| !entries.value.is_exact()) {
         files = format!("about {files}");
     }
     let system = facts.file_system;

@@ -25,6 +25,7 @@ pub(super) fn json(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
         features(object, &facts.details);
         object.raw("directory_bytes", facts.directory_bytes);
         object.part_or_null("entries", facts.entries.as_ref(), counted);
+        object.part_or_null("merged_entries", facts.merged_entries.as_ref(), counted);
         object.part("name_bytes", |part| {
             let names = &facts.names.value;
             part.raw("mean", names.mean());

@@ -133,6 +133,9 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
             None => "unknown without reading the directory (--count counts them)".into(),
         },
     ));
+    if let Some(merged) = &facts.merged_entries {
+        rows.push(("all layers", format!("{} ({})", interval(merged.value), merged.basis)));
+    }
     rows.push(("names to come", format!("{} ({})", facts.names.value, facts.names.basis)));
     if let Some(gauge) = &limits.judgement.gauge {
         let note = match facts.details {

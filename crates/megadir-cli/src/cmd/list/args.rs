@@ -113,6 +113,9 @@ pub(crate) struct Args {
     #[arg(allow_negative_numbers = true)]
     pub(super) top: Option<usize>,
     /// Print only the number of entries
+    ///
+    /// Every entry that exists all the time is counted once. One that is created, removed or renamed meanwhile may be counted or not; so may
+    /// one that is replaced by rename on btrfs and tmpfs, and any entry of a changing directory on ntfs3.
     #[arg(short, long, conflicts_with_all = ["raw", "null", "sort", "limit", "estimate"])]
     #[arg(help_heading = "Output")]
     pub(super) count: bool,

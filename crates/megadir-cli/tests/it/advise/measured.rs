@@ -10,6 +10,7 @@ use megadir_testkit::mount::{EXT4_1K, Mount, TMPFS};
 use megadir_testkit::require;
 use serde_json::Value;
 
+use crate::mounts::{MERGERFS, Shown};
 use crate::support::{finish, megadir, program, run, run_as_nobody, scratch, unprivileged};
 
 /// Everything below a directory with the attributes that a change would alter. For the work directory and the
@@ -222,4 +223,40 @@ fn what_is_impossible_comes_before_the_overload_and_that_before_the_answer() {
         &["--files", "20M"],
         &["20.0 M files: ", "times are rough, but the limits decide this answer.", "path"],
     );
+}
+
+#[test]
+fn nothing_is_left_where_a_handle_lists_the_path_that_a_directory_had() {
+    let shown = require!(Shown::mount(MERGERFS, |_| {}));
+    let here = shown.here();
+    run(shown.at(), &["advise", "--files", "1M", "--time", "5s", "here"]).quiet();
+    assert_eq!(std::fs::read_dir(&here).unwrap().count(), 0);
+    let words = "bench run smallfile --quick --entries 50 --rounds 6 --warm-up 1 --dir here -o record.jsonl";
+    let ran = run(shown.at(), &words.split(' ').collect::<Vec<_>>());
+    assert!(!ran.err.contains("cannot remove"), "{ran:?}");
+    assert_eq!(std::fs::read_dir(&here).unwrap().count(), 0, "{ran:?}");
+}
+
+/// Every attempt to remove the directory fails, as if another program kept a file in it.
+#[test]
+fn the_answer_is_printed_though_files_of_the_measurement_stay() {
+    require!(crate::support::have("strace"));
+    let mount = require!(Mount::make(&TMPFS));
+    let place = mount.path();
+    let scratch = scratch();
+    let line = format!(
+        "strace -f -qq -o /dev/null -e trace=unlinkat -e inject=unlinkat:error=EBUSY:when=1+ $M advise --files 1M --time 5s {}",
+        place.display()
+    );
+    let ran = crate::support::shell(scratch.path(), &line);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let out = crate::support::text(&ran.out);
+    assert!(out.contains("1.00 M files: ") && out.contains("its files could not be removed"), "{ran:?}");
+    // By the name that it has.
+    let left =
+        std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.collect();
+    assert!(left.len() == 1 && ran.err.contains(&format!("/{}'", left[0])), "{left:?} {ran:?}");
+    run(&place, &["advise", "--files", "1M", "--time", "2s"]).quiet();
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
 }

@@ -6,12 +6,16 @@ mod commands;
 mod mounted;
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use megadir_testkit::require;
 
-use crate::support::have;
+use crate::support::{fill, have, run};
 use commands::{Cell, cells};
 use mounted::{Kind, Mounted};
+
+/// For a removal that finds a removed file still open.
+const AT_MOST: Duration = Duration::from_secs(2);
 
 /// Tests `kind`, and adds its row to the log. A cell that differs fails the test.
 fn check(kind: &Kind) {
@@ -64,6 +68,13 @@ tests! {
     on_reiserfs mounted::REISERFS;
     on_exfat mounted::EXFAT;
     on_vfat mounted::VFAT;
+    on_minix mounted::MINIX;
+    on_udf mounted::UDF;
+    on_ocfs2 mounted::OCFS2;
+    on_gfs2 mounted::GFS2;
+    on_9p mounted::NINE_P;
+    on_nfs mounted::NFS;
+    on_smb mounted::SMB;
     on_bindfs mounted::BINDFS;
     on_encfs mounted::ENCFS;
     on_fuse2fs mounted::FUSE2FS;
@@ -73,4 +84,53 @@ tests! {
     on_squashfuse mounted::SQUASHFUSE;
     on_sshfs mounted::SSHFS;
     on_unionfs mounted::UNIONFS;
+}
+
+/// Removed files that are open: NFS clients give them another name, SMB servers go on listing them.
+#[test]
+fn on_nfs_and_smb_removed_files_that_are_open_are_named_within_two_seconds() {
+    for (kind, name) in [(mounted::NFS, "'.nfs"), (mounted::SMB, "'f'")] {
+        let mounted = match have_all(&kind).and_then(|()| Mounted::make(&kind)) {
+            Ok(mounted) => mounted,
+            Err(why) => {
+                return require::unavailable("ground::on_nfs_and_smb_removed_files_that_are_open", &why);
+            }
+        };
+        let at = mounted.path();
+        fill(&at, &["d/sub/", "d/f", "d/sub/g"]);
+        let open = std::fs::File::open(at.join("d/f")).expect("it was just made");
+        for words in [&["d"][..], &["--contents", "d"]] {
+            let began = Instant::now();
+            let ran = run(&at, &[&["remove", "--yes"], words].concat());
+            assert!(began.elapsed() < AT_MOST, "{}: {:?} {ran:?}", kind.name, began.elapsed());
+            assert_eq!(ran.code, Some(1), "{}: {ran:?}", kind.name);
+            assert!(ran.err.matches("still open by").count() == 1 && ran.err.contains(name), "{ran:?}");
+        }
+        drop(open);
+        let ran = run(&at, &["remove", "--yes", "d"]);
+        assert!(ran.code == Some(0) && !at.join("d").exists(), "{}: {ran:?}", kind.name);
+    }
+}
+
+/// A client may keep attributes for a minute, but not those of files that it writes itself.
+#[test]
+fn on_nfs_a_file_rewritten_here_at_the_same_size_is_modified_at_once() {
+    let mounted = match have_all(&mounted::NFS).and_then(|()| Mounted::make(&mounted::NFS)) {
+        Ok(mounted) => mounted,
+        Err(why) => return require::unavailable("ground::on_nfs_a_file_rewritten_here", &why),
+    };
+    let at = mounted.path();
+    fill(&at, &["t/", "t/f"]);
+    std::fs::write(at.join("t/f"), "before").expect("it can be written");
+    std::thread::sleep(Duration::from_secs(5));
+    let inventory = mounted.outside().join("i.parquet");
+    let inventory = inventory.to_str().expect("it is UTF-8");
+    run(&at, &["scan", "-q", "-o", inventory, "t"]).quiet();
+    for text in ["after1", "after2"] {
+        std::fs::write(at.join("t/f"), text).expect("it can be written");
+        let ran = run(&at, &["changes", "--only=modified", inventory, "t"]);
+        assert!(String::from_utf8_lossy(&ran.out).contains("t/f"), "{text}: {ran:?}");
+        run(&at, &["changes", "--update", inventory, "t"]);
+        std::thread::sleep(Duration::from_secs(5));
+    }
 }

@@ -25,10 +25,20 @@ pub(super) struct Kind {
     pub(super) read_only: bool,
     /// Many kernels lack its driver; the emulated machine has it.
     pub(super) is_rare: bool,
+    /// A client of a server in the kernel.
+    is_client: bool,
 }
 
-const PLAIN: Kind =
-    Kind { name: "", package: None, programs: &[], make: ":", mount: "", read_only: false, is_rare: false };
+const PLAIN: Kind = Kind {
+    name: "",
+    package: None,
+    programs: &[],
+    make: ":",
+    mount: "",
+    read_only: false,
+    is_rare: false,
+    is_client: false,
+};
 const ON_LOOP: Kind = Kind { mount: "mount -o loop,noatime $I $P", ..PLAIN };
 /// The type is named: the kernel loads a driver of that name, where guessing only tries those that are loaded.
 const fn rare(mount: &'static str) -> Kind {
@@ -127,6 +137,56 @@ pub(super) const VFAT: Kind = Kind {
     programs: &["mkfs.vfat"],
     make: "truncate -s 64M $I; mkfs.vfat $I",
     ..rare("mount -t vfat -o loop,noatime $I $P")
+};
+
+pub(super) const MINIX: Kind = Kind {
+    name: "minix",
+    programs: &["mkfs.minix"],
+    make: "truncate -s 16M $I; mkfs.minix -3 $I",
+    ..rare("mount -t minix -o loop,noatime $I $P")
+};
+pub(super) const UDF: Kind = Kind {
+    name: "udf",
+    programs: &["mkudffs"],
+    make: "truncate -s 64M $I; mkudffs --media-type=hd --blocksize=2048 $I",
+    ..rare("mount -t udf -o loop,noatime $I $P")
+};
+pub(super) const OCFS2: Kind = Kind {
+    name: "ocfs2",
+    programs: &["mkfs.ocfs2"],
+    make: "truncate -s 256M $I; mkfs.ocfs2 -q -F -M local -N 1 $I",
+    ..rare("mount -i -t ocfs2 -o loop,noatime $I $P")
+};
+pub(super) const GFS2: Kind = Kind {
+    name: "gfs2",
+    programs: &["mkfs.gfs2"],
+    make: "truncate -s 256M $I; mkfs.gfs2 -q -O -p lock_nolock -j 1 -J 8 $I",
+    ..rare("mount -i -t gfs2 -o loop,noatime $I $P")
+};
+
+/// QEMU is its server, of an empty folder (`crates/xtask/src/ci/emulated/machine.rs`).
+pub(super) const NINE_P: Kind = Kind {
+    name: "9p (QEMU) of ext4",
+    is_client: true,
+    ..rare("mount -i -t 9p -o trans=virtio,version=9p2000.L,msize=262144 shared $P")
+};
+/// The program that starts the server is one of the emulated machine (`crates/xtask/src/ci/emulated`): on any other it would change what
+/// the machine exports.
+pub(super) const NFS: Kind = Kind {
+    name: "nfs 4.2 of tmpfs",
+    programs: &["serve-nfs"],
+    make: "serve-nfs $S",
+    is_client: true,
+    ..rare("mount -i -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ $P")
+};
+pub(super) const SMB: Kind = Kind {
+    name: "smb 3.1.1 (ksmbd)",
+    programs: &["serve-smb"],
+    make: "serve-smb $S",
+    is_client: true,
+    ..rare(
+        "mount -i -t cifs -o ip=127.0.0.1,username=user,password=password,vers=3.1.1,uid=0,gid=0 //127.0.0.1/share $P",
+    )
 };
 
 pub(super) const BINDFS: Kind =
@@ -241,7 +301,7 @@ impl Mounted {
             folder,
             mount: kind.mount,
             read_only: kind.read_only,
-            has_server: kind.package.is_some(),
+            has_server: kind.package.is_some() || kind.is_client,
             in_memory: kind.name == TMPFS.name,
             is_mounted: false,
         };

@@ -9,6 +9,7 @@ use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 use serde_json::Value;
 
+use crate::mounts::{BINDFS, SSHFS, Shown};
 use crate::support::{finish, have, program, run, run_as_nobody, scratch, unprivileged};
 
 fn object(out: &[u8]) -> Value {
@@ -325,4 +326,32 @@ fn read_only(at: &Path) {
     let text = String::from_utf8(advice.out.clone()).unwrap();
     assert!(text.contains("mounted read-only, and nothing can be created"), "{advice:?}");
     assert!(!text.contains("do not fit in any layout"), "{text}");
+}
+
+const NTFS_3G: (&str, &str) = (
+    "ntfs-3g",
+    "truncate -s 64M image && mkntfs -q -Q -F image && device=$(losetup -f --show image) && \
+     ntfs-3g \"$device\" here && losetup -d \"$device\"",
+);
+const FUSE2FS: (&str, &str) =
+    ("fuse2fs", "truncate -s 64M image && mke2fs -q -F -t ext4 image && fuse2fs image here");
+
+#[test]
+fn servers_that_mount_a_device_or_an_image_have_the_model_of_what_is_on_it() {
+    for (server, file_system) in [(NTFS_3G, "ntfs"), (FUSE2FS, "ext4")] {
+        let shown = require!(Shown::mount(server, |_| {}));
+        let answer = object(&run(shown.at(), &["limits", "--json", "here"]).quiet());
+        assert_eq!(answer["file_system"], file_system, "{answer}");
+        assert!(answer["model"].is_string(), "{answer}");
+    }
+}
+
+#[test]
+fn where_the_limit_is_a_servers_naming_its_file_system_is_offered() {
+    for server in [SSHFS, BINDFS] {
+        let shown = require!(Shown::mount(server, |below| std::fs::write(below.join("f"), "x").unwrap()));
+        let text = crate::support::text(&run(shown.at(), &["limits", "here"]).quiet());
+        assert!(text.contains("name it, such as --as ext4"), "{text}");
+        assert!(!text.contains("is full"), "{text}");
+    }
 }

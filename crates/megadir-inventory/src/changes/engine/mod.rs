@@ -6,7 +6,6 @@ mod directory;
 mod table;
 mod worker;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -18,7 +17,7 @@ pub(crate) use self::directory::check_not_removed;
 use self::directory::{At, Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
-use super::keep::Keeping;
+use super::keep::{Keeping, Newest};
 use super::proof::{Proof, Proofs, Racy};
 use super::settle::Seen;
 use super::source::{Both, Source};
@@ -82,7 +81,7 @@ pub(crate) struct Found {
     pub(crate) seen: Seen,
     pub(crate) compared: Compared,
     pub(crate) unlisted: u64,
-    pub(crate) newest_ns: BTreeMap<u32, i64>,
+    pub(crate) newest: Newest,
     pub(crate) volumes: Volumes,
 }
 
@@ -99,10 +98,7 @@ impl Found {
         all.lost += more.lost;
         all.listed += more.listed;
         all.not_listed += more.not_listed;
-        for (root, newest_ns) in other.newest_ns {
-            let newest = self.newest_ns.entry(root).or_insert(newest_ns);
-            *newest = newest_ns.max(*newest);
-        }
+        self.newest.append(other.newest);
     }
 }
 

@@ -2,6 +2,7 @@
 //! directory, except that the kernel skips the empty blocks of a hollow one.
 
 mod btrfs;
+mod device;
 mod entries;
 mod ext4;
 mod overlay;
@@ -36,6 +37,11 @@ fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
             Ok(upper) => {
                 let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
+                let lower = overlay::lower(directory).unwrap_or_default();
+                let lower = lower.iter().map(|layer| of_layer(layer, asked, overlay::mount_of(layer)));
+                if let Ok(lower) = lower.collect::<Result<Vec<_>>>() {
+                    upper.merge(&mut facts, lower);
+                }
                 facts.path = directory.path().to_owned();
                 facts.is_upper_layer = true;
                 return Ok(facts);
@@ -100,6 +106,9 @@ fn named_by(file_system: FileSystem, mount: Option<&Mount>) -> FileSystem {
         (_, "9p") => FileSystem::from_name("9p"),
         (FileSystem::Fuse, "fuse.ext4") => FileSystem::Ext4,
         (FileSystem::Fuse, "fuse.zfs") => FileSystem::Zfs,
+        (FileSystem::Fuse, "fuseblk") => {
+            mount.and_then(|mount| device::file_system_on(&mount.source)).unwrap_or(file_system)
+        }
         _ => file_system,
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::space;
 use crate::dir::Dir;
+use crate::error::ErrorKind;
 use crate::file_system::FileSystem;
 use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Facts, Mount};
@@ -22,13 +23,67 @@ impl Upper {
         if self.is_itself {
             return;
         }
-        facts.entries = Some(Fact::new(Span::exact(0), Known::Read, "not yet in the upper layer"));
+        facts.entries =
+            Some(Fact::new(Span::exact(0), Known::Read, "the directory is not yet in the upper layer"));
         facts.directory_bytes = facts.space.block_bytes;
         facts.links = 2;
         if let Details::Ext4(ext4) = &mut facts.details {
             ext4.indexed = Some(false);
         }
     }
+
+    /// Adds what the lower layers have: entries, and names if the upper layer has none to sample. The merged directory itself is not
+    /// read, because overlayfs would read all of it first.
+    pub(super) fn merge(&self, facts: &mut Facts, lower: Vec<Facts>) {
+        let all = std::iter::once(&*facts).chain(&lower);
+        let all: Option<Vec<Span>> = all.map(|layer| Some(layer.entries.as_ref()?.value)).collect();
+        let in_all = |all: Vec<Span>| {
+            let sum = |of: fn(&Span) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
+            let low = all.iter().map(|layer| layer.low).max().unwrap_or(0);
+            let value = Span { likely: sum(|layer| layer.likely), low, high: sum(|layer| layer.high) };
+            let value = if all.iter().filter(|layer| layer.high > 0).count() < 2 {
+                Span { low: sum(|layer| layer.low), ..value }
+            } else {
+                value
+            };
+            Fact::new(value, Known::Measured, "the sum of the layers; names in several layers are one entry")
+        };
+        facts.merged_entries = all.map(in_all);
+        let has_names = |facts: &Facts| facts.names.basis.known != Known::Assumed;
+        if (!self.is_itself || !has_names(facts))
+            && let Some(layer) = lower.into_iter().find(has_names)
+        {
+            (facts.names, facts.contents) = (layer.names, layer.contents);
+            facts.directory_share = layer.directory_share;
+        }
+    }
+}
+
+/// The directory in the lower layers that have it; `None` if their paths lead elsewhere from here.
+pub(super) fn lower(directory: &Dir) -> Option<Vec<Dir>> {
+    let table = mounts::table().ok()?;
+    let mount = line_of(directory, &table)?;
+    let below = path_below(directory, &mount)?;
+    let mut layers = Vec::new();
+    for option in mount.options.split(|byte| *byte == b',') {
+        let Some(paths) = option.strip_prefix(b"lowerdir=").or_else(|| option.strip_prefix(b"lowerdir+="))
+        else {
+            continue;
+        };
+        for layer in paths.split(|byte| *byte == b':').filter(|layer| !layer.is_empty()) {
+            let layer = path(layer);
+            if layer.is_relative() || !layer.is_dir() {
+                return None;
+            }
+            match Dir::open(layer.join(&below)) {
+                Ok(directory) if directory.file_system() == FileSystem::Overlay => return None,
+                Ok(directory) => layers.push(directory),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+    Some(layers)
 }
 
 pub(super) fn upper(directory: &Dir) -> Result<Upper, String> {
@@ -51,9 +106,7 @@ pub(super) fn upper(directory: &Dir) -> Result<Upper, String> {
     let below = path_below(directory, &mount).ok_or("its path is unknown")?;
     match Dir::open(layer.join(below)) {
         Ok(directory) => Ok(Upper { directory, is_itself: true }),
-        Err(error) if error.kind() == crate::ErrorKind::NotFound => {
-            Ok(Upper { directory: root, is_itself: false })
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Upper { directory: root, is_itself: false }),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -169,6 +169,8 @@ fn an_overlay_is_judged_by_its_upper_layer() {
         std::fs::create_dir(path(name)).unwrap();
     }
     Flat { entries: 700, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&path("upper/own"));
+    let names = |count: u32| (0..count).map(|name| format!("{name:017}"));
+    names(300).for_each(|name| std::fs::write(path("lower/below").join(name), "").unwrap());
     let options = format!(
         "lowerdir={},upperdir={},workdir={}",
         path("lower").display(),
@@ -188,6 +190,11 @@ fn an_overlay_is_judged_by_its_upper_layer() {
         assert!(traps.contains(&"overlay") && traps.contains(&"small-blocks"), "{traps:?}");
     }
     assert_eq!(seen[0].facts.path, path("merged/own"));
+    // A listing also returns what is in the lower layer, and names to come are like those.
+    let listed = seen.each_ref().map(|limits| limits.facts.listed_entries().unwrap().value);
+    assert_eq!(listed, [Span::exact(700), Span::exact(300)]);
+    let names = &seen[1].facts.names;
+    assert_eq!((names.value.mean(), names.basis.known), (17.0, Known::Measured));
 }
 
 #[test]

@@ -236,8 +236,13 @@ pub(super) fn removed_open(directory: &Directory) -> RemovedOpen {
 /// By the server, whatever the client's cache.
 pub(super) fn is_gone_at_the_server(directory: &impl Open, name: &CStr) -> bool {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_FORCE_SYNC;
-    let found = retry_on_intr(|| rustix::fs::statx(directory, name, flags, StatxFlags::INO));
-    matches!(found, Err(Errno::NOENT | Errno::BUSY))
+    match retry_on_intr(|| rustix::fs::statx(directory, name, flags, StatxFlags::INO | StatxFlags::NLINK)) {
+        // To the client that has it open, a removed file of ksmbd has attributes, and no names.
+        Ok(found) => {
+            StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::NLINK) && found.stx_nlink == 0
+        }
+        Err(error) => matches!(error, Errno::NOENT | Errno::BUSY),
+    }
 }
 
 /// Both share a position.

@@ -37,7 +37,12 @@ impl Machine<'_> {
     pub(super) fn run(&self, to: &Path) -> Result<(), String> {
         let lab = self.disk("lab.img", LAB_BYTES)?;
         let results = self.disk("results.img", RESULTS_BYTES)?;
+        let shared = self.scratch.join("shared");
+        files::recreate_folder(&shared)?;
         let mut qemu = self.qemu(&[&lab, &results])?;
+        // For 9p, whose server is QEMU itself.
+        let shared = format!("local,id=shared,path={},security_model=mapped-xattr", shared.display());
+        qemu.args(["-fsdev", &shared, "-device", "virtio-9p-pci,fsdev=shared,mount_tag=shared"]);
         println!("starting the machine, {}", if has_kvm() { "by KVM" } else { "emulated, without KVM" });
         let mut child = process::start(qemu.stdin(Stdio::null()).stderr(Stdio::null()))?;
         let ended = process::wait_at_most(&mut child, &qemu, self.limit);

@@ -10,6 +10,9 @@ use crate::files::{self, cannot, link, write};
 use crate::process;
 
 const INIT: &str = include_str!("init.sh");
+/// Servers whose clients are the machine itself, by the names of the programs that start them.
+const SERVERS: [(&str, &str); 2] =
+    [("serve-nfs", include_str!("serve-nfs")), ("serve-smb", include_str!("serve-smb"))];
 
 const PACKAGES: &[&str] = &[
     "linux-image-amd64",
@@ -32,8 +35,21 @@ const PACKAGES: &[&str] = &[
     "xfsprogs",
 ];
 
-const MODULES: &[&str] =
-    &["/kernel/fs/", "/kernel/lib/", "/kernel/crypto/", "/drivers/block/", "/drivers/virtio/"];
+/// For the matrix of docs/ground.md, which is written on this release's kernel only.
+const GROUND_PACKAGES: &[&str] =
+    &["gfs2-utils", "ksmbd-tools", "nfs-kernel-server", "ocfs2-tools", "udftools", "util-linux-extra"];
+const GROUND_RELEASE: &str = "trixie";
+
+const MODULES: &[&str] = &[
+    "/kernel/fs/",
+    "/kernel/lib/",
+    "/kernel/crypto/",
+    "/kernel/net/",
+    "/drivers/block/",
+    // Of UDF.
+    "/drivers/cdrom/",
+    "/drivers/virtio/",
+];
 
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
@@ -55,7 +71,8 @@ pub(super) struct Root {
 
 impl Root {
     pub(super) fn make(folder: &Path, debian: &str, tools: &Tree) -> Result<Self, String> {
-        let tree = Tree::unpack(&folder.join(debian), debian, PACKAGES)?;
+        let more = if debian == GROUND_RELEASE { GROUND_PACKAGES } else { &[] };
+        let tree = Tree::unpack(&folder.join(debian), debian, &[PACKAGES, more].concat())?;
         let modules = files::list(&tree.folder.join("usr/lib/modules"))?;
         let release =
             modules.first().and_then(|path| path.file_name()).ok_or("the package has no modules")?;
@@ -166,10 +183,14 @@ fn version(printed: &str) -> Option<(u32, u32)> {
 }
 
 pub(super) fn write_scripts(own: &Path, command: &str) -> Result<(), String> {
-    write(&own.join("init"), INIT)?;
     write(&own.join("command"), command)?;
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(own.join("init"), mode).map_err(cannot("change the mode of", own))
+    let servers = SERVERS.map(|(name, script)| (own.join("usr/sbin").join(name), script));
+    for (program, script) in servers.iter().chain([&(own.join("init"), INIT)]) {
+        write(program, script)?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(program, mode).map_err(cannot("change the mode of", program))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -61,8 +61,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         loop {
             match self.shared.next(worked) {
                 Step::Done => {
-                    let newest_ns = self.keeper.map(|keeper| keeper.newest_by_root_ns);
-                    self.found.newest_ns = newest_ns.unwrap_or_default();
+                    self.found.newest = self.keeper.map(Keeper::into_newest).unwrap_or_default();
                     return self.found;
                 }
                 Step::Read(source) => self.shared.read(source),
