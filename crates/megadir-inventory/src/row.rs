@@ -188,7 +188,11 @@ impl Facts {
             (self.changed_ns.is_some(), StatMask::CHANGED),
             (self.born_ns.is_some(), StatMask::BORN),
             (self.accessed_ns.is_some(), StatMask::ACCESSED),
-            (self.user.is_some(), StatMask::OWNER),
+            (self.user.is_some() && self.group.is_some(), StatMask::OWNER),
+            (self.inode.is_some(), StatMask::INODE),
+            (self.mode.is_some(), StatMask::MODE),
+            (self.links.is_some(), StatMask::LINKS),
+            (self.allocated_bytes.is_some(), StatMask::ALLOCATED),
         ];
         Attributes {
             have: known.into_iter().filter(|(is, _)| *is).map(|(_, want)| want).collect(),
@@ -200,6 +204,11 @@ impl Facts {
             born: time(self.born_ns),
             accessed: time(self.accessed_ns),
             user: self.user.unwrap_or(0),
+            group: self.group.unwrap_or(0),
+            inode: self.inode.unwrap_or(0),
+            mode: self.mode.unwrap_or(0),
+            links: self.links.unwrap_or(0),
+            allocated_bytes: self.allocated_bytes.unwrap_or(0),
             ..Attributes::NOTHING
         }
     }
@@ -315,8 +324,19 @@ impl From<Row<'_>> for OwnedRow {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, NS_MAX, device_number, nanoseconds, time_of};
-    use megadir::Time;
+    use super::{Facts, Key, NS_MAX, device_number, nanoseconds, time_of};
+    use megadir::{FileType, StatMask, Time};
+
+    #[test]
+    fn facts_that_an_inventory_has_come_back_as_attributes() {
+        let numbers = std::array::from_fn(|index| (index != 11).then_some(index as i64 + 1));
+        let facts = Facts { inode_high: None, ..Facts::from_numbers(FileType::File, &numbers) };
+        let attributes = facts.attributes();
+        assert_eq!(attributes.have, Facts::WANT.without(StatMask::DEVICE));
+        let back = Facts::new(FileType::Unknown, &attributes);
+        assert_eq!(Facts { device: facts.device, ..back }, facts);
+        assert_eq!(Facts::NOTHING.attributes().have, StatMask::NOTHING);
+    }
 
     #[test]
     fn the_root_comes_first_and_directories_ascend_by_their_bytes() {

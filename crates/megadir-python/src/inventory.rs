@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow_array::{BinaryArray, BooleanArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use megadir::policy::processors;
-use megadir::{Conditions, Dir, TreeEvent, names};
-use megadir_inventory::changes::{Change, CompareOptions, Compared, Watch, compare, compare_inventories};
+use megadir::{Conditions, Dir, ErrorKind, TreeEvent, names};
+use megadir_inventory::changes::{
+    Change, CompareOptions, Compared, Selection, Watch, compare, compare_inventories,
+};
 use megadir_inventory::{Facts, GROUP_ROWS, Inventory, Rows, ScanOptions, TreePath, WriteOptions, Writer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,6 +22,7 @@ use crate::columns::{BATCH_ROWS, table_of, texts, times, types};
 use crate::conditions::conditions;
 use crate::failure::{exception, of_inventory};
 use crate::names::{Named, Naming};
+use crate::recorded::check_recorded;
 use crate::stream::{Source, Stream};
 
 /// Rows waiting to be sorted, bytes; what exceeds it waits in temporary files beside the output.
@@ -104,22 +107,25 @@ fn spill_directory(output: &Path) -> PathBuf {
 
 /// See `megadir.changes`.
 #[pyfunction]
-#[pyo3(signature = (inventory, path, any_root, callbacks))]
+#[pyo3(signature = (inventory, path, any_root, callbacks, given))]
 pub(crate) fn changes(
     py: Python<'_>,
     inventory: &Bound<'_, PyAny>,
     path: Option<&Bound<'_, PyAny>>,
     any_root: bool,
     callbacks: Callbacks,
+    given: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
     let (on_error, progress) = callbacks;
+    let conditions = conditions(given)?;
     let inventory = Named::from(inventory)?;
     let now = path.map(Named::from).transpose()?;
     let naming = now.as_ref().map_or(inventory.naming, |now| now.naming);
     let watch = Watch::default();
     let watched = (|| watch.entries.load(Ordering::Relaxed), || watch.stop.store(true, Ordering::Relaxed));
     let now = now.map(|now| now.path);
-    let compared = attentive(py, progress, watched, || compared(&inventory.path, now, any_root, &watch))?;
+    let compared =
+        attentive(py, progress, watched, || compared(&inventory.path, now, (any_root, conditions), &watch))?;
     let compared = compared.map_err(|error| of_inventory(&error, naming))?;
     for error in &compared.failures {
         report(on_error.as_ref(), exception(error, naming))?;
@@ -131,18 +137,23 @@ pub(crate) fn changes(
 fn compared(
     inventory: &Path,
     now: Option<PathBuf>,
-    any_root: bool,
+    (any_root, conditions): (bool, Conditions),
     watch: &Watch,
 ) -> megadir::Result<Compared> {
     let inventory = Inventory::open(inventory)?;
     let newer = now.as_deref().filter(|now| Inventory::is_at(now)).map(Inventory::open).transpose()?;
+    [Some(&inventory), newer.as_ref()]
+        .into_iter()
+        .flatten()
+        .try_for_each(|of| check_recorded(&conditions, of))?;
+    let selection = selection(conditions, &inventory)?;
     let mut options = CompareOptions {
         threads: processors(),
         skip_unchanged: true,
         any_root,
         keep: None,
         exclude: inventory.excluded().into_iter().collect(),
-        conditions: None,
+        conditions: selection.sight.clone(),
         gains: None,
         fresh: false,
     };
@@ -160,7 +171,26 @@ fn compared(
         }
     };
     compared.failures.extend(unfinished);
+    selection.choose(&mut compared.changes);
     Ok(compared)
+}
+
+/// Entries that have no row because of their age, size or owner would count as added.
+fn selection(asked: Conditions, inventory: &Inventory) -> megadir::Result<Selection> {
+    let refused =
+        |reason: String| megadir::Error::new("compare", inventory.path(), ErrorKind::BadOption, reason);
+    let recorded = match &inventory.metadata().scanned.selected {
+        Some(selected) if selected.by_attributes => {
+            return Err(refused(
+                "it has only entries that met conditions on time, size or owner at its scan, so every other entry would count \
+                 as added; write an inventory without such conditions"
+                    .to_owned(),
+            ));
+        }
+        Some(selected) => Some(selected.conditions()?),
+        None => None,
+    };
+    Selection::new(asked, recorded).map_err(|bad| refused(bad.to_string()))
 }
 
 struct Changed {

@@ -6,6 +6,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `listing.rs`, `scandir.rs`, `stream.rs`, `columns.rs` | listings as Arrow batches, and in the manner of `os.scandir` |
+//! | `recorded.rs`, `gathered.rs` | listings of inventories; rows in memory, as objects of Python for the modules that other libraries use |
 //! | `usage.rs`, `limits.rs`, `layout.rs`, `remove.rs` | the functions of the same names |
 //! | `inventory.rs`, `records.rs`, `tasks.rs` | scan and changes; samples of a benchmark; jobs on many machines |
 //! | `conditions.rs`, `access.rs`, `units.rs`, `names.rs` | arguments that several functions take |
@@ -19,11 +20,13 @@ mod attention;
 mod columns;
 mod conditions;
 mod failure;
+mod gathered;
 mod inventory;
 mod layout;
 mod limits;
 mod listing;
 mod names;
+mod recorded;
 mod records;
 mod remove;
 mod scandir;
@@ -35,6 +38,8 @@ mod usage;
 #[pyo3::pymodule]
 mod _megadir {
     #[pymodule_export]
+    use crate::gathered::{Gathered, first_components};
+    #[pymodule_export]
     use crate::inventory::{changes, scan};
     #[pymodule_export]
     use crate::layout::Layout;
@@ -42,6 +47,8 @@ mod _megadir {
     use crate::limits::limits;
     #[pymodule_export]
     use crate::listing::{count, estimate, list};
+    #[pymodule_export]
+    use crate::recorded::recorded_tree;
     #[pymodule_export]
     use crate::records::record_samples;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Listing of a directory or a tree, as record batches or as a number.
+//! Listing of a directory, a tree or an inventory, as record batches or as a number.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use crate::columns::{Column, Rows};
 use crate::conditions::conditions;
 use crate::failure::{exception, unexamined};
 use crate::names::{Named, Naming};
+use crate::recorded::{self, Recorded};
 use crate::stream::{Source, Stream};
 
 enum Reading {
@@ -242,6 +243,10 @@ pub(crate) fn list(
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
     let asked = Asked { columns: &columns, recursive, access, conditions, callbacks };
+    if py.detach(|| recorded::is_at(&path.path)) {
+        let rows = py.detach(|| Recorded::open(&path, asked))?;
+        return Ok(Stream::new(rows.schema(), Box::new(rows)));
+    }
     let entries = py.detach(|| Entries::open(&path, asked))?;
     Ok(Stream::new(entries.rows.schema(), Box::new(entries)))
 }
@@ -261,7 +266,10 @@ pub(crate) fn count(
     let conditions = conditions(given)?;
     let access = Access::new(access, &conditions)?;
     let asked = Asked { columns: &[], recursive, access, conditions, callbacks };
-    py.detach(|| Entries::open(&path, asked)?.count())
+    py.detach(|| match recorded::is_at(&path.path) {
+        true => Recorded::open(&path, asked)?.count(),
+        false => Entries::open(&path, asked)?.count(),
+    })
 }
 
 /// See `megadir.estimate`.

@@ -43,7 +43,8 @@ impl Stream {
         Self { schema, source: Mutex::new(Some(source)) }
     }
 
-    fn take(&self) -> PyResult<Box<dyn Source>> {
+    /// Takes what is left of the stream, which is consumed then.
+    pub(crate) fn take(&self) -> PyResult<Box<dyn Source>> {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).take();
         source
             .ok_or_else(|| PyValueError::new_err("the stream has been consumed, or another thread reads it"))

@@ -19,6 +19,7 @@ use crate::columns::{table_of, texts, times};
 use crate::conditions::{conditions, named};
 use crate::failure::{exception, of_inventory, unexamined};
 use crate::names::{Named, Naming};
+use crate::recorded::check_recorded;
 use crate::stream::Stream;
 
 /// See `megadir.usage`.
@@ -92,7 +93,9 @@ impl Reading<'_> {
         let before = shared.done.load(Ordering::Relaxed);
         let mut watch = |read: u64| shared.goes_on(before + read);
         let conditions = (!self.conditions.is_none()).then_some(&self.conditions);
-        let flow = megadir_inventory::usage(Inventory::open(path)?, conditions, &mut self.usage, &mut watch)?;
+        let inventory = Inventory::open(path)?;
+        check_recorded(&self.conditions, &inventory)?;
+        let flow = megadir_inventory::usage(inventory, conditions, &mut self.usage, &mut watch)?;
         Ok(flow.map_continue(drop))
     }
 

@@ -1,20 +1,21 @@
-"""The examples of the docstrings, of docs/python.md and of docs/changes.md, each in a directory of its own."""
+"""The examples of the docstrings, of docs/python.md, docs/images.md and docs/changes.md, each in a directory of its own."""
 
 import doctest
 import pathlib
 
 import megadir.futures
 import megadir.records
+import megadir.torch
 import pytest
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-PAGES = [pathlib.Path(__file__).parents[3] / "docs" / name for name in ("python.md", "changes.md")]
+PAGES = [pathlib.Path(__file__).parents[3] / "docs" / name for name in ("python.md", "images.md", "changes.md")]
 
 
 def examples():
     """Each documented object, and each block of the page."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    modules = [megadir, megadir.futures, megadir.records]
+    modules = [megadir, megadir.futures, megadir.records, megadir.torch]
     found = [test for module in modules for test in finder.find(module, module.__name__) if test.examples]
     parser = doctest.DocTestParser()
     for page in PAGES:
@@ -27,8 +28,10 @@ def examples():
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 def test_example(example, tmp_path, monkeypatch):
-    if "import megadir.ray" in example.docstring:
-        pytest.importorskip("ray")
+    needed = {"import megadir.ray": "ray", "import fsspec": "fsspec", "import megadir.huggingface": "datasets", "import daft": "daft"}
+    for statement, library in needed.items():
+        if statement in example.docstring:
+            pytest.importorskip(library)
     (tmp_path / "photos" / "old").mkdir(parents=True)
     (tmp_path / "photos" / "a.jpg").write_bytes(b"aaaa")
     (tmp_path / "photos" / "b.jpg").write_bytes(b"bbbbbbbb")

@@ -6,6 +6,9 @@ from datetime import timedelta
 from typing import Optional
 
 import megadir
+import megadir.fsspec
+import megadir.huggingface
+import megadir.torch
 
 
 def uses() -> None:
@@ -31,3 +34,14 @@ def uses() -> None:
     name: str = megadir.Layout("digest:2").name(pathlib.Path("be/abcdef"))
     complete: bool = megadir.remove("photos", dry_run=True, owner=1000).complete
     errno: Optional[int] = errors[0].errno
+    recorded: megadir.Stream = megadir.list("inventory.parquet", columns="size", recursive=True, progress=True)
+    changed: megadir.Stream = megadir.changes("inventory.parquet", match="*.jpg", older_than="1d", progress=True)
+    files: megadir.Files = megadir.files(pathlib.Path("photos"), match="*.jpg", inventory="inventory.parquet")
+    sizes_of: list[tuple[str, Optional[int]]] = list(zip(files.paths, files.sizes))
+    system = megadir.fsspec.MegadirFileSystem(inventory="inventory.parquet", root=pathlib.Path("photos"))
+    used_bytes = system.du("photos", total=False)
+    classes: tuple[list[str], dict[str, int]] = megadir.torch.find_classes("photos")
+    images: list[tuple[str, int]] = megadir.torch.make_dataset(
+        "photos", classes[1], extensions=".jpg", inventory=b"inventory.parquet", refresh=True, on_error=errors.append
+    )
+    data_files = megadir.huggingface.data_files("photos", split="train", inventory="inventory.parquet")

@@ -18,6 +18,7 @@
 //! | `settle.rs` | the only module that knows about renames: pairs removed entries with added ones, directories first |
 //! | `two.rs`, `source.rs` | two inventories as one source of pairs of blocks, where names and facts of the newer block replace a listing |
 //! | `gains.rs` | sums per path before renames are detected, so that they are the difference of two `usage` runs |
+//! | `selection.rs` | conditions on changes, and those that the inventory was made with |
 //! | `keep.rs` | passes rows to the sorter of a scan for `--update`: a file has the same form whichever command wrote it |
 
 pub(crate) mod compare;
@@ -29,6 +30,7 @@ mod keep;
 mod only;
 mod proof;
 mod refresh;
+mod selection;
 pub(crate) mod settle;
 pub(crate) mod source;
 mod two;
@@ -39,6 +41,7 @@ pub use gains::{Counted, Gain, Gains};
 pub use hash::{Hashing, verify};
 pub use keep::{Keep, Kept};
 pub use only::compare_only;
+pub use selection::Selection;
 pub use two::{compare_inventories, compare_scanned};
 
 use std::path::PathBuf;

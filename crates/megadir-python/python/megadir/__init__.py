@@ -5,6 +5,20 @@
 >>> table.sort_by("name").to_pylist()
 [{'name': 'a.jpg', 'size': 4}, {'name': 'b.jpg', 'size': 8}, {'name': 'old', 'size': ...}]
 
+===============  =====================================================================================
+``list``         names and attributes of a directory, a tree or an inventory, as an Arrow stream
+``scandir``      entries of a directory, in the manner of ``os.scandir``
+``files``        paths and sizes of the files of a tree or an inventory, as lists
+``count``        number of entries; ``estimate`` within milliseconds
+``scan``         writes an inventory of trees; ``changes`` compares trees with it
+``usage``        directories that hold the entries and the space
+``limits``       how many more entries fit; ``advise`` recommends a layout, which ``Layout`` computes
+``remove``       removes trees, or entries in them
+===============  =====================================================================================
+
+Modules: ``megadir.fsspec`` (file system ``megadir://``), ``megadir.torch`` and ``megadir.huggingface`` (folders of images),
+``megadir.futures``, ``megadir.dask`` and ``megadir.ray`` (many processes and machines), ``megadir.records`` (benchmarks).
+
 Functions that return a :class:`Stream` work with every library that has the Arrow PyCapsule interface: pyarrow, Polars, DuckDB
 and pandas 3. The rows are read as the library takes them, by several threads, in bounded memory, and without the
 interpreter's lock.
@@ -36,7 +50,8 @@ all and says which are available). Where it is unavailable, ``OSError`` or ``Per
 ``on_error`` is given: that function is then called with the exception, and the work goes on. Libraries that read a
 :class:`Stream` replace exceptions by their own and keep the text.
 
-**Progress**: ``progress`` is called at most 20 times a second, and at the end, with the number of entries so far. Ctrl-C ends the
+**Progress**: ``progress`` is called at most 20 times a second, and at the end, with the number of entries so far; ``progress=True`` shows a bar of
+tqdm. Ctrl-C ends the
 work at the next buffer of entries.
 """
 
@@ -45,7 +60,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import _megadir, _program, records
+from . import _megadir, _program, _progress, _rows, records
 from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, __version__, scandir
 
 if TYPE_CHECKING:
@@ -56,7 +71,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._megadir import _OnError, _Path, _Paths, _Progress
+    from ._megadir import _OnError, _Path, _Paths
+    from ._progress import _Given as _Progress
 
     _Texts = Union[str, Sequence[str]]
     _Words = builtins.list[Union[str, bytes]]
@@ -83,6 +99,7 @@ __all__ = [
     "Batch",
     "DirEntry",
     "Estimate",
+    "Files",
     "Layout",
     "Removed",
     "ScandirIterator",
@@ -93,6 +110,7 @@ __all__ = [
     "changes",
     "count",
     "estimate",
+    "files",
     "limits",
     "list",
     "records",
@@ -114,6 +132,15 @@ class Estimate(NamedTuple):
     """Upper end of the 95 % interval."""
     basis: str
     """Evidence, in one sentence."""
+
+
+class Files(NamedTuple):
+    """Result of :func:`files`: two lists of one length."""
+
+    paths: builtins.list[str]
+    """Whole paths, sorted; decoded as by ``os.fsdecode``."""
+    sizes: builtins.list[Optional[int]]
+    """Sizes, bytes; ``None`` if an inventory does not have it."""
 
 
 class Scanned(NamedTuple):
@@ -161,6 +188,8 @@ def list(
 ) -> Stream:
     """List a directory, or with ``recursive`` the tree below it.
 
+    ``path`` may be an inventory of one tree, a file that :func:`scan` wrote or a folder of parts: then its rows are listed, and the tree is not read.
+
     Columns, one or several: ``name``; ``path`` and ``parent`` (of the entry and of its directory, below ``path``); ``type``; ``inode``; ``size`` and
     ``allocated`` (bytes); ``mtime``, ``ctime``, ``btime``, ``atime`` (nanoseconds, UTC); ``mode``, ``uid``, ``gid``, ``links``;
     ``errno`` (of an entry whose attributes could not be read). Without ``columns``: ``name``, or with ``recursive``
@@ -181,7 +210,31 @@ def list(
     """
     names = [columns] if isinstance(columns, str) else None if columns is None else [*columns]
     given: dict[str, Any] = {**conditions}
-    return _megadir.list(path, names, recursive, (cross_mounts, stat_backend), (on_error, progress), given)
+    callbacks = (on_error, _progress.of_stream(progress))
+    return _megadir.list(path, names, recursive, (cross_mounts, stat_backend), callbacks, given)
+
+
+def files(
+    path: Union[str, os.PathLike[str]] = ".",
+    *,
+    inventory: Optional[_Path] = None,
+    cross_mounts: bool = False,
+    on_error: _OnError = None,
+    **conditions: Unpack[Conditions],
+) -> Files:
+    """Return the paths and sizes of the regular files in a tree, sorted, for libraries that would search it again.
+
+    With ``inventory``, those of an inventory of ``path``, also if the tree has moved since the scan.
+
+    >>> megadir.files("photos", match="*.jpg", larger_than="4B")
+    Files(paths=['photos/b.jpg'], sizes=[8])
+    """
+    given: dict[str, Any] = {"type": "file", **conditions}
+    rows, base = _megadir.Gathered(), os.fsencode(path)
+    source = _rows.source_of(inventory, base)
+    _rows.add(rows, source, base, ["path", "type", "size"], given, on_error=on_error, cross_mounts=cross_mounts)
+    paths, sizes, _ = rows.paths_sizes_times()
+    return Files(paths, sizes)
 
 
 def count(
@@ -199,7 +252,8 @@ def count(
     >>> megadir.count("photos"), megadir.count("photos", recursive=True, type="file")
     (3, 3)
     """
-    return _megadir.count(path, recursive, (cross_mounts, stat_backend), (on_error, progress), {**conditions})
+    with _progress.during(progress) as function:
+        return _megadir.count(path, recursive, (cross_mounts, stat_backend), (on_error, function), {**conditions})
 
 
 def estimate(path: _Path = ".") -> Estimate:
@@ -231,7 +285,8 @@ def scan(
     >>> megadir.scan("photos", "photos.parquet").rows
     5
     """
-    return Scanned(*_megadir.scan(paths, output, (cross_mounts, stat_backend), progress, {**conditions}))
+    with _progress.during(progress) as function:
+        return Scanned(*_megadir.scan(paths, output, (cross_mounts, stat_backend), function, {**conditions}))
 
 
 def changes(
@@ -241,11 +296,13 @@ def changes(
     any_root: bool = False,
     on_error: _OnError = None,
     progress: _Progress = None,
+    **conditions: Unpack[Conditions],
 ) -> Stream:
     """Compare trees with their inventory, a file or a folder of parts.
 
     ``path`` is the tree today, or a newer inventory; without it, the trees are where the inventory found them. With ``any_root``
-    it may be another directory than the one scanned, such as a copy.
+    it may be another directory than the one scanned, such as a copy. A change is reported if the entry meets the conditions before or
+    after it; those of the inventory's scan apply as well.
 
     Columns: ``kind`` (added, removed, modified, renamed, type-changed, suspect), ``root`` (index of the tree), ``path`` and ``from``
     (old path of a renamed entry) below it, ``fields`` (names of what differs, joined by commas), ``suspect`` (the contents
@@ -259,7 +316,8 @@ def changes(
     >>> {'kind': 'added', 'path': 'c.jpg'} in changes.to_pylist()
     True
     """
-    return _megadir.changes(inventory, path, any_root, (on_error, progress))
+    with _progress.during(progress) as function:
+        return _megadir.changes(inventory, path, any_root, (on_error, function), {**conditions})
 
 
 def usage(
@@ -286,7 +344,8 @@ def usage(
     [{'path': '', 'entries': 4}, {'path': 'old', 'entries': 1}]
     """
     access = (cross_mounts, stat_backend)
-    return _megadir.usage(paths, (top, depth, order), access, (on_error, progress), {**conditions})
+    with _progress.during(progress) as function:
+        return _megadir.usage(paths, (top, depth, order), access, (on_error, function), {**conditions})
 
 
 def limits(path: _Path = ".", *, churn: bool = False, count: bool = False) -> dict[str, Any]:
@@ -369,4 +428,5 @@ def remove(
     >>> megadir.remove("photos").complete
     True
     """
-    return Removed(*_megadir.remove(path, contents, dry_run, (on_error, progress), {**conditions}))
+    with _progress.during(progress) as function:
+        return Removed(*_megadir.remove(path, contents, dry_run, (on_error, function), {**conditions}))

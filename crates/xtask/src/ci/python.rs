@@ -22,6 +22,15 @@ const ENGINES: &[&str] = &["distributed==2026.8.0", "ray==2.60.0"];
 /// Libraries that take streams. Their tests are skipped without them.
 const CONSUMERS: &[&str] = &["duckdb==2.0.1", "pandas==3.1.1", "polars==2.1.0", "tqdm==4.70.1"];
 
+/// Libraries that search folders of images. `datasets` takes a dozen small packages.
+const FOLDERS: &[&str] = &["fsspec==2026.9.0", "zarr==3.1.6", "datasets==5.2.0", "pillow==13.0.0"];
+
+/// Only its functions without tensors are called: torch takes gigabytes.
+const WITHOUT_TORCH: &[&str] = &["--no-deps", "torchvision==0.29.2"];
+
+/// Alone, because it asks for an older pyarrow than the other libraries; 56 MB, so for the long tier.
+const DAFT: &[&str] = &["--no-deps", "daft==0.7.26"];
+
 /// For the notebook of docs/.
 const NOTEBOOK_TOOLS: &[&str] = &["matplotlib==3.11.2"];
 
@@ -55,13 +64,20 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     environment.install(TOOLS)?;
     environment.install(&wheel)?;
     let mut report = Report::default();
-    for (tests, libraries) in [("Ray and Dask", ENGINES), ("Polars, pandas, DuckDB and tqdm", CONSUMERS)] {
+    let libraries = [
+        ("Ray and Dask", ENGINES),
+        ("Polars, pandas, DuckDB and tqdm", CONSUMERS),
+        ("fsspec, Zarr and datasets", FOLDERS),
+        ("torchvision", WITHOUT_TORCH),
+    ];
+    for (tests, libraries) in libraries {
         if let Err(error) = environment.install(libraries) {
             report.not_run.push(format!("tests of {tests}: {error}"));
         }
     }
     if context.full {
         environment.install(NOTEBOOK_TOOLS)?;
+        environment.install(DAFT)?;
     }
     let tests = context.root("crates/megadir-python/tests").to_string_lossy().into_owned();
     process::run(&mut pytest(context, &environment, &tests))?;

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use megadir::mount_traits::driver_of;
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
-use megadir_inventory::changes::{Change, ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
+use megadir_inventory::changes::{
+    Change, ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Selection, Watch,
+};
 use megadir_inventory::changes::{
     check_first_root, compare, compare_inventories, compare_only, compare_scanned, verify,
 };
@@ -24,7 +26,7 @@ use megadir_tasks::{Bytes, Kind, Request, finish_folder};
 pub(crate) use self::args::Args;
 use self::args::By;
 use self::lines::Lines;
-use self::selection::Selection;
+use self::selection::selection;
 use super::engine::Engine;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
@@ -93,7 +95,7 @@ impl Opened {
             (None, Some(path)) => vec![path.clone()],
             (None, None) => recorded_roots(&metadata)?,
         };
-        let selection = Selection::new(args, (&inventory, newer.as_ref()), &roots)?;
+        let selection = selection(args, (&inventory, newer.as_ref()), &roots)?;
         Ok(Self { inventory, newer, metadata, roots, selection })
     }
 
