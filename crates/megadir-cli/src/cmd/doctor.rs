@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use megadir::limits::AbsentNames;
 use megadir::mount_traits::driver_of;
 use megadir::{BACKENDS, Dir, MountTraits, STAT_BACKENDS, policy};
 use megadir_record::{Machine, redact};
@@ -25,6 +26,7 @@ pub(crate) struct Args {
     /// Print a JSON object
     ///
     /// Fields: v (format version, 1), program (as 'megadir version --json'), machine (as in records), root, open_files,
+    /// absent_names (cached names of files that do not exist),
     /// mount (type in the mount table, and what the mount can be trusted with), backends, stat backends (name, missing: null or the reason), reads (what 'megadir list' would use).
     #[arg(long)]
     json: bool,
@@ -37,6 +39,7 @@ struct Findings {
     machine: Machine,
     root: Option<bool>,
     open_files: Option<u64>,
+    absent_names: Option<u64>,
     mount: serde_json::Map<String, serde_json::Value>,
     backends: Vec<Way>,
     stat_backends: Vec<Way>,
@@ -76,6 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         machine,
         root,
         open_files,
+        absent_names: AbsentNames::now().map(|names| names.count),
         mount: mount(&directory),
         backends: BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         stat_backends: STAT_BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
@@ -102,6 +106,7 @@ fn text(found: &Findings) -> String {
         ("Wine", machine.wine.clone()),
         ("root", found.root.map(|root| if root { "yes".into() } else { "no".into() })),
         ("open files", Some(found.open_files.map_or("no limit".into(), |limit| format!("at most {limit}")))),
+        ("absent names", found.absent_names.map(absent_names)),
         ("file system", Some(file_system.kind.clone())),
         ("options", file_system.mount_options.clone()),
         ("block size", file_system.block_bytes.map(|bytes| format!("{bytes} bytes"))),
@@ -123,6 +128,11 @@ fn text(found: &Findings) -> String {
     let lines = lines.chain(mount).chain(each("device", &file_system.block_stack)).chain(methods);
     let lines = lines.chain(each("setting", &machine.settings)).chain(each("watcher", &machine.watchers));
     found.program.text() + &lines.map(|(name, value)| format!("{name:<15} {value}\n")).collect::<String>()
+}
+
+fn absent_names(count: u64) -> String {
+    let bytes = AbsentNames { count, memory_bytes: 0 }.bytes();
+    format!("{} in the cache (negative dentries, at least {} bytes)", grouped(count), grouped(bytes))
 }
 
 fn processors(machine: &Machine) -> String {

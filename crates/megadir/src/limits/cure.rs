@@ -44,6 +44,14 @@ pub(super) fn full_index(facts: &Facts) -> Vec<Cure> {
     std::iter::once(spread()).chain(may_grow.then(|| large_dir(facts))).collect()
 }
 
+pub(super) fn absent_names() -> Cure {
+    Cure::with(
+        "drop the cached names and inodes, once (root; what is in use stays, and the next look-ups read the disk); lasting: do not \
+         look up names that cannot exist",
+        "sync && echo 2 > /proc/sys/vm/drop_caches".to_owned(),
+    )
+}
+
 /// Recreating a directory releases its size.
 pub(super) fn renew(facts: &Facts) -> Cure {
     let text = "recreate the directory by renaming its entries while nothing uses it (keeps owner and mode, but not ACLs; \

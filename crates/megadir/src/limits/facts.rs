@@ -45,6 +45,8 @@ pub struct Facts {
     pub mount: Option<Mount>,
     /// `true` if the mount is read-only, so that nothing can be created.
     pub is_read_only: bool,
+    /// Names of absent files in the kernel's cache, of all directories; `None` if unknown.
+    pub absent_names: Option<AbsentNames>,
 }
 
 impl Facts {
@@ -52,6 +54,46 @@ impl Facts {
     pub fn listed_entries(&self) -> Option<&Fact<Span>> {
         self.merged_entries.as_ref().or(self.entries.as_ref())
     }
+}
+
+/// Negative dentries: a look-up of a name that does not exist leaves one, in whichever directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbsentNames {
+    /// Cached names of absent files.
+    pub count: u64,
+    /// Memory of this machine, bytes.
+    pub memory_bytes: u64,
+}
+
+impl AbsentNames {
+    /// For names of up to about 40 characters; longer ones take more. Measured on Linux 6.18: 190 bytes for each of a million.
+    const BYTES: u64 = 192;
+
+    /// Least memory that they take, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.count.saturating_mul(Self::BYTES)
+    }
+
+    /// Now, on Linux 5.0 or later.
+    #[cfg(target_os = "linux")]
+    pub fn now() -> Option<Self> {
+        let state = std::fs::read_to_string("/proc/sys/fs/dentry-state").ok()?;
+        let info = rustix::system::sysinfo();
+        let memory_bytes = u64::from(info.mem_unit) * info.totalram;
+        Some(Self { count: negative(&state)?, memory_bytes })
+    }
+
+    /// Unknown on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn now() -> Option<Self> {
+        None
+    }
+}
+
+/// Fifth number of `/proc/sys/fs/dentry-state`. It is 0 on kernels before 5.0, where it is unused.
+#[cfg(any(target_os = "linux", test))]
+fn negative(state: &str) -> Option<u64> {
+    state.split_whitespace().nth(4)?.parse().ok().filter(|count| *count > 0)
 }
 
 /// Facts that only some file systems have.
@@ -239,7 +281,15 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::Mount;
+    use super::{AbsentNames, Mount, negative};
+
+    #[test]
+    fn names_of_absent_files_are_the_fifth_number() {
+        assert_eq!(negative("1002379\t1000463\t45\t0\t1000008\t0\n"), Some(1_000_008));
+        assert_eq!(negative("1002379 1000463 45 0 0 0"), None, "before Linux 5.0");
+        assert_eq!(negative("1 2 3"), None);
+        assert_eq!(AbsentNames { count: 1_000_008, memory_bytes: 1 << 30 }.bytes(), 192_001_536);
+    }
 
     #[test]
     fn options_are_found_by_their_whole_name() {

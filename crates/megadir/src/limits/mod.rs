@@ -52,7 +52,9 @@ pub use cure::{Cure, Trap};
 pub use explain::{Explanation, Refusal, Step, decide};
 #[cfg(any(target_os = "linux", windows))]
 pub use explain::{explain, explain_at};
-pub use facts::{BtrfsSpace, Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
+pub use facts::{
+    AbsentNames, BtrfsSpace, Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space,
+};
 pub use model::{Ceiling, Gauge, Judgement, Limit, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
 pub use room::is_linear as is_searched_linearly;

@@ -9,6 +9,8 @@ use crate::mount_traits::InodeCount;
 
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 const NEARLY_OUT: f64 = 0.9;
+/// Names of absent files are a hazard from a twentieth of the memory on.
+const ABSENT_NAMES_SHARE: u64 = 20;
 
 pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     let cost = Cost::of(facts, entry_bytes);
@@ -203,7 +205,22 @@ pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
             .into();
         traps.push(Trap { name: "overlay", text, cures: Vec::new() });
     }
+    traps.extend(absent_names(facts));
     traps
+}
+
+/// Look-ups of names that do not exist, which a cache of files makes with every miss.
+fn absent_names(facts: &Facts) -> Option<Trap> {
+    let names =
+        facts.absent_names.filter(|names| names.bytes() >= names.memory_bytes / ABSENT_NAMES_SHARE)?;
+    let text = format!(
+        "The kernel has {:.1} million names of files that do not exist in its cache (negative dentries, at least {:.1} GB of \
+         memory): each look-up of such a name leaves one, in any directory. Removing a directory of a million of them takes \
+         about a second longer; listing it does not.",
+        names.count as f64 / 1e6,
+        names.bytes() as f64 / 1e9
+    );
+    Some(Trap { name: "absent-names", text, cures: vec![cure::absent_names()] })
 }
 
 fn nearly_out_quota(facts: &Facts, quota: &Quota) -> Option<Trap> {

@@ -79,6 +79,7 @@ pub(super) fn facts(directory: &Dir, asked: &Asked<'_>, sample: Sample, space: S
         inode: 0,
         entries: None,
         merged_entries: None,
+        absent_names: None,
         names: match asked.names {
             Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
             None => sample.names,

@@ -15,6 +15,7 @@ pub(crate) fn facts(names: &str) -> Facts {
         inode: 100,
         entries: Some(Fact::new(Span::exact(0), Known::Measured, "counted")),
         merged_entries: None,
+        absent_names: None,
         names: Fact::new(names.parse().unwrap(), Known::Measured, "sampled"),
         directory_share: 0.0,
         contents: Fact::new(Contents::exact(0.0), Known::Given, "empty"),
@@ -210,4 +211,18 @@ fn directories_that_are_searched_name_by_name_are_a_trap() {
     }
     assert!(trapped(FileSystem::Ext4, "ext4", true) && !trapped(FileSystem::Ext4, "ext4", false));
     assert!(!trapped(FileSystem::Xfs, "xfs", false) && !trapped(FileSystem::F2fs, "f2fs", false));
+}
+
+#[test]
+fn names_of_absent_files_are_a_hazard_from_a_twentieth_of_the_memory() {
+    let traps = |count| {
+        let mut facts = facts("32");
+        facts.absent_names = Some(AbsentNames { count, memory_bytes: 20 * 192 * 1_000_000 });
+        Limits::judge(facts, false).judgement.traps
+    };
+    assert!(traps(999_999).iter().all(|trap| trap.name != "absent-names"));
+    let traps = traps(1_500_000);
+    let found = traps.iter().find(|trap| trap.name == "absent-names").unwrap();
+    assert!(found.text.contains("1.5 million") && found.text.contains("0.3 GB"), "{}", found.text);
+    assert_eq!(found.cures.len(), 1);
 }

@@ -17,7 +17,7 @@ use rustix::process::{getegid, geteuid};
 
 use super::answer::Asked;
 use super::basis::{Fact, Known, Span};
-use super::facts::{Details, Facts, Mount, Quota, QuotaOf, Space};
+use super::facts::{AbsentNames, Details, Facts, Mount, Quota, QuotaOf, Space};
 use super::sample::{Sample, facts};
 use crate::dir::Dir;
 use crate::error::{At, Result};
@@ -28,7 +28,7 @@ pub(super) fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     let mount = overlay::mount_of(directory);
     // The mount that is written to, which differs from the upper layer's of overlayfs.
     let is_read_only = MountTraits::of(directory).is_read_only;
-    Ok(Facts { is_read_only, ..of_mount(directory, asked, mount)? })
+    Ok(Facts { is_read_only, absent_names: AbsentNames::now(), ..of_mount(directory, asked, mount)? })
 }
 
 fn of_mount(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
