@@ -131,7 +131,7 @@ pub struct Volume {
     /// Id that stays the same after a remount: 16 hex digits as printed by `stat -f -c %i`.
     pub fsid: String,
     /// Where `fsid` is the number of the device, which another volume may have after a remount (XFS, F2FS, SquashFS): the file system's
-    /// UUID, or what else identifies it.
+    /// UUID, or what else identifies it. Where there is no ID (NFS, FUSE servers): type and source of the mount, in one spelling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// Facts about another mount that was entered below a root, as of a root; its path is the one where it was found.

@@ -113,7 +113,7 @@ mod tests {
             [("nfs", "server:/"), ("nfs4", "SERVER:/")],
             [("cifs", "//Server/Share/"), ("smb3", "//server/share")],
             [("cifs", r"\134\134SERVER\134share"), ("cifs", "//server/share")],
-            [("fuse.sshfs", "me@Host:/home/me/"), ("fuse.sshfs", "me@host:/home/me")],
+            [("fuse.sshfs", "me@Host:/srv/me/"), ("fuse.sshfs", "me@host:/srv/me")],
             [("fuse.bindfs", "/srv/data/"), ("fuse.bindfs", "/srv/data")],
         ] {
             assert_eq!(name(driver, one), name(other_driver, other));

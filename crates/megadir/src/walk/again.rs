@@ -37,7 +37,7 @@ pub(super) struct Again {
 /// Part of the hashes of a walk that one directory holds.
 #[derive(Debug)]
 struct Share {
-    /// Of all directories.
+    /// Hashes of all directories.
     held: Arc<AtomicUsize>,
     taken: usize,
     is_exhausted: bool,

@@ -233,7 +233,9 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
     let numbers = (options.threads, options.threads_max);
     let ahead = Ahead::new(root.file_system());
     let queue = Arc::new(Queue::new(numbers, options.queue_directories_max, examine_later, ahead));
-    if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
+    let root = Arc::new(root);
+    let _ = queue.root.set(Arc::clone(&root));
+    if queue.push(Pending::Root(Box::new(Opened { dir: root, context }))).is_err() {
         unreachable!("an empty queue has room for the root");
     }
     let worker = |number| Worker::new((number, Arc::clone(&queue)), options.clone(), examine.pop());

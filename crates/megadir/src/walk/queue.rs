@@ -2,18 +2,31 @@
 //! directories only while reading waits for the device.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Opened;
 use super::ahead::Ahead;
 use crate::attributes::Time;
+use crate::dir::Dir;
 use crate::stat::Examine;
 use crate::threads::lock;
+use crate::tree_path::TreePath;
 
 #[derive(Debug)]
 pub(super) enum Pending<C> {
     Root(Box<Opened<C>>),
     Below { parent: Arc<Opened<C>>, subdirectory: Subdirectory },
+    Later(Later<C>),
+}
+
+/// Directory that could not be opened because too many files were open. It holds none open, not even its parent, and is opened from the
+/// root on when no other directory is.
+#[derive(Debug)]
+pub(super) struct Later<C> {
+    pub(super) path: TreePath,
+    pub(super) context: C,
+    pub(super) inode: Option<u64>,
+    pub(super) changed: Option<Time>,
 }
 
 #[derive(Debug)]
@@ -39,6 +52,8 @@ pub(super) struct Queue<C> {
     pub(super) ahead: Ahead,
     /// Names of directories that may be listed again.
     pub(super) names_held: Arc<AtomicUsize>,
+    /// For directories that are opened later.
+    pub(super) root: OnceLock<Arc<Dir>>,
 }
 
 /// Number of a worker, and its stat backend.
@@ -46,6 +61,7 @@ pub(super) type Seat = (usize, Option<Box<dyn Examine>>);
 
 struct State<C> {
     pending: Vec<Pending<C>>,
+    later: Vec<Later<C>>,
     working: usize,
     waiting: usize,
     /// Since a worker was last woken.
@@ -77,6 +93,7 @@ impl<C> Queue<C> {
     ) -> Self {
         let state = State {
             pending: Vec::new(),
+            later: Vec::new(),
             working: workers_min,
             waiting: 0,
             taken: FEW,
@@ -99,6 +116,7 @@ impl<C> Queue<C> {
             length_max,
             ahead,
             names_held: Arc::default(),
+            root: OnceLock::new(),
         }
     }
 
@@ -156,10 +174,13 @@ impl<C> Queue<C> {
         let mut state = lock(&self.state);
         state.working -= 1;
         state.not_started.push(seat);
-        let is_end = state.working == 0 && state.pending.is_empty();
+        let is_idle = state.working == 0 && state.pending.is_empty();
+        let is_end = is_idle && state.later.is_empty();
         drop(state);
         if is_end {
             self.close();
+        } else if is_idle {
+            self.changed.notify_one();
         }
     }
 
@@ -175,6 +196,10 @@ impl<C> Queue<C> {
             self.wake(state);
         }
         Ok(())
+    }
+
+    pub(super) fn put_off(&self, later: Later<C>) {
+        lock(&self.state).later.push(later);
     }
 
     pub(super) fn offer(&self) {
@@ -208,10 +233,18 @@ impl<C> Queue<C> {
                 state.taken += 1;
                 return Some(pending);
             }
-            if state.working == 0 && state.pending.is_empty() {
+            let is_idle = state.working == 0 && state.pending.is_empty();
+            if is_idle && state.later.is_empty() {
                 drop(state);
                 self.close();
                 return None;
+            }
+            if is_idle
+                && is_admitted
+                && let Some(later) = state.later.pop()
+            {
+                state.working += 1;
+                return Some(Pending::Later(later));
             }
             if is_admitted {
                 state.waiting += 1;
@@ -219,7 +252,7 @@ impl<C> Queue<C> {
                 state.waiting -= 1;
             } else {
                 // This worker may have been woken for it, or have added it as its own next one.
-                if !state.pending.is_empty() {
+                if !state.pending.is_empty() || is_idle {
                     self.changed.notify_one();
                 }
                 state = self.admitted.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -232,6 +265,7 @@ impl<C> Queue<C> {
         let mut state = lock(&self.state);
         state.closed = true;
         state.pending.clear();
+        state.later.clear();
         drop(state);
         self.changed.notify_all();
         self.admitted.notify_all();
@@ -249,7 +283,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::ahead::Ahead;
-    use super::{LOOKS_TO_LEAVE, Pending, Queue, Seat, Subdirectory};
+    use super::{LOOKS_TO_LEAVE, Later, Pending, Queue, Seat, Subdirectory};
     use crate::threads::lock;
     use crate::walk::Opened;
     use crate::{Dir, FileSystem};
@@ -347,5 +381,30 @@ mod tests {
             other.join().unwrap()
         });
         assert_eq!(taken, 1);
+    }
+
+    #[test]
+    fn what_was_put_off_is_taken_when_no_worker_has_a_directory() {
+        let queue = Queue::<()>::new((1, 2), 8, Vec::new(), Ahead::new(FileSystem::Tmpfs));
+        let parent = Arc::new(Opened { dir: Arc::new(Dir::open(".").unwrap()), context: () });
+        assert!(queue.note(true) && queue.start().is_some());
+        let later = || {
+            let path = crate::TreePath::root().join(b"later");
+            queue.put_off(Later { path, context: (), inode: None, changed: None });
+        };
+        std::thread::scope(|scope| {
+            later();
+            let subdirectory = Subdirectory { name: b"a"[..].into(), order: 0, inode: None, changed: None };
+            queue.push(Pending::Below { parent, subdirectory }).unwrap();
+            assert!(matches!(queue.pop(0), Some(Pending::Below { .. })));
+            let other = scope.spawn(|| queue.pop(1).is_none());
+            while lock(&queue.state).waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert!(matches!(queue.pop(0), Some(Pending::Later(_))));
+            later();
+            assert!(matches!(queue.pop(0), Some(Pending::Later(_))));
+            assert!(queue.pop(0).is_none() && other.join().unwrap());
+        });
     }
 }

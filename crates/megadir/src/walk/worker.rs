@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 #[cfg(target_os = "linux")]
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[cfg(target_os = "linux")]
 use megadir_sys::usage::{Waits, thread_waits};
@@ -13,12 +14,13 @@ use super::WalkOptions;
 use super::again::Again;
 use super::ahead::Ahead;
 use super::early::Early;
-use super::queue::{Pending, Queue, Subdirectory};
+use super::queue::{Later, Pending, Queue, Subdirectory};
 use super::{Opened, WalkContext};
 use crate::attributes::{Attributes, StatMask, Time};
 use crate::backend::{self, Backend, Reader};
 use crate::batch::{Batch, OwnedBatch};
 use crate::conditions::{Conditions, Place};
+use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -33,6 +35,10 @@ const BELOW_MAX: usize = 4096;
 
 /// Reading such a batch takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
+
+/// The caller closes the directories of batches that it has processed.
+const TRIES: u32 = 200;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_millis(1);
@@ -89,6 +95,13 @@ pub(super) struct Worker<C> {
     pub(super) early: Option<Early>,
     pub(super) has_begun: bool,
     pub(super) has_ended: bool,
+}
+
+enum Entered<C> {
+    Here(Opened<C>),
+    /// Path of another mount, which is not entered.
+    OtherMount(PathBuf),
+    PutOff,
 }
 
 struct Frame<C> {
@@ -213,29 +226,75 @@ impl<C: WalkContext> Worker<C> {
         let (inode, changed) = match &pending {
             Pending::Root(_) => (None, None),
             Pending::Below { subdirectory, .. } => (subdirectory.inode, subdirectory.changed),
+            Pending::Later(later) => (later.inode, later.changed),
         };
         match self.queue.ahead.observe(|| self.open(pending)) {
-            Ok(Ok(directory)) => self.push(directory, inode, changed).err().map(Output::Error),
-            Ok(Err(other_mount)) => Some(Output::OtherMount(other_mount)),
+            Ok(Entered::Here(directory)) => self.push(directory, inode, changed).err().map(Output::Error),
+            Ok(Entered::OtherMount(path)) => Some(Output::OtherMount(path)),
+            Ok(Entered::PutOff) => None,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             Err(error) => Some(Output::Error(error)),
         }
     }
 
-    /// Returns the path of another mount, which is not entered.
-    fn open(&self, pending: Pending<C>) -> Result<std::result::Result<Opened<C>, PathBuf>> {
-        let (parent, name) = match pending {
-            Pending::Root(root) => return Ok(Ok(*root)),
-            Pending::Below { parent, subdirectory } => (parent, subdirectory.name),
+    fn open(&self, pending: Pending<C>) -> Result<Entered<C>> {
+        let (parent, subdirectory) = match pending {
+            Pending::Root(root) => return Ok(Entered::Here(*root)),
+            Pending::Below { parent, subdirectory } => (parent, subdirectory),
+            Pending::Later(later) => return self.open_later(later),
         };
-        let opened = match self.options.cross_mounts {
-            true => Some(parent.dir.open_below(&name)?),
-            false => parent.dir.open_below_on_this_mount(&name)?,
-        };
-        Ok(match opened {
-            Some(dir) => Ok(Opened { dir: Arc::new(dir), context: parent.context.below(&name) }),
-            None => Err(parent.dir.entry_path(&name)),
-        })
+        let Subdirectory { name, inode, changed, .. } = subdirectory;
+        let context = || parent.context.below(&name);
+        match self.open_below(&parent.dir, &name) {
+            Ok(Some(dir)) => Ok(Entered::Here(Opened { dir: Arc::new(dir), context: context() })),
+            Ok(None) => Ok(Entered::OtherMount(parent.dir.entry_path(&name))),
+            // The frames of a worker, and directories whose parents wait, may be as many as the tree has levels.
+            Err(error) if error.kind() == ErrorKind::TooManyOpenFiles && self.early.is_none() => {
+                let path = parent.dir.dir_path().below().join(&name);
+                self.queue.put_off(Later { path, context: context(), inode, changed });
+                Ok(Entered::PutOff)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a directory from the root on, while no other directory of the walk is open. Those of batches that are being processed may be.
+    fn open_later(&self, later: Later<C>) -> Result<Entered<C>> {
+        let Some(root) = self.queue.root.get() else { return Ok(Entered::PutOff) };
+        let path = later.path.to_vec();
+        let mut tries = 0;
+        loop {
+            let mut opened: Option<Dir> = None;
+            let mut names = path.split(|byte| *byte == b'/');
+            let failed = loop {
+                let parent = opened.as_ref().unwrap_or(root);
+                let Some(name) = names.next() else { break None };
+                match self.open_below(parent, name) {
+                    Ok(Some(dir)) => opened = Some(dir),
+                    Ok(None) => return Ok(Entered::OtherMount(parent.entry_path(name))),
+                    Err(error) => break Some(error),
+                }
+            };
+            match (failed, opened) {
+                (None, Some(dir)) => {
+                    return Ok(Entered::Here(Opened { dir: Arc::new(dir), context: later.context }));
+                }
+                (Some(error), _) if error.kind() == ErrorKind::TooManyOpenFiles && tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(BETWEEN_TRIES);
+                }
+                (Some(error), _) => return Err(error),
+                (None, None) => return Ok(Entered::PutOff),
+            }
+        }
+    }
+
+    /// `None` for another mount, which is not entered.
+    fn open_below(&self, parent: &Dir, name: &[u8]) -> Result<Option<Dir>> {
+        match self.options.cross_mounts {
+            true => parent.open_below(name).map(Some),
+            false => parent.open_below_on_this_mount(name),
+        }
     }
 
     fn push(&mut self, opened: Opened<C>, inode: Option<u64>, changed: Option<Time>) -> Result<()> {

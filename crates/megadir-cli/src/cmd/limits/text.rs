@@ -105,7 +105,8 @@ fn none_fits(limits: &Limits, limit: Limit, one_may_fit: bool) -> String {
 const SERVERS: &str = "the limit is that of the server's file system: name it, such as --as ext4";
 
 fn is_servers(file_system: FileSystem) -> bool {
-    matches!(file_system, FileSystem::Fuse | FileSystem::Cifs) || file_system == FileSystem::from_name("9p")
+    matches!(file_system, FileSystem::Fuse | FileSystem::Cifs | FileSystem::Nfs)
+        || file_system == FileSystem::from_name("9p")
 }
 
 fn the(limit: Limit) -> String {

@@ -74,6 +74,7 @@ tests! {
     on_gfs2 mounted::GFS2;
     on_9p mounted::NINE_P;
     on_nfs mounted::NFS;
+    on_nfs_of_vfat mounted::NFS_OF_FAT;
     on_smb mounted::SMB;
     on_bindfs mounted::BINDFS;
     on_encfs mounted::ENCFS;

@@ -179,6 +179,11 @@ pub(super) const NFS: Kind = Kind {
     is_client: true,
     ..rare("mount -i -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ $P")
 };
+pub(super) const NFS_OF_FAT: Kind = Kind {
+    name: "nfs 4.2 of vfat",
+    make: "truncate -s 64M $I; mkfs.vfat $I; mount -t vfat -o loop,noatime $I $S; serve-nfs $S",
+    ..NFS
+};
 pub(super) const SMB: Kind = Kind {
     name: "smb 3.1.1 (ksmbd)",
     programs: &["serve-smb"],

@@ -30,6 +30,8 @@ pub(super) struct Live {
 pub(super) enum At {
     Open(Arc<Dir>),
     Below(Arc<Dir>, Box<[u8]>),
+    /// Too many files were open: its parent is closed, and it is opened from the root on.
+    Later(Arc<Dir>),
     /// The error if the directory could not be listed at that scan.
     Recorded(Option<Box<str>>),
 }
@@ -49,18 +51,38 @@ impl Live {
     }
 
     pub(super) fn open(&self, cross_mounts: bool) -> Opened {
-        let (parent, name) = match &self.at {
-            At::Open(directory) => return Opened::Here(Arc::clone(directory)),
-            At::Below(parent, name) => (parent, name),
-            At::Recorded(_) => return Opened::Recorded,
-        };
-        let opened = match cross_mounts {
+        let below = |parent: &Dir, name: &[u8]| match cross_mounts {
             true => parent.open_below(name).map(Some),
             false => parent.open_below_on_this_mount(name),
         };
+        let other_mount = |parent: &Dir, name| {
+            Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default()))
+        };
+        let opened = match &self.at {
+            At::Open(directory) => return Opened::Here(Arc::clone(directory)),
+            At::Recorded(_) => return Opened::Recorded,
+            At::Below(parent, name) => match below(parent, name) {
+                Ok(None) => return other_mount(parent, name),
+                opened => opened,
+            },
+            At::Later(root) => {
+                let mut opened = None;
+                let path = self.path.to_vec();
+                let mut names = path.split(|byte| *byte == b'/');
+                loop {
+                    let parent = opened.as_ref().unwrap_or(&**root);
+                    let Some(name) = names.next() else { break Ok(opened) };
+                    match below(parent, name) {
+                        Ok(Some(directory)) => opened = Some(directory),
+                        Ok(None) => return other_mount(parent, name),
+                        Err(error) => break Err(error),
+                    }
+                }
+            }
+        };
         match opened {
             Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
-            Ok(None) => Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default())),
+            Ok(None) => Opened::Vanished,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Opened::Vanished
             }

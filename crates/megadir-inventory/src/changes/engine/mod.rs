@@ -120,6 +120,8 @@ struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
     ready_rows: usize,
+    /// Directories that wait until no other is open.
+    later: Vec<Job>,
     source: Option<S>,
     working: usize,
     failed: Option<Error>,
@@ -165,8 +167,15 @@ pub(crate) fn compare<S: Source>(
         let waits = table.found((root as u32, TreePath::root()), fate).is_none();
         debug_assert!(waits, "nothing has been read yet");
     }
-    let state =
-        State { table, ready: Vec::new(), ready_rows: 0, source: Some(source), working: 0, failed: None };
+    let state = State {
+        table,
+        ready: Vec::new(),
+        ready_rows: 0,
+        later: Vec::new(),
+        source: Some(source),
+        working: 0,
+        failed: None,
+    };
     let root_devices = comparing.trees.iter().map(|_| OnceLock::new()).collect();
     let (may_skip, state) = (may_skip.collect(), Mutex::new(state));
     let is_translatable = comparing.now.is_none_or(|now| now.volumes.is_some());
@@ -250,11 +259,19 @@ impl<S: Source> Shared<'_, S> {
                 return Step::Work(job);
             }
             if state.working == 0 {
+                if let Some(job) = state.later.pop() {
+                    state.working += 1;
+                    return Step::Work(job);
+                }
                 self.changed.notify_all();
                 return Step::Done;
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    fn put_off(&self, job: Job) {
+        self.lock().later.push(job);
     }
 
     fn read(&self, mut source: S) {

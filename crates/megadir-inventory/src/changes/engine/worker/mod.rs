@@ -106,6 +106,15 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                 }
                 return self.unread(&block);
             }
+            Opened::Failed(error)
+                if error.kind() == ErrorKind::TooManyOpenFiles
+                    && matches!(live.at, At::Below(..))
+                    && let Some(tree) = self.shared.tree(live.root) =>
+            {
+                live.at = At::Later(Arc::clone(&tree.directory));
+                self.shared.put_off(Job::Directory(Fate::Here(live), Both { before: block, now }));
+                return Ok(());
+            }
             Opened::Failed(error) => return self.failed(&live, &block, error),
         };
         if live.old.is_some() && !live.was_read {
