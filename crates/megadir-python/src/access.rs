@@ -1,4 +1,4 @@
-//! How trees are read: across mounts, and by which stat backend.
+//! How trees are read: across mounts, and by which stat backend; and what is asked of a listing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +8,9 @@ use megadir::{Conditions, Dir, StatBackend, StatMask, WalkOptions, attribute_pol
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::attention::Callbacks;
+use crate::columns::Column;
+
 /// `cross_mounts` and the name in `stat_backend`.
 pub(crate) type Given = (bool, Option<String>);
 
@@ -15,6 +18,20 @@ pub(crate) type Given = (bool, Option<String>);
 pub(crate) struct Access {
     pub(crate) cross_mounts: bool,
     pub(crate) stat_backend: Option<&'static dyn StatBackend>,
+}
+
+pub(crate) struct Asked<'a> {
+    pub(crate) columns: &'a [Column],
+    pub(crate) recursive: bool,
+    pub(crate) access: Access,
+    pub(crate) conditions: Conditions,
+    pub(crate) callbacks: Callbacks,
+}
+
+impl Asked<'_> {
+    pub(crate) fn want(&self) -> StatMask {
+        self.columns.iter().fold(self.conditions.want(), |want, column| want | column.want())
+    }
 }
 
 impl Access {

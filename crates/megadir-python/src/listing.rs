@@ -10,7 +10,7 @@ use megadir::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::access::{Access, Given};
+use crate::access::{Access, Asked, Given};
 use crate::attention::{Attention, Callbacks, report};
 use crate::columns::{Column, Rows};
 use crate::conditions::conditions;
@@ -74,20 +74,6 @@ impl Filter {
         };
         let accepted: Vec<Entry<'_>> = batch.entries().filter(accepts).collect();
         rows.extend(&self.parent, accepted.len(), accepted.iter().map(|entry| (*entry, nothing)));
-    }
-}
-
-pub(crate) struct Asked<'a> {
-    pub(crate) columns: &'a [Column],
-    pub(crate) recursive: bool,
-    pub(crate) access: Access,
-    pub(crate) conditions: Conditions,
-    pub(crate) callbacks: Callbacks,
-}
-
-impl Asked<'_> {
-    fn want(&self) -> StatMask {
-        self.columns.iter().fold(self.conditions.want(), |want, column| want | column.want())
     }
 }
 

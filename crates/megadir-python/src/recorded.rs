@@ -12,10 +12,10 @@ use megadir_inventory::{Inventory, Key, Row, Rows as _, SeenRows};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::access::Asked;
 use crate::attention::{Attention, report};
 use crate::columns::Rows;
 use crate::failure::{exception, of_inventory, unexamined};
-use crate::listing::Asked;
 use crate::names::{Named, Naming};
 use crate::stream::Source;
 
@@ -199,7 +199,7 @@ impl Source for Recorded {
     }
 }
 
-/// What the scan could not read is an error of the listing too.
+/// Entries that the scan could not read are errors of the listing too.
 fn failure(row: &Row<'_>, is_accepted: bool, (root, naming): (&Path, Naming)) -> Option<PyErr> {
     let is_directory = row.key.is_root() || row.facts.kind == FileType::Directory;
     match (row.error, row.facts.errno) {

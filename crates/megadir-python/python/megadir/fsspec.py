@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         def isdir(self, path: str) -> bool: ...
         def isfile(self, path: str) -> bool: ...
         @classmethod
-        def _strip_protocol(cls, path: str) -> str: ...
+        def _strip_protocol(cls, path: Any) -> Any: ...
 
 else:
     from fsspec.implementations.local import LocalFileSystem
@@ -86,6 +86,22 @@ class MegadirFileSystem(LocalFileSystem):
     def __getstate__(self) -> _Info:
         """Rows of the inventory are read again by each process."""
         return {**self.__dict__, "_rows": None}
+
+    @classmethod
+    def _strip_protocol(cls, path: Union[str, os.PathLike[str], list[str]]) -> Any:
+        """As in new versions of fsspec; those for Python 3.9 know only the protocols of their own class."""
+        if isinstance(path, list):
+            return [cls._strip_protocol(one) for one in path]
+        text = os.fspath(path)
+        for prefix in ("megadir://", "megadir:"):
+            if text.startswith(prefix):
+                text = text[len(prefix) :]
+                break
+        return super()._strip_protocol(text)
+
+    def unstrip_protocol(self, name: str) -> str:
+        """The path as an URL."""
+        return f"megadir://{self._strip_protocol(name)}"
 
     def _covers(self, path: str) -> bool:
         """``False`` for links and what is below them: an inventory has no entries there."""
