@@ -194,7 +194,7 @@ pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
 }
 
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<(Status, u64)> {
-    use_of(&open(at, path.as_ref(), Purpose::Ask)?)
+    use_of(&open(at, path.as_ref(), Purpose::Query)?)
 }
 
 /// `None` if the file is missing; a missing directory is an error.
