@@ -94,7 +94,7 @@ impl Mounted {
             tool: self.tool.clone(),
             mount_options: self.options.join(","),
             place: self.place.clone(),
-            made_anew: false,
+            reformatted: false,
         }
     }
 

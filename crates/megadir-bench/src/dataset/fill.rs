@@ -61,13 +61,13 @@ impl<'a> Sweep<'a> {
         Self { files, buffer: PlaceBuffer::new(), piece, next: 0, filled: Filled::default() }
     }
 
-    /// Calls `one` for every file up to, not including, `end`, and counts what it returns.
+    /// Calls `fill_file` for every file up to, not including, `end`, and counts what it returns.
     pub(super) fn to(
         &mut self,
         end: u64,
         progress: &mut dyn FnMut(FillProgress),
         stop: &AtomicBool,
-        mut one: impl FnMut(&Place<'_>, Content, &mut Task<'_>) -> Result<Found, Failed>,
+        mut fill_file: impl FnMut(&Place<'_>, Content, &mut Task<'_>) -> Result<Found, Failed>,
     ) -> Result<(), FillError> {
         let Self { files, buffer, piece, next, filled } = self;
         let of = files.entries();
@@ -83,7 +83,7 @@ impl<'a> Sweep<'a> {
             }
             let placed = files.placed(index, buffer)?;
             let mut task = Task { size_bytes: files.size_bytes(index), piece, stopped: &mut stopped };
-            match one(&placed, files.content(index), &mut task) {
+            match fill_file(&placed, files.content(index), &mut task) {
                 Ok(found) => count(filled, &found, placed.path()),
                 Err(failed) => {
                     failed.unless_stopped(placed.path(), index, of)?;
@@ -116,7 +116,7 @@ impl<'a> Filling<'a> {
         let Self { sweep, tree } = self;
         sweep.to(end, progress, stop, |placed, content, task| {
             match tree.enter(placed.directory(), true) {
-                Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, task),
+                Ok(Entered::Directory(leaf)) => create_file(leaf, placed.file(), content, task),
                 Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
                 Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error)),
             }
@@ -205,7 +205,12 @@ impl Task<'_> {
     }
 }
 
-fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
+fn create_file(
+    dir: Borrowed<'_>,
+    name: &[u8],
+    content: Content,
+    task: &mut Task<'_>,
+) -> Result<Found, Failed> {
     match os::create(dir, name) {
         Ok(file) if task.size_bytes == 0 => drop(file),
         Ok(mut file) => {

@@ -51,11 +51,11 @@ impl Picture {
     }
 
     /// Element for a page with [`super::page_css`]. `id` is unique on the page and begins with a letter. If
-    /// another form of the picture is described already, `told_by` is its id.
-    pub(crate) fn element(&self, id: &str, told_by: Option<&str>) -> String {
+    /// another form of the picture is described already, `described_by` is its id.
+    pub(crate) fn element(&self, id: &str, described_by: Option<&str>) -> String {
         let (width, height) = self.size();
-        let by = told_by.unwrap_or(id);
-        let description = match told_by {
+        let by = described_by.unwrap_or(id);
+        let description = match described_by {
             Some(_) => String::new(),
             None => format!("<desc id=\"{id}-d\">{}</desc>", escape(&self.description)),
         };

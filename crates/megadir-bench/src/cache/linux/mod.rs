@@ -45,7 +45,7 @@ impl System {
             CacheState::FsCold => {
                 names::drain(state, directory, control)?;
                 directories.remount(data)?;
-                names::are_gone(directories.of(data).at(), &set.sample)?;
+                names::check_evicted(directories.of(data).at(), &set.sample)?;
                 touch();
             }
         }
@@ -65,8 +65,8 @@ pub(super) fn touch() {
         let end = mapped.offset + mapped.bytes.min(MAPPING_BYTES_MAX);
         let mut offset = mapped.offset;
         while offset < end {
-            let want = (end - offset).min(BUFFER_BYTES as u64) as usize;
-            match file.read_at(&mut buffer[..want], offset) {
+            let length = (end - offset).min(BUFFER_BYTES as u64) as usize;
+            match file.read_at(&mut buffer[..length], offset) {
                 Ok(read) if read > 0 => offset += read as u64,
                 _ => break,
             }

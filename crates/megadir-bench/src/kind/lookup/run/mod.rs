@@ -247,11 +247,11 @@ mod windows {
 
     #[inline]
     pub(crate) fn exists(call: LookupCall, directory: Borrowed<'_>, name: &Name) -> io::Result<bool> {
-        let asked = match call {
+        let status = match call {
             LookupCall::AttributesByPath => facts::of_terminated(name),
             LookupCall::AttributesByHandle | LookupCall::Fstatat => facts::of_name(directory, name),
         };
-        Ok(os::if_file_there(asked)?.is_some())
+        Ok(os::if_file_there(status)?.is_some())
     }
 
     #[cfg(test)]
