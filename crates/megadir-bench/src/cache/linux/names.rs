@@ -40,12 +40,12 @@ const CACHED_SHARE_INVERSE: usize = 50;
 const OTHERS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CachedNames {
     /// Counts left after the first verified drop, by type of file system: objects that other programs always hold.
     floors: BTreeMap<String, SlabCounts>,
 }
 
-impl Names {
+impl CachedNames {
     pub(super) fn drop_all(
         &mut self,
         directory: BorrowedFd<'_>,

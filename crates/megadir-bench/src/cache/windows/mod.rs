@@ -14,7 +14,7 @@ use megadir_sys::windows::disk::{Counting, Disk};
 use megadir_sys::windows::{facts, file_cache, volume};
 
 use super::judge::{self, FileRead};
-use super::tree::{Found, Pass, Sampled, are_there, each};
+use super::tree::{Pass, Sampled, TreeEntry, are_there, each};
 use super::{Directories, Set, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked, words};
 use crate::os::{self, Access, At, Borrowed};
@@ -198,7 +198,7 @@ fn drop_contents(
 }
 
 /// Returns size and allocated size; `None` if the file is gone or no longer a file.
-fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
+fn forget(found: &TreeEntry<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     let is_missing =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
     let failed = |error: io::Error| because(&found.path(), &error);
