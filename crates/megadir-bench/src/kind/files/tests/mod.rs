@@ -142,15 +142,15 @@ fn place() -> Result<Mount, String> {
 }
 
 #[cfg(windows)]
-fn place() -> Result<Place, String> {
-    tempfile::tempdir().map(Place).map_err(|error| error.to_string())
+fn place() -> Result<Scratch, String> {
+    tempfile::tempdir().map(Scratch).map_err(|error| error.to_string())
 }
 
 #[cfg(windows)]
-struct Place(tempfile::TempDir);
+struct Scratch(tempfile::TempDir);
 
 #[cfg(windows)]
-impl Place {
+impl Scratch {
     fn path(&self) -> PathBuf {
         self.0.path().to_owned()
     }
