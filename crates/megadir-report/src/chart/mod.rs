@@ -21,7 +21,7 @@ mod shares;
 mod stalls;
 mod style;
 
-pub use drawing::Place;
+pub use drawing::PlacedText;
 pub(crate) use drawing::{escape, push_escaped};
 pub use picture::{Picture, Width};
 pub(crate) use style::{PAGE_COLOURS, page_css};

@@ -1,7 +1,7 @@
 //! Result of a chart: a drawing with title, description and group.
 
 use super::style::svg_css;
-use super::{Drawing, FONT_PX, LINE_PX, Place, escape, wrap};
+use super::{Drawing, FONT_PX, LINE_PX, PlacedText, escape, wrap};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -42,7 +42,7 @@ impl Picture {
         Self { chart, group: group.map(str::to_owned), title: title.to_owned(), description, drawing }
     }
 
-    pub fn texts(&self) -> &[Place] {
+    pub fn texts(&self) -> &[PlacedText] {
         self.drawing.texts()
     }
 
